@@ -18,7 +18,7 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 		return s.freezeForFlag(edits, next)
 	}
 	switch {
-	case len(s.serving.served) == 0 && next.hidden > 0:
+	case s.servesNothing() && next.hidden > 0:
 		return manifest.Problem{
 			Code: clusterPathsBroken, Severity: manifest.Error, File: hiding(edits),
 			Message: "gatefold cannot read all Namespaces of --cluster-paths, and serves nothing yet: without their path policies, teams could define objects of others",
@@ -43,7 +43,7 @@ func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, hel
 	}
 	d := s.sources.firstFence(edits, func(key manifest.Key) bool {
 		at, serves := s.serving.served[key]
-		return len(s.serving.served) == 0 || serves && grantOf(at.object).Restricts()
+		return s.servesNothing() || serves && grantOf(at.object).Restricts()
 	})
 	if d == nil {
 		return manifest.Problem{}, false
@@ -55,6 +55,9 @@ func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, hel
 		Hint:    "start gatefold with --cluster-paths, the files that may define Namespaces and GatewayClasses; or remove the annotations",
 	}, true
 }
+
+// servesNothing reports whether a Tree counts as the first one.
+func (s *Store) servesNothing() bool { return len(s.serving.served) == 0 || s.options.KeepNothing }
 
 // hiding returns the first file that may hide Namespaces.
 func hiding(edits []edit) (first string) {

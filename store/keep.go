@@ -12,7 +12,7 @@ import (
 func (s *serving) keeps(before served) bool {
 	path := before.path()
 	f := s.sources.files[path]
-	if f == nil || !s.fence.permits(path, before.object) {
+	if f == nil || s.keepNothing || !s.fence.permits(path, before.object) {
 		return false
 	}
 	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)

@@ -7,6 +7,9 @@ type Options struct {
 	// Strict applies no Tree that has an invalid document or an unread file. Otherwise only the
 	// objects with mistakes keep their last valid version.
 	Strict bool
+	// KeepNothing makes every Tree count as the first one: of an object without a valid version
+	// nothing is served, and the first of several definitions of a key is.
+	KeepNothing bool
 	// Save makes the Store record what must be saved, for Unsaved; SaveSecrets includes the
 	// content of Secrets.
 	Save, SaveSecrets bool

@@ -9,11 +9,12 @@ import (
 
 // serving is what is served, and every definition that could be.
 type serving struct {
-	sources *sources
-	fence   *fence
-	history *history
-	saves   *saves
-	fresh   *fresh
+	sources     *sources
+	fence       *fence
+	history     *history
+	saves       *saves
+	fresh       *fresh
+	keepNothing bool // Options.KeepNothing
 
 	served    map[manifest.Key]served
 	found     map[manifest.Key][]*definition         // in order of file and place
@@ -30,8 +31,8 @@ func newServing(options Options, files *sources) *serving {
 		sources: files, fence: files.fence,
 		history: &history{previous: map[manifest.Key]served{}, withheld: map[manifest.Key]formerVersion{}},
 		saves:   &saves{on: options.Save, unsaved: map[manifest.Key]struct{}{}, absent: map[manifest.Key]string{}},
-		fresh:   &fresh{},
-		served:  map[manifest.Key]served{}, found: map[manifest.Key][]*definition{}, contested: map[manifest.Key]struct{}{},
+		fresh:   &fresh{}, keepNothing: options.KeepNothing,
+		served: map[manifest.Key]served{}, found: map[manifest.Key][]*definition{}, contested: map[manifest.Key]struct{}{},
 		kept: map[string]map[manifest.Key]struct{}{}, rejected: map[manifest.Key][]*rejectedDefinition{}, invalid: map[manifest.Key]*Invalid{},
 		unsettled: map[manifest.Key]struct{}{}, mistakes: map[manifest.Key]manifest.Problem{},
 	}
@@ -103,7 +104,7 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	before, serving := s.served[key]
 	if len(inside) > 0 {
 		s.release(key, before.path())
-		winner := choose(preferred(inside), before)
+		winner := s.choose(preferred(inside), before)
 		object := winner.object
 		if serving && before.object.Same(object) {
 			object = before.object
@@ -130,7 +131,7 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 		return
 	}
 	s.release(key, before.path())
-	if s.keepMoved(key, before, now, change) {
+	if !s.keepNothing && s.keepMoved(key, before, now, change) {
 		return
 	}
 	s.saves.changed(key)
@@ -163,8 +164,11 @@ func preferred(definitions []*definition) []*definition {
 
 // choose returns the definition that serves: that of the file which serves
 // already, and in it the unchanged one; else the first.
-func choose(definitions []*definition, before served) *definition {
+func (s *serving) choose(definitions []*definition, before served) *definition {
 	own := definitions
+	if s.keepNothing {
+		return own[0]
+	}
 	if i := slices.IndexFunc(definitions, func(d *definition) bool { return d.file.path == before.path() }); i >= 0 {
 		own = definitions[i:]
 		for _, d := range own {

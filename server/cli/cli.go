@@ -164,6 +164,7 @@ func rootCommand() *cobra.Command {
 		explainCommand(),
 		treeCommand(),
 		healthcheckCommand(),
+		lspCommand(),
 		planCommand(),
 		reloadCommand(),
 		schemaCommand(),

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+	"iter"
+	"maps"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// Live reads a folder again and again, as an editor needs it. What it says of a Tree is what Read
+// would say of it from a cold start, and costs what changed since the Tree before. Only one
+// goroutine may use it.
+type Live struct {
+	folder     Folder
+	reader     *reader // nil until the next Read makes one
+	translator *translate.Translator
+	objects    map[manifest.Key]*manifest.Object
+}
+
+// NewLive returns a Live that has read nothing.
+func NewLive(folder Folder) *Live {
+	folder.Store.KeepNothing = true
+	return &Live{folder: folder}
+}
+
+// Read takes a Tree through store and translate and returns its problems, with their places,
+// sorted; the caller must not change them. After an error or a panic, the next Read starts cold.
+func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, err error) {
+	done := false
+	defer func() {
+		if !done {
+			l.reader = nil
+		}
+	}()
+	began := l.reader != nil
+	problems, frozen, err := l.read(ctx, tree)
+	if err == nil && frozen && began { // what was read before would count
+		l.reader = nil
+		problems, frozen, err = l.read(ctx, tree)
+	}
+	done = err == nil && !frozen
+	return problems, err
+}
+
+// read is Read; frozen reports that the store did not apply the Tree.
+func (l *Live) read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, frozen bool, err error) {
+	if l.reader == nil {
+		if l.reader, err = newReader(ctx, l.folder); err != nil {
+			return nil, false, err
+		}
+		l.translator, l.objects = translate.New(onAllInterfaces(l.folder.Routes)), map[manifest.Key]*manifest.Object{}
+	}
+	change, err := l.reader.apply(ctx, tree, store.Turn{})
+	if err != nil {
+		return nil, false, err
+	}
+	if err := l.translator.Take(ctx, change); err != nil {
+		return nil, false, err
+	}
+	for _, key := range change.Gone {
+		delete(l.objects, key)
+	}
+	for _, object := range change.Set {
+		l.objects[object.Key] = object
+	}
+	return l.reader.located(change, l.translator.Apply(store.Change{})), change.Hold != "", nil
+}
+
+// Object returns a valid object of the last Tree, nil for none.
+func (l *Live) Object(key manifest.Key) *manifest.Object { return l.objects[key] }
+
+// Objects returns the valid objects of the last Tree, in no order.
+func (l *Live) Objects() iter.Seq[*manifest.Object] { return maps.Values(l.objects) }
+
+// Place returns where a field of the last Tree is written (store.Store.Places).
+func (l *Live) Place(field manifest.Field) store.Place {
+	if l.reader == nil {
+		return store.Place{}
+	}
+	return l.reader.store.Places([]manifest.Field{field})[0]
+}

@@ -1,0 +1,41 @@
+package lsp
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// overlay returns the Tree of a folder with the texts of open documents, named by their paths in the
+// folder, in the place of what is on disk. A document that is not on disk counts as reads says.
+func overlay(disk watcher.Tree, open map[string]*document, limit int64, reads func(name string) bool) watcher.Tree {
+	var set []watcher.File
+	var gone []string
+	skipped := slices.Clone(disk.Skipped)
+	for _, name := range slices.Sorted(maps.Keys(open)) {
+		doc := open[name]
+		_, onDisk := disk.Files.Get(name)
+		skip := slices.IndexFunc(skipped, func(s watcher.Skip) bool { return s.Path == name })
+		tooLarge := skip >= 0 && skipped[skip].Reason == watcher.TooLarge
+		if !onDisk && !tooLarge && (skip >= 0 || !reads(name)) {
+			continue
+		}
+		if tooLarge {
+			skipped = slices.Delete(skipped, skip, skip+1)
+		}
+		if size := int64(len(doc.content)); size > limit {
+			skipped = append(skipped, watcher.Skip{Path: name, Reason: watcher.TooLarge, Detail: fmt.Sprintf("%d bytes, the limit is %d", size, limit)})
+			if onDisk {
+				gone = append(gone, name)
+			}
+			continue
+		}
+		set = append(set, watcher.File{Path: name, Content: doc.content, Hash: doc.hash})
+	}
+	slices.SortFunc(skipped, func(a, b watcher.Skip) int { return strings.Compare(a.Path, b.Path) })
+	disk.Files, disk.Skipped = disk.Files.With(set, gone), skipped
+	return disk
+}

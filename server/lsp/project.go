@@ -1,0 +1,176 @@
+package lsp
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server/engine"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// The debounce of edits: what is written is validated when nothing was written for quiet, and at the
+// latest after longest.
+const (
+	quiet   = 40 * time.Millisecond
+	longest = 250 * time.Millisecond
+)
+
+// project is one folder: its files on disk under the texts of open documents, and what validate says
+// of both.
+type project struct {
+	folder  engine.Folder
+	root    string // as the editor names it
+	real    string // without symbolic links
+	open    *documents
+	publish func(publishParams)
+	failed  func(error)
+
+	changed chan struct{} // holds one
+	ended   context.CancelFunc
+	over    sync.WaitGroup
+
+	diskMu sync.Mutex
+	disk   *watcher.Tree // nil until the folder was read
+
+	mu    sync.Mutex // guards what follows
+	live  *engine.Live
+	tree  watcher.Tree // what live has read
+	shown *shown
+}
+
+// newProject begins to follow a folder.
+func newProject(ctx context.Context, root string, s *server) *project {
+	folder := s.options.Folder(root)
+	p := &project{
+		folder: folder, root: root, real: root, open: s.documents, publish: s.publish, failed: s.failed,
+		changed: make(chan struct{}, 1), live: engine.NewLive(folder),
+	}
+	if resolved, err := filepath.EvalSymlinks(root); err == nil {
+		p.real = resolved
+	}
+	p.shown = newShown(p.uri)
+	ctx, p.ended = context.WithCancel(ctx)
+	p.over.Go(func() { p.watch(ctx) })
+	p.over.Go(func() { p.follow(ctx) })
+	return p
+}
+
+// end stops following the folder and clears its diagnostics.
+func (p *project) end() {
+	p.ended()
+	p.over.Wait()
+	for _, cleared := range p.shown.update(nil, nil, nil) {
+		p.publish(cleared)
+	}
+}
+
+// watch notes each Tree of the disk.
+func (p *project) watch(ctx context.Context) {
+	err := watcher.Watch(ctx, p.folder.Watch, zerolog.Nop(), func(tree watcher.Tree) {
+		p.diskMu.Lock()
+		p.disk = &tree
+		p.diskMu.Unlock()
+		p.touch()
+	})
+	if err != nil {
+		p.failed(err)
+	}
+}
+
+// touch has the folder validated again soon.
+func (p *project) touch() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// follow validates the folder after each change.
+func (p *project) follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.changed:
+		}
+		p.settle(ctx)
+		p.diskMu.Lock()
+		disk := p.disk
+		p.diskMu.Unlock()
+		if disk != nil && ctx.Err() == nil {
+			p.validate(ctx, *disk)
+		}
+	}
+}
+
+// settle waits until nothing changes any more.
+func (p *project) settle(ctx context.Context) {
+	end := time.After(longest)
+	for {
+		select {
+		case <-p.changed:
+		case <-time.After(quiet):
+			return
+		case <-end:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// validate publishes what changed in the problems of the folder. A mistake of gatefold costs this
+// reading; the next one starts cold.
+func (p *project) validate(ctx context.Context, disk watcher.Tree) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer func() {
+		if mistake := recover(); mistake != nil {
+			p.failed(mistakeError(mistake))
+		}
+	}()
+	open := p.documents()
+	tree := overlay(disk, open, p.folder.Watch.Limits.FileBytes, func(name string) bool { return watcher.Reads(p.folder.Watch, name) })
+	problems, err := p.live.Read(ctx, tree)
+	if err != nil {
+		if ctx.Err() == nil {
+			p.failed(err)
+		}
+		return
+	}
+	p.tree = tree
+	for _, changed := range p.shown.update(problems, open, func(name string) *text {
+		file, _ := tree.Files.Get(name)
+		return newText(file.Content, p.open.units)
+	}) {
+		p.publish(changed)
+	}
+}
+
+// documents returns the open documents of the folder by their paths in it.
+func (p *project) documents() map[string]*document {
+	open := map[string]*document{}
+	for path, doc := range p.open.all() {
+		if name, ok := p.name(path); ok {
+			open[name] = doc
+		}
+	}
+	return open
+}
+
+// name returns the path of a file in the folder; ok is false for a file outside of it.
+func (p *project) name(path string) (name string, ok bool) {
+	if name, ok = below(p.root, path); ok {
+		return name, true
+	}
+	return below(p.real, path)
+}
+
+// uri returns the URI of a file of the folder that is not open.
+func (p *project) uri(name string) string {
+	return uriOf(filepath.Join(p.root, filepath.FromSlash(name)))
+}

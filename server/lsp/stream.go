@@ -1,0 +1,112 @@
+package lsp
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// The most that a message may come to, in bytes, and the lines before it. A document of the largest
+// file that gatefold reads fits, whatever of it JSON escapes.
+const (
+	maxMessage = 128 << 20
+	maxHeader  = 4 << 10
+)
+
+// stream is the base protocol of LSP: a Content-Length and JSON. A message that is no JSON-RPC, or too
+// long, is answered with an error, and the next one is read.
+type stream struct {
+	in      *bufio.Reader
+	closer  io.Closer
+	writing sync.Mutex
+	out     io.Writer
+}
+
+func newStream(in io.ReadCloser, out io.Writer) *stream {
+	return &stream{in: bufio.NewReaderSize(in, maxHeader), closer: in, out: out}
+}
+
+// ReadObject implements jsonrpc2.ObjectStream. An error means that no further message can be found.
+func (s *stream) ReadObject(v any) error {
+	for {
+		length, err := s.readHeader()
+		if err != nil {
+			return err
+		}
+		if length > maxMessage {
+			if _, err := io.CopyN(io.Discard, s.in, length); err != nil {
+				return err
+			}
+			if err := s.complain(jsonrpc2.CodeInvalidRequest, fmt.Sprintf("a message of %d bytes; at most %d are read", length, maxMessage)); err != nil {
+				return err
+			}
+			continue
+		}
+		body, err := io.ReadAll(io.LimitReader(s.in, length)) // the length alone reserves no memory
+		if err != nil {
+			return err
+		}
+		if int64(len(body)) < length {
+			return io.ErrUnexpectedEOF
+		}
+		if !json.Valid(body) {
+			err = s.complain(jsonrpc2.CodeParseError, "the message is not JSON")
+		} else if json.Unmarshal(body, v) == nil {
+			return nil
+		} else {
+			err = s.complain(jsonrpc2.CodeInvalidRequest, "the message is not a request, a notification or a response of JSON-RPC 2.0")
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// complain answers a message whose id cannot be read.
+func (s *stream) complain(code int64, why string) error {
+	return s.WriteObject(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": why}})
+}
+
+// readHeader reads the lines before a message and returns its length in bytes.
+func (s *stream) readHeader() (length int64, err error) {
+	length = -1
+	for {
+		line, err := s.in.ReadSlice('\n')
+		if err != nil {
+			return 0, err // bufio.ErrBufferFull for a line that is no header
+		}
+		text := strings.TrimRight(string(line), "\r\n")
+		if text == "" && length >= 0 {
+			return length, nil
+		}
+		name, value, _ := strings.Cut(text, ":")
+		if !strings.EqualFold(name, "Content-Length") {
+			continue
+		}
+		if length, err = strconv.ParseInt(strings.TrimSpace(value), 10, 64); err != nil || length < 0 {
+			return 0, errors.New("a Content-Length that is no number")
+		}
+	}
+}
+
+// WriteObject implements jsonrpc2.ObjectStream.
+func (s *stream) WriteObject(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	_, err = s.out.Write(append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(text)), text...))
+	return err
+}
+
+// Close implements jsonrpc2.ObjectStream.
+func (s *stream) Close() error { return s.closer.Close() }
