@@ -21,30 +21,34 @@ func (s envoyPages) Resources() (map[string][]*xds.Resource, []admin.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gateways := map[string][]*xds.Resource{}
-	streams := dumpStreams(nil, s.union)
 	for gateway, c := range s.scopes {
-		streams = dumpStreams(streams, c)
-		if !c.Known() {
-			continue
+		if c.Known() {
+			gateways[gateway] = slices.AppendSeq([]*xds.Resource{}, c.Resources())
 		}
-		gateways[gateway] = slices.AppendSeq([]*xds.Resource{}, c.Resources())
 	}
-	slices.SortFunc(streams, func(a, b admin.Stream) int { return cmp.Compare(a.ID, b.ID) })
-	return gateways, streams
+	return gateways, s.dumpStreams()
 }
 
-func dumpStreams(to []admin.Stream, c *scope) []admin.Stream {
-	if to == nil {
-		to = []admin.Stream{}
-	}
-	for st := range c.streams {
-		dump := admin.Stream{
-			ID: st.id, Node: st.node, Cluster: st.cluster, Envoy: st.version, Peer: st.peer, Identity: st.identity,
-			Known: c.Known(), Connected: st.opened.UTC(), Types: st.dump(),
+// Streams implements admin.Envoys.
+func (s envoyPages) Streams() []admin.Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dumpStreams()
+}
+
+// dumpStreams returns what the pages show of every stream, by age. s.mu is held.
+func (s envoyPages) dumpStreams() []admin.Stream {
+	streams := []admin.Stream{}
+	for _, c := range s.all() {
+		for st := range c.streams {
+			streams = append(streams, admin.Stream{
+				ID: st.id, Node: st.node, Cluster: st.cluster, Envoy: st.version, Peer: st.peer, Identity: st.identity,
+				Known: c.Known(), Connected: st.opened.UTC(), Revision: s.heldBy(st), Types: st.dump(),
+			})
 		}
-		to = append(to, dump)
 	}
-	return to
+	slices.SortFunc(streams, func(a, b admin.Stream) int { return cmp.Compare(a.ID, b.ID) })
+	return streams
 }
 
 // dump returns what the pages show of each type.

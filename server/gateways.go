@@ -11,6 +11,23 @@ import (
 type gateways struct {
 	scopes map[string]*scope // by Gateway
 	union  *scope            // all Gateways
+	// revision is the number of what is served, for people (admin.RevisionList).
+	revision uint64
+}
+
+// heldBy returns the newest revision that the Envoy of a stream has acknowledged in full.
+func (g *gateways) heldBy(st *stream) uint64 {
+	if st.state.Idle {
+		return g.revision
+	}
+	return st.revision
+}
+
+// keepRevision notes which revision the idle streams of a scope hold, before something is published to them.
+func (g *gateways) keepRevision(c *scope) {
+	for st := range c.streams {
+		st.revision = g.heldBy(st)
+	}
 }
 
 func newGateways() *gateways {

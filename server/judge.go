@@ -12,6 +12,7 @@ func (v *verdicts) settle(st *stream) {
 	was, now := st.state, st.State()
 	st.setIdle(now.Idle)
 	st.state = now
+	st.revision = v.heldBy(st)
 	v.object(st)
 	if now.Idle && !was.Idle || now.Rejections != was.Rejections {
 		v.touched[st.scope] = struct{}{}

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gatefold/gatefold/server/admin"
@@ -34,6 +35,9 @@ type loaded struct {
 	awaits    string // what the first load waits for
 	failed    bool   // a mistake of ours kept the last reload from being applied
 	unsaved   string // why what serves cannot be saved
+	revisions admin.RevisionList
+	// generation counts what was published.
+	generation uint64
 }
 
 // publish takes over a result, and reports whether it is the first one.
@@ -44,6 +48,7 @@ func (l *loaded) publish(result translate.Result) (first bool) {
 	l.setProblems(result.Problems)
 	l.board.Publish(result.Status, result.Stale)
 	l.view = result.View
+	l.generation++
 	l.published = true
 	return first
 }
@@ -138,6 +143,36 @@ func (l *loaded) Facts() (view func() *ir.View, facts explain.Facts) {
 	facts.Problems = l.problems
 	facts.Statuses, facts.Stale = l.board.Published()
 	return l.view, facts
+}
+
+// Generation implements admin.Loaded.
+func (l *loaded) Generation() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.generation
+}
+
+// maxEdits is how many edits are kept for the pages.
+const maxEdits = 50
+
+// edited takes over an edit, the newest.
+func (l *loaded) edited(edit admin.Edit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if edit.Revision > 0 {
+		l.revisions.Revision, l.revisions.Since = edit.Revision, edit.Time
+	}
+	l.revisions.Edits = slices.Insert(l.revisions.Edits, 0, edit)
+	l.revisions.Edits = l.revisions.Edits[:min(len(l.revisions.Edits), maxEdits)]
+}
+
+// Revisions implements admin.Loaded.
+func (l *loaded) Revisions() admin.RevisionList {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := l.revisions
+	list.Edits = append([]admin.Edit{}, list.Edits...)
+	return list
 }
 
 // Outcome implements admin.Loaded.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
@@ -32,8 +33,10 @@ func (s *Server) Publish(result translate.Result) {
 		}
 		touched[u.Gateway] = touched[u.Gateway] || u.Type == xds.ListenerType
 	}
+	s.keepRevision(s.union)
 	s.union.tell()
 	for gateway := range touched {
+		s.keepRevision(s.scopes[gateway])
 		s.scopes[gateway].tell()
 	}
 	for _, u := range result.Status {
@@ -59,4 +62,16 @@ func (s *Server) Publish(result translate.Result) {
 		s.published = true
 		close(s.intake.loaded)
 	}
+}
+
+// Edited records an edit for the pages; published says that what is served is a new revision. It is called
+// after Publish, and calls must not overlap.
+func (s *Server) Edited(edit admin.Edit, published bool) {
+	s.locked(func() {
+		if published {
+			s.revision++
+			edit.Revision = s.revision
+		}
+	})
+	s.loaded.edited(edit)
 }

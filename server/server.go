@@ -45,6 +45,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/page"
 )
 
 // stopTime is how long Run waits for calls under way when it stops.
@@ -156,7 +157,7 @@ func (s *Server) adminOptions() admin.Options {
 	return admin.Options{
 		Log: s.log, Metrics: s.metrics.registry, Panics: s.metrics.adminPanics,
 		Board: s.board, Loaded: s.loaded, Envoys: envoyPages{s}, Folder: s.options.Folder, Survives: s.survives,
-		Profile: s.options.Profile, ConnectionTime: s.options.ConnectionTime,
+		Profile: s.options.Profile, ConnectionTime: s.options.ConnectionTime, Page: page.New,
 	}
 }
 

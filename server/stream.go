@@ -38,6 +38,7 @@ type stream struct {
 	forgiven bool        // what was rejected is to be tried again: see quarantine.forgive
 	usage    usage       // of limits
 	objected delta.Stamp // what refuses and unbound were made of
+	revision uint64      // the newest that the Envoy acknowledged, unless it is idle: see gateways.heldBy
 }
 
 // mark notes that resources of the target changed; names is never changed.

@@ -55,12 +55,18 @@ type Loaded interface {
 	Facts() (view func() *ir.View, facts explain.Facts)
 	// Outcome returns how the last reload ended.
 	Outcome() Outcome
+	// Revisions returns what is served, and the last edits.
+	Revisions() RevisionList
+	// Generation differs from an earlier one if something was published in between.
+	Generation() uint64
 }
 
 // Envoys are those that are connected, and what they are sent.
 type Envoys interface {
 	// Resources are what is served, by Gateway in no order, and to whom, by age.
 	Resources() (served map[string][]*xds.Resource, streams []Stream)
+	// Streams are the streams of the connected Envoys, by age.
+	Streams() []Stream
 	Transport() Transport
 	// Connected are the connected Envoys, and where to ask each what it alone knows, by name.
 	Connected() []Connected
@@ -85,10 +91,18 @@ type Options struct {
 	Profile bool
 	// ConnectionTime is what a connection has to send a request.
 	ConnectionTime time.Duration
+	// Page draws the pages for people from the documents, at / and below PagePath; nil for none.
+	Page func(Documents) http.Handler
 }
 
+// PagePath is the path below which the pages for people are, but for the first one.
+const PagePath = "/page/"
+
 // pages are the handlers.
-type pages struct{ Options }
+type pages struct {
+	Options
+	documents Documents
+}
 
 // What a request may hold, in bytes; no page reads a body.
 const maxBody, maxHeaders = 64 << 10, 64 << 10
@@ -105,7 +119,7 @@ func NewServer(options Options, address net.Addr) *http.Server {
 
 // NewHandler returns the pages, for a listener of this address.
 func NewHandler(options Options, address net.Addr) http.Handler {
-	p := pages{options}
+	p := pages{options, NewDocuments(options)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, word{Status: "ok"})
@@ -122,7 +136,13 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 	mux.HandleFunc("/api/v1/status/{kind}", p.status)
 	mux.HandleFunc("/api/v1/status/{kind}/{name}", p.status) // cluster-scoped
 	mux.HandleFunc("/api/v1/status/{kind}/{namespace}/{name}", p.status)
+	mux.HandleFunc("/api/v1/revisions", p.revisions)
 	mux.HandleFunc(ReloadPath, p.reload)
+	if p.Page != nil {
+		page := p.Page(p.documents)
+		mux.Handle("/{$}", page)
+		mux.Handle(PagePath, page)
+	}
 	if p.Profile {
 		addProfiles(mux, address)
 	}
@@ -186,7 +206,7 @@ type RejectedClient struct {
 }
 
 func (p pages) transport(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, p.Envoys.Transport())
+	answer(w, http.StatusOK, p.documents.Transport())
 }
 
 // Connected is a connected Envoy, and where to ask it. Envoy.Unknown is set where it is not to be asked.

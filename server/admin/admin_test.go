@@ -69,7 +69,7 @@ func TestProfilesAreNotForOtherHosts(t *testing.T) {
 // A page that has begun its answer cannot take it back: the connection is closed.
 func TestAPageThatPanicsInItsAnswerIsCut(t *testing.T) {
 	var log bytes.Buffer
-	p := pages{Options{Log: zerolog.New(zerolog.SyncWriter(&log)), Panics: prometheus.NewCounter(prometheus.CounterOpts{Name: "panics"})}}
+	p := pages{Options: Options{Log: zerolog.New(zerolog.SyncWriter(&log)), Panics: prometheus.NewCounter(prometheus.CounterOpts{Name: "panics"})}}
 	page := p.rescued(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, word{Status: "ok"})
 		panic("late")

@@ -1,13 +1,10 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
-	"slices"
 
-	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
-	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/status"
 )
 
 // explain tells what is done with a request: ?method=&url=&header=&gateway=&from=,
@@ -15,23 +12,9 @@ import (
 // published last, whether or not each Envoy has it yet; the places are those of
 // the folder as it was read last. A question without an answer gets 400.
 func (p pages) explain(w http.ResponseWriter, r *http.Request) {
-	facts, view := p.facts(w)
-	if view == nil {
-		return
-	}
-	asked := r.URL.Query()
-	query, err := explain.NewQuery(explain.MethodFor(asked.Get("method"), asked.Get("url")), asked.Get("url"), asked["header"])
-	query.Gateway = asked.Get("gateway")
-	if err == nil {
-		err = query.SetFrom(asked.Get("from"))
-	}
-	var report *explain.Report
-	if err == nil {
-		facts.View = view()
-		report, err = explain.Explain(facts, query)
-	}
+	report, err := p.documents.Explain(r.URL.Query())
 	if err != nil {
-		answer(w, http.StatusBadRequest, word{Error: err.Error()})
+		refuse(w, err)
 		return
 	}
 	answer(w, http.StatusOK, report)
@@ -42,28 +25,22 @@ func (p pages) explain(w http.ResponseWriter, r *http.Request) {
 func (p pages) tree(w http.ResponseWriter, r *http.Request) {
 	filter, err := explain.ReadTreeFilter(r.URL.Query())
 	if err != nil {
-		answer(w, http.StatusBadRequest, word{Error: err.Error()})
+		refuse(w, err)
 		return
 	}
-	facts, view := p.facts(w)
-	if view == nil {
+	nodes, err := p.documents.Tree(filter, true)
+	if err != nil {
+		refuse(w, err)
 		return
 	}
-	facts.View = view()
-	answer(w, http.StatusOK, explain.Tree(facts, filter))
+	answer(w, http.StatusOK, nodes)
 }
 
-// facts returns what was published last, and a function that builds its View: nil if nothing was
-// loaded yet, which the client is then told.
-func (p pages) facts(w http.ResponseWriter) (explain.Facts, func() *ir.View) {
-	view, facts := p.Loaded.Facts()
-	if view == nil {
-		answer(w, http.StatusServiceUnavailable, word{Error: "nothing has been loaded yet"})
-		return facts, nil
+// refuse answers 503 before the first load, and 400 to a question that is none.
+func refuse(w http.ResponseWriter, err error) {
+	code := http.StatusBadRequest
+	if errors.Is(err, ErrUnloaded) {
+		code = http.StatusServiceUnavailable
 	}
-	if p.Folder != nil {
-		facts.Places, facts.Outlines, facts.Labels = p.Folder.Places, p.Folder.Outlines, p.Folder.Labels
-	}
-	slices.SortFunc(facts.Statuses, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
-	return facts, view
+	answer(w, code, word{Error: err.Error()})
 }

@@ -29,7 +29,7 @@ func (p pages) problems(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r, "namespace") {
 		return
 	}
-	list := p.Loaded.Problems()
+	list := p.documents.Problems()
 	if namespace := r.URL.Query().Get("namespace"); namespace != "" {
 		list.Problems = slices.DeleteFunc(slices.Clone(list.Problems), func(p manifest.Problem) bool { return p.Object.Namespace != namespace })
 	}
@@ -54,9 +54,9 @@ func (p pages) status(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, word{Error: err.Error()})
 		return
 	}
-	list := p.Board.List(filter.Picks)
+	list := p.documents.Status(filter)
 	if name != "" && len(list.Items) == 0 {
-		answer(w, http.StatusNotFound, word{Error: p.Board.Missing(filter)})
+		answer(w, http.StatusNotFound, word{Error: p.documents.Missing(filter)})
 		return
 	}
 	answer(w, http.StatusOK, list)

@@ -60,6 +60,9 @@ type Stream struct {
 	// Known is false for an Envoy that asks for a Gateway with nothing to serve.
 	Known     bool      `json:"known"`
 	Connected time.Time `json:"connected"`
+	// Revision is the newest revision of RevisionList that it holds, of what it asks for; 0 for none.
+	// What it rejected is in Types.
+	Revision uint64 `json:"revision"`
 	// Types are by type: figures, and what was rejected.
 	Types map[string]TypeState `json:"types"`
 }

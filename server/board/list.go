@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -118,4 +119,13 @@ func (b *Board) all() []manifest.Key {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(b.keys())
+}
+
+// Key returns the object's key.
+func (o *Object[S]) Key() manifest.Key {
+	group, _, grouped := strings.Cut(o.APIVersion, "/")
+	if !grouped {
+		group = ""
+	}
+	return manifest.Key{Group: group, Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
 }

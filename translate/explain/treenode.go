@@ -108,22 +108,26 @@ func locate(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	var walk func([]*TreeNode)
 	walk = func(nodes []*TreeNode) {
 		for _, n := range nodes {
+			n.Object, n.Field = n.field.Object, n.field.Path
 			all = append(all, n)
 			walk(n.Below)
 		}
 	}
 	walk(nodes)
-	fields := make([]manifest.Field, len(all))
-	for i, n := range all {
-		n.Object, n.Field = n.field.Object, n.field.Path
+	if places != nil {
+		LocateNodes(all, places)
+	}
+}
+
+// LocateNodes adds the places of these nodes alone, not of those below them.
+func LocateNodes(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
+	fields := make([]manifest.Field, len(nodes))
+	for i, n := range nodes {
 		fields[i] = n.field
 	}
-	if places == nil {
-		return
-	}
 	for i, place := range places(fields) {
-		if all[i].At == (store.Place{}) {
-			all[i].At = place
+		if nodes[i].At == (store.Place{}) {
+			nodes[i].At = place
 		}
 	}
 }

@@ -1,0 +1,133 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/health"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// Documents returns what the admin pages show, each as one value. The JSON pages write these values,
+// and package page draws them, so that both have the same facts.
+type Documents struct{ options Options }
+
+// NewDocuments returns the documents that are made of these options.
+func NewDocuments(options Options) Documents { return Documents{options} }
+
+// ErrUnloaded is the error of a document that needs a configuration before one was published.
+var ErrUnloaded = errors.New("nothing has been loaded yet")
+
+// Problems returns the problems of the folder, and what concerns it as a whole.
+func (d Documents) Problems() ProblemList { return d.options.Loaded.Problems() }
+
+// Status returns the objects that the filter selects, with their status, sorted by key.
+func (d Documents) Status(filter board.Filter) board.List[board.Object[any]] {
+	return d.options.Board.List(filter.Picks)
+}
+
+// Missing says that there is no status of the object that the filter names.
+func (d Documents) Missing(filter board.Filter) string { return d.options.Board.Missing(filter) }
+
+// Revisions returns what is served, and the last edits.
+func (d Documents) Revisions() RevisionList { return d.options.Loaded.Revisions() }
+
+// Generation returns a number that differs from an earlier one if something was published in between.
+func (d Documents) Generation() uint64 { return d.options.Loaded.Generation() }
+
+// Streams returns the streams of the connected Envoys, sorted by age.
+func (d Documents) Streams() []Stream { return d.options.Envoys.Streams() }
+
+// Transport returns how xDS is served, and which clients were served nothing.
+func (d Documents) Transport() Transport { return d.options.Envoys.Transport() }
+
+// Tree returns the tree of what is served. Without places, the nodes have none; explain.Locate adds
+// those of some nodes.
+func (d Documents) Tree(filter explain.TreeFilter, places bool) ([]*explain.TreeNode, error) {
+	facts, err := d.facts()
+	if err != nil {
+		return nil, err
+	}
+	if !places {
+		facts.Places = nil
+	}
+	return explain.Tree(facts, filter), nil
+}
+
+// Places returns where fields are written in the folder as it was read last.
+func (d Documents) Places(fields []manifest.Field) []store.Place {
+	if d.options.Folder == nil {
+		return make([]store.Place, len(fields))
+	}
+	return d.options.Folder.Places(fields)
+}
+
+// Explain answers a question about a request: method, url, header (as "name: value", as often as need be),
+// gateway and from. The error says what is wrong with the question, or is ErrUnloaded.
+func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
+	facts, err := d.facts()
+	if err != nil {
+		return nil, err
+	}
+	query, err := explain.NewQuery(explain.MethodFor(asked.Get("method"), asked.Get("url")), asked.Get("url"), asked["header"])
+	if err != nil {
+		return nil, err
+	}
+	query.Gateway = asked.Get("gateway")
+	if err := query.SetFrom(asked.Get("from")); err != nil {
+		return nil, err
+	}
+	return explain.Explain(facts, query)
+}
+
+// Envoys asks every connected Envoy which endpoints it does not use.
+func (d Documents) Envoys(ctx context.Context) EnvoyList {
+	connected, view := d.options.Envoys.Connected(), d.options.Loaded.View()
+	ctx, cancel := context.WithTimeout(ctx, askedFor)
+	defer cancel()
+	var known map[string]*ir.Cluster
+	if view != nil {
+		known = view().Clusters
+	}
+	var group errgroup.Group
+	group.SetLimit(askedAtOnce)
+	for i := range connected {
+		if q := &connected[i]; q.Envoy.Unknown == nil {
+			group.Go(func() error {
+				if !d.options.Survives("envoys", func() { q.Envoy.Ask(ctx, q.At, known) }) { // what it answers is of a client's making
+					q.Envoy.Unknown = &health.Unknown{Message: "internal error; the log of gatefold has the details"}
+				}
+				return nil
+			})
+		}
+	}
+	_ = group.Wait() // there are no errors
+	list := EnvoyList{Envoys: []health.Envoy{}, Supervised: d.options.Envoys.Supervised()}
+	for _, q := range connected {
+		list.Envoys = append(list.Envoys, q.Envoy)
+	}
+	return list
+}
+
+// facts returns what was published last, with its View.
+func (d Documents) facts() (explain.Facts, error) {
+	view, facts := d.options.Loaded.Facts()
+	if view == nil {
+		return facts, ErrUnloaded
+	}
+	facts.View = view()
+	if folder := d.options.Folder; folder != nil {
+		facts.Places, facts.Outlines, facts.Labels = folder.Places, folder.Outlines, folder.Labels
+	}
+	slices.SortFunc(facts.Statuses, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
+	return facts, nil
+}

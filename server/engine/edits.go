@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/gatefold/gatefold/server/admin"
+)
+
+// edits has the server show in its pages what each edit came to.
+type edits struct {
+	server interface {
+		Edited(edit admin.Edit, published bool)
+	}
+}
+
+// observe is observer's. A look at the folder that found nothing new is no edit.
+func (e edits) observe(r *run) {
+	if r.tree != nil && r.published && r.nothing() {
+		return
+	}
+	if r.tree != nil || r.published {
+		e.server.Edited(editOf(r, time.Now()), r.published)
+	}
+}
+
+// editOf describes a run that has ended.
+func editOf(r *run, now time.Time) admin.Edit {
+	edit := admin.Edit{Time: now.UTC(), Result: r.reload.Result, Resources: len(r.result.Delta), Errors: r.errors, Warnings: r.warnings}
+	if r.tree == nil {
+		edit.Result = "republished"
+		return edit
+	}
+	edit.Commit = r.tree.Revision
+	edit.Milliseconds = milliseconds(now.Sub(r.tree.Noticed))
+	edit.Reason = r.reload.Hold + r.reload.Awaits // at most one is set
+	edit.Add(r.change)
+	for _, stage := range stageNames() {
+		if took, ok := r.reload.Stages[stage]; ok {
+			edit.Steps = append(edit.Steps, admin.Step{Name: stage, Milliseconds: milliseconds(took)})
+		}
+	}
+	return edit
+}

@@ -1,0 +1,77 @@
+package page
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// The bounds of the page of one object.
+const maxObjectProblems, maxConditions = 50, 200
+
+// objectPage is one object.
+type objectPage struct {
+	Key      manifest.Key
+	At       store.Place
+	Route    bool // it may be in the tree
+	Status   *objectRow
+	Parts    []board.Part // at most maxConditions conditions
+	More     int          // conditions that are not shown
+	Problems []manifest.Problem
+	Stale    *board.Stale
+}
+
+func (p *pages) object(r *http.Request) (any, error) {
+	key, err := readKey(r)
+	if err != nil {
+		return nil, err
+	}
+	page := objectPage{Key: key, Route: routeKinds(key), At: p.documents.Places([]manifest.Field{{Object: key}})[0]}
+	filter := board.Filter{Kind: store.KindName{Group: key.Group, Kind: key.Kind}, Namespace: key.Namespace, Name: key.Name}
+	if rows := objectRows(p.documents.Status(filter)); len(rows) == 1 {
+		page.Status = &rows[0]
+		page.bound(rows[0].Parts)
+	}
+	for _, problem := range p.documents.Problems().Problems {
+		if problem.Object == key {
+			page.Problems = append(page.Problems, problem)
+		}
+	}
+	if page.Status == nil && page.At == (store.Place{}) && len(page.Problems) == 0 {
+		return nil, failure{http.StatusNotFound, p.documents.Missing(filter)}
+	}
+	page.Problems = errorsFirst(page.Problems)
+	page.Problems = page.Problems[:min(len(page.Problems), maxObjectProblems)]
+	return page, nil
+}
+
+// bound takes over the parts of a status, as far as they fit.
+func (o *objectPage) bound(parts []board.Part) {
+	room := maxConditions
+	for _, part := range parts {
+		shown := part.Conditions[:min(len(part.Conditions), room)]
+		room -= len(shown)
+		o.More += len(part.Conditions) - len(shown)
+		if len(shown) > 0 {
+			o.Parts = append(o.Parts, board.Part{Name: part.Name, Conditions: shown})
+		}
+	}
+}
+
+// readKey reads the object that a link names.
+func readKey(r *http.Request) (manifest.Key, error) {
+	query := r.URL.Query()
+	filter, err := board.NewFilter(query.Get("kind")+"."+query.Get("group"), query.Get("namespace"), query.Get("name"))
+	if err == nil && filter.Name == "" {
+		err = failure{http.StatusBadRequest, "no object is named: kind, group, namespace and name"}
+	}
+	return filter.Key(), err
+}
+
+// routeKinds reports whether an object is a route.
+func routeKinds(key manifest.Key) bool {
+	return slices.Contains([]string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"}, key.Kind)
+}

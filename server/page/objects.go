@@ -1,0 +1,50 @@
+package page
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// objectRow is an object with the parts of its status.
+type objectRow struct {
+	Key   manifest.Key
+	Wrong bool
+	Stale *board.Stale
+	// StalePolicies are those that are in force with their last valid version.
+	StalePolicies []manifest.Key
+	Parts         []board.Part
+}
+
+// objectRows returns the rows of a list.
+func objectRows(list board.List[board.Object[any]]) []objectRow {
+	rows := make([]objectRow, len(list.Items))
+	for i, o := range list.Items {
+		status := board.StatusOf(o.Status)
+		rows[i] = objectRow{Key: o.Key(), Stale: o.Stale, StalePolicies: o.StalePolicies, Parts: status.Parts()}
+		rows[i].Wrong = o.Stale != nil || status.Wrong()
+	}
+	return rows
+}
+
+// maxWrongShown is how many conditions of one object a list shows.
+const maxWrongShown = 3
+
+// WrongOnes returns the first conditions that are not as they should be, with the part that they are of.
+func (o objectRow) WrongOnes() (out []wrongRow) {
+	for _, part := range o.Parts {
+		for _, c := range part.Wrong() {
+			if len(out) < maxWrongShown {
+				out = append(out, wrongRow{part.Name, c})
+			}
+		}
+	}
+	return out
+}
+
+// wrongRow is a condition of a part.
+type wrongRow struct {
+	Part string
+	metav1.Condition
+}

@@ -1,0 +1,168 @@
+package page
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// The bounds of the overview; links lead to the rest.
+const maxOverviewProblems, maxOverviewObjects, maxOverviewEnvoys = 20, 20, 100
+
+// overview is the first page: what is served, whom to, and what is wrong.
+type overview struct {
+	Served           admin.RevisionList
+	Problems         admin.ProblemList
+	Errors, Warnings int
+	Shown            []manifest.Problem // errors first
+	Envoys           []envoyRow
+	MoreEnvoys       int
+	Transport        admin.Transport
+	Kinds            []kindRow
+	Wrong            []objectRow
+	MoreWrong        int
+}
+
+// Well reports whether nothing needs a person.
+func (o overview) Well() bool {
+	return o.Errors == 0 && len(o.Wrong) == 0 && o.Problems.Hold == "" && o.Problems.Unloaded == "" && o.Problems.Busy == "" && o.Problems.State == ""
+}
+
+// kindRow counts the objects of a kind.
+type kindRow struct {
+	Kind       string
+	All, Wrong int
+}
+
+// envoyRow is a connected Envoy and what it holds.
+type envoyRow struct {
+	admin.Stream
+	Current   bool // it holds the revision that is served
+	Pending   int
+	Removing  int
+	Rejecting []rejection
+}
+
+// rejection is a resource that an Envoy rejected.
+type rejection struct {
+	Type string
+	admin.Rejected
+}
+
+// Gateways says what the Envoy is for.
+func (e envoyRow) Gateways() string {
+	if e.Cluster == "all" {
+		return "all Gateways"
+	}
+	return e.Cluster
+}
+
+func (p *pages) overview(*http.Request) (any, error) {
+	o := overview{Served: p.documents.Revisions(), Problems: p.documents.Problems(), Transport: p.documents.Transport()}
+	o.Errors, o.Warnings = manifest.Count(o.Problems.Problems)
+	o.Shown = errorsFirst(o.Problems.Problems)
+	o.Shown = o.Shown[:min(len(o.Shown), maxOverviewProblems)]
+	o.Envoys = envoyRows(p.documents.Streams(), o.Served.Revision)
+	if more := len(o.Envoys) - maxOverviewEnvoys; more > 0 {
+		o.Envoys, o.MoreEnvoys = o.Envoys[:maxOverviewEnvoys], more
+	}
+	rows := objectRows(p.documents.Status(board.Filter{}))
+	o.Kinds = kindRows(rows)
+	for _, row := range rows {
+		switch {
+		case !row.Wrong:
+		case len(o.Wrong) < maxOverviewObjects:
+			o.Wrong = append(o.Wrong, row)
+		default:
+			o.MoreWrong++
+		}
+	}
+	return o, nil
+}
+
+// errorsFirst returns the problems, errors before warnings.
+func errorsFirst(problems []manifest.Problem) []manifest.Problem {
+	sorted := slices.Clone(problems)
+	slices.SortStableFunc(sorted, func(a, b manifest.Problem) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
+	return sorted
+}
+
+// kindRows counts objects by kind. They are sorted by key.
+func kindRows(objects []objectRow) (rows []kindRow) {
+	for _, o := range objects {
+		if len(rows) == 0 || rows[len(rows)-1].Kind != o.Key.Kind {
+			rows = append(rows, kindRow{Kind: o.Key.Kind})
+		}
+		last := &rows[len(rows)-1]
+		last.All++
+		if o.Wrong {
+			last.Wrong++
+		}
+	}
+	return rows
+}
+
+// envoyRows joins streams with the revision that is served. Those that lag behind come first.
+func envoyRows(streams []admin.Stream, served uint64) []envoyRow {
+	rows := make([]envoyRow, 0, len(streams))
+	for _, s := range streams {
+		row := envoyRow{Stream: s, Current: s.Revision == served}
+		for typ, state := range s.Types {
+			row.Pending += state.Pending
+			row.Removing += state.Removing
+			for _, r := range state.Rejected {
+				row.Rejecting = append(row.Rejecting, rejection{typ, r})
+			}
+		}
+		slices.SortFunc(row.Rejecting, func(a, b rejection) int { return strings.Compare(a.Type+" "+a.Name, b.Type+" "+b.Name) })
+		row.Rejecting = row.Rejecting[:min(len(row.Rejecting), maxRejecting)]
+		rows = append(rows, row)
+	}
+	slices.SortStableFunc(rows, func(a, b envoyRow) int { return rank(a) - rank(b) })
+	return rows
+}
+
+// maxRejecting is how many rejections of one Envoy are shown.
+const maxRejecting = 5
+
+// rank puts first what a person should look at.
+func rank(e envoyRow) int {
+	switch {
+	case len(e.Rejecting) > 0:
+		return 0
+	case !e.Current || !e.Known:
+		return 1
+	}
+	return 2
+}
+
+// State is the state of the Envoy in words.
+func (e envoyRow) State() string {
+	switch {
+	case !e.Known:
+		return "no Gateway"
+	case len(e.Rejecting) > 0:
+		return "rejects"
+	case e.Current:
+		return "up to date"
+	case e.Pending+e.Removing > 0:
+		return fmt.Sprintf("%d on the way", e.Pending+e.Removing)
+	}
+	return "behind"
+}
+
+// Class is the class of the state.
+func (e envoyRow) Class() string {
+	switch {
+	case !e.Known || len(e.Rejecting) > 0:
+		return "bad"
+	case e.Current:
+		return "good"
+	}
+	return "warn"
+}

@@ -1,0 +1,114 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/codes"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// maxText is how many bytes of one text are shown: a page is bounded whatever its texts are.
+const maxText = 600
+
+// functions are what the templates call.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"place": place, "link": objectLink, "code": codes.URL, "time": timeWords, "day": dayWords, "cut": cut, "ms": milliseconds,
+		"count": count, "join": strings.Join, "pages": entries,
+		"tree": treeLink, "wrong": func(c metav1.Condition) bool { return len(board.Part{Conditions: []metav1.Condition{c}}.Wrong()) > 0 },
+	}
+}
+
+// cut returns the beginning of a long text.
+func cut(text string) string { return cutTo(text, maxText) }
+
+func cutTo(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
+// place is FILE:LINE, as far as they are known.
+func place(p store.Place) string {
+	if p.Line == 0 {
+		return cut(p.File)
+	}
+	return fmt.Sprintf("%s:%d", cut(p.File), p.Line)
+}
+
+// objectLink is the page of an object, "" for none.
+func objectLink(key manifest.Key) string {
+	if key.IsZero() {
+		return ""
+	}
+	query := url.Values{"kind": {key.Kind}, "name": {key.Name}}
+	if key.Group != "" {
+		query.Set("group", key.Group)
+	}
+	if key.Namespace != "" {
+		query.Set("namespace", key.Namespace)
+	}
+	return admin.PagePath + "object?" + query.Encode()
+}
+
+// treeLink is the part of the tree with a route.
+func treeLink(route manifest.Key) string {
+	return admin.PagePath + "routes?" + url.Values{"route": {route.Namespace + "/" + route.Name}}.Encode()
+}
+
+// timeWords is a moment to the second.
+func timeWords(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+func dayWords(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+// milliseconds is a time as people read it.
+func milliseconds(ms float64) string {
+	switch {
+	case ms >= 10_000:
+		return fmt.Sprintf("%.1f s", ms/1000)
+	case ms >= 10:
+		return fmt.Sprintf("%.0f ms", math.Round(ms))
+	}
+	return fmt.Sprintf("%.1f ms", ms)
+}
+
+// count is "1 file" or "2 files".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// entry is a page in the navigation.
+type entry struct{ Name, Title, Path string }
+
+// entries returns the pages of the navigation, in order.
+func entries() []entry {
+	return []entry{
+		{"overview", "Overview", "/"},
+		{"routes", "Routes", admin.PagePath + "routes"},
+		{"problems", "Problems", admin.PagePath + "problems"},
+		{"edits", "Edits", admin.PagePath + "edits"},
+	}
+}
