@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 )
@@ -25,43 +26,47 @@ func readFrom(query url.Values) (int, error) {
 	return from, nil
 }
 
-// newPiece returns the piece of a list of all items that begins at from and has the items before end. size is
-// how many a piece has at most.
-func newPiece(path string, query url.Values, from, end, all, size int) piece {
+// longList is a list that is shown in pieces.
+type longList struct {
+	path  string
+	query url.Values
+	size  int // of a piece, at most
+}
+
+// piece returns the piece that has the items from one index to before another, of all that there are.
+func (l longList) piece(from, end, all int) piece {
 	p := piece{All: all}
 	if from < end {
 		p.First, p.Last = from+1, end
 	}
 	if from > 0 {
-		p.Before = withFrom(path, query, max(0, min(from, all)-size))
+		p.Before = l.link(max(0, min(from, all)-l.size))
 	}
 	if end < all {
-		p.Behind = withFrom(path, query, end)
+		p.Behind = l.link(end)
 	}
 	return p
 }
 
-func withFrom(path string, query url.Values, from int) string {
-	next := url.Values{}
-	for name, values := range query {
-		next[name] = values
+// link leads to the piece that begins at an index.
+func (l longList) link(from int) string {
+	query := maps.Clone(l.query)
+	if query.Set("from", strconv.Itoa(from)); from == 0 {
+		query.Del("from")
 	}
-	if next.Set("from", strconv.Itoa(from)); from == 0 {
-		next.Del("from")
+	if len(query) == 0 {
+		return l.path
 	}
-	if len(next) == 0 {
-		return path
-	}
-	return path + "?" + next.Encode()
+	return l.path + "?" + query.Encode()
 }
 
-// sliced returns the part of a list that a piece shows.
-func sliced[T any](list []T, path string, query url.Values, size int) ([]T, piece, error) {
-	from, err := readFrom(query)
+// sliced returns the part of a list that its query asks for.
+func sliced[T any](items []T, l longList) ([]T, piece, error) {
+	from, err := readFrom(l.query)
 	if err != nil {
 		return nil, piece{}, err
 	}
-	begin := min(from, len(list))
-	end := min(begin+size, len(list))
-	return list[begin:end], newPiece(path, query, begin, end, len(list), size), nil
+	begin := min(from, len(items))
+	end := min(begin+l.size, len(items))
+	return items[begin:end], l.piece(begin, end, len(items)), nil
 }

@@ -28,6 +28,6 @@ func (p *pages) problems(r *http.Request) (any, error) {
 	}
 	page.Errors, page.Warnings = manifest.Count(all)
 	var err error
-	page.Problems, page.Piece, err = sliced(errorsFirst(all), admin.PagePath+"problems", query, problemsShown)
+	page.Problems, page.Piece, err = sliced(errorsFirst(all), longList{admin.PagePath + "problems", query, problemsShown})
 	return page, err
 }

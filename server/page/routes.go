@@ -56,7 +56,7 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	}
 	c := &cutter{from: from}
 	page := routePage{Filter: filter, Branches: c.cut(nodes, "")}
-	page.Piece = newPiece(admin.PagePath+"routes", filter.Query(), from, min(c.end(), c.line), c.line, maxLines)
+	page.Piece = longList{admin.PagePath + "routes", filter.Query(), maxLines}.piece(from, c.end(), c.line)
 	explain.LocateNodes(c.shown, p.documents.Places)
 	return page, nil
 }
