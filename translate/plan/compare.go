@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -104,6 +103,7 @@ func (c *comparison) ports() {
 	maps.Copy(keys, after)
 	for _, key := range slices.SortedFunc(maps.Keys(keys), comparePortKeys) {
 		p := &portPair{comparison: c, key: key, ports: [2]*ir.PortView{before[key], after[key]}}
+		p.names = [2]*names{newNames(before[key]), newNames(after[key])}
 		p.listener()
 		p.streams()
 		switch {
@@ -123,124 +123,65 @@ type portPair struct {
 	*comparison
 	key   portKey
 	ports [2]*ir.PortView
+	names [2]*names
+	// places and changed are found out once: see portPlaces and changedNames.
+	places  []Place
+	changed []string
 }
 
-// portPlaces returns where the port's listeners are written.
-func (p *portPair) portPlaces() (out []Place) {
+// portPlaces returns where the listeners are written that one side alone has, or all of the port if there
+// are none.
+func (p *portPair) portPlaces() []Place {
+	if p.places != nil {
+		return p.places
+	}
+	type listener struct{ id, hostname string }
+	var known [2]map[listener]bool
+	for side, port := range p.ports {
+		known[side] = map[listener]bool{}
+		if port != nil {
+			for _, l := range port.Port.Listeners {
+				known[side][listener{l.ID(), l.Hostname}] = true
+			}
+		}
+	}
+	var all []Place
 	for side, port := range p.ports {
 		if port == nil {
 			continue
 		}
 		for _, l := range port.Port.Listeners {
-			out = append(out, Place{Source: explain.Source{Object: l.Object, Field: listenerField(l)}, Before: side == 0})
+			at := Place{Source: explain.Source{Object: l.Object, Field: listenerField(l)}, Before: side == 0}
+			if all = append(all, at); !known[1-side][listener{l.ID(), l.Hostname}] {
+				p.places = append(p.places, at)
+			}
 		}
 	}
-	if p.ports[0] != nil && p.ports[1] != nil {
-		out = slices.DeleteFunc(out, func(at Place) bool { return at.Before })
+	if len(p.places) == 0 {
+		p.places = currentFirst(all[:min(len(all), maxListed)])
 	}
-	return out
+	p.places = p.places[:min(len(p.places), maxPlaces/10)]
+	return p.places
 }
 
-// hosts compares the tables of all hosts.
-func (p *portPair) hosts() {
-	for _, name := range p.serverNames() {
-		var chains [2]string
-		var found [2]bool
-		for side, port := range p.ports {
-			chains[side], found[side] = explain.Chain(port.Port, name.member)
-		}
-		domains := p.domains(chains, found)
-		for _, domain := range domains {
-			if p.budget.ctx.Err() != nil {
-				return
-			}
-			h := &hostPair{portPair: p, named: domain, host: memberOf(domain, domains)}
-			h.sni = name.member
-			if p.leadsTo(h.host, chains, found) {
-				h.sni = h.host
-			}
-			for side, port := range p.ports {
-				if found[side] {
-					h.views[side] = explain.Table(port, chains[side], h.host)
-				}
-			}
-			h.compare()
-		}
-	}
+// chain returns the chain of a side for a name in the handshake, as explain does.
+func (p *portPair) chain(side int, name string) (chain string, found bool) {
+	return explain.Chain(p.names[side].around(name), name)
+}
+
+// table returns the virtual host of a side for a host, as explain does.
+func (p *portPair) table(side int, chain, host string) *ir.HostView {
+	shown := *p.ports[side]
+	shown.Port = p.names[side].around(chain, host)
+	return explain.Table(&shown, chain, host)
 }
 
 // leadsTo reports whether a name in the handshake leads to the chains.
 func (p *portPair) leadsTo(name string, chains [2]string, found [2]bool) bool {
-	for side, port := range p.ports {
-		if chain, ok := explain.Chain(port.Port, name); ok != found[side] || chain != chains[side] {
+	for side := range p.ports {
+		if chain, ok := p.chain(side, name); ok != found[side] || chain != chains[side] {
 			return false
 		}
 	}
 	return true
-}
-
-// serverName is a class of names in the handshake, with a member.
-type serverName struct{ pattern, member string }
-
-// serverNames returns the classes of names that lead to different chains; one without TLS.
-func (p *portPair) serverNames() (out []serverName) {
-	if p.key.scheme != "https" {
-		return []serverName{{}}
-	}
-	patterns := []string{"*"}
-	for _, port := range p.ports {
-		for _, chain := range port.Port.Chains {
-			patterns = append(patterns, chain.Name)
-		}
-		for _, s := range port.Port.Streams {
-			patterns = append(patterns, s.Domains...)
-		}
-	}
-	slices.Sort(patterns)
-	patterns = slices.Compact(patterns)
-	for _, pattern := range patterns {
-		out = append(out, serverName{pattern, memberOf(pattern, patterns)})
-	}
-	return out
-}
-
-// domains returns the classes of hosts in the tables of two chains.
-func (p *portPair) domains(chains [2]string, found [2]bool) []string {
-	all := []string{"*"}
-	for side, port := range p.ports {
-		if !found[side] {
-			continue
-		}
-		for _, chain := range port.Port.Chains {
-			all = append(all, cmp.Or(chain.Name, "*"))
-		}
-		for _, host := range port.Hosts {
-			if host.Chain != chains[side] {
-				continue
-			}
-			all = append(all, host.Domain)
-			for rule := range host.Rules {
-				all = append(all, rule.Match.Hosts...)
-			}
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// memberOf returns a host that a pattern covers and none of the longer ones.
-func memberOf(pattern string, others []string) string {
-	suffix, wild := strings.CutPrefix(pattern, "*")
-	if !wild {
-		return pattern
-	}
-	if suffix == "" {
-		suffix = ".example"
-	}
-	for label := "any"; ; label += "-x" {
-		host := label + suffix
-		if !slices.ContainsFunc(others, func(other string) bool { return len(other) > len(pattern) && explain.Covers(other, host) }) {
-			return host
-		}
-	}
 }

@@ -179,7 +179,7 @@ func (p *portPair) stream(name string, before, after *ir.Stream) {
 	h := &hostPair{portPair: p, named: name}
 	region := h.region(pair{}, "every connection")
 	region.Scheme = scheme
-	url := fmt.Sprintf("%s://%s:%d", scheme, memberOf(name, nil), p.key.port)
+	url := fmt.Sprintf("%s://%s:%d", scheme, memberOf(name, among(nil)), p.key.port)
 	one := Change{Regions: []Region{region}, Example: Example{URL: url}, Before: p.streamAnswer(0, before), After: p.streamAnswer(1, after)}
 	reason := Reason{Text: fmt.Sprintf("%s; before: %s", streamWords(after), streamWords(before))}
 	for side, s := range []*ir.Stream{before, after} {

@@ -270,7 +270,7 @@ func (h *hostPair) answer(side int, q explain.Query) Answer {
 	}
 	path, _, _ := strings.Cut(q.Path, "?")
 	shown := *port
-	shown.Hosts = nil
+	shown.Port, shown.Hosts = h.names[side].around(h.sni, h.host), nil
 	if host := h.views[side]; host != nil {
 		one := *host
 		var rules []*ir.Rule

@@ -73,17 +73,17 @@ const maxServed = 32
 // such a request among the first that are tried.
 func (p *portPair) servedRequest(side int) (best *hostPair, request request) {
 	port := p.ports[side]
-	var domains []string
+	domains := map[string]bool{}
 	for _, host := range port.Hosts {
-		domains = append(domains, host.Domain)
+		domains[host.Domain] = true
 	}
 	best, request = p.hostAt("any.example"), plainRequest()
 	rank := 0
 	for i := range port.Hosts[:min(len(port.Hosts), maxServed)] {
-		names := []string{memberOf(port.Hosts[i].Domain, domains)}
+		names := []string{memberOf(port.Hosts[i].Domain, among(domains))}
 		for rule := range port.Hosts[i].Rules { // delegated rules may be for some hosts only
 			if len(rule.Match.Hosts) > 0 {
-				names = append(names, memberOf(rule.Match.Hosts[0], nil))
+				names = append(names, memberOf(rule.Match.Hosts[0], among(nil)))
 			}
 			break
 		}
@@ -133,8 +133,8 @@ func (p *portPair) hostAt(host string) *hostPair {
 	h := &hostPair{portPair: p, sni: host, host: host, named: "*"}
 	for side, port := range p.ports {
 		if port != nil {
-			if chain, found := explain.Chain(port.Port, host); found {
-				h.views[side] = explain.Table(port, chain, host)
+			if chain, found := p.chain(side, host); found {
+				h.views[side] = p.table(side, chain, host)
 			}
 		}
 	}

@@ -1,0 +1,248 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// ways returns the patterns that cover a host, the most specific first: itself, its wildcards, "*" and "".
+func ways(host string) []string {
+	out := []string{host}
+	for i := 1; i < len(host); i++ {
+		if host[i] == '.' {
+			out = append(out, "*"+host[i:])
+		}
+	}
+	return append(out, "*", "")
+}
+
+// names finds the chains and streams of a port by hostname.
+type names struct {
+	port    *ir.Port
+	chains  map[string][]int
+	streams map[string][]int // by the hostname of the listener, and by those of the connections
+}
+
+// newNames returns the names of a port; nil has none.
+func newNames(port *ir.PortView) *names {
+	n := &names{chains: map[string][]int{}, streams: map[string][]int{}}
+	if port == nil {
+		return n
+	}
+	n.port = port.Port
+	for i := range n.port.Chains {
+		n.chains[n.port.Chains[i].Name] = append(n.chains[n.port.Chains[i].Name], i)
+	}
+	for i := range n.port.Streams {
+		s := &n.port.Streams[i]
+		for _, name := range append([]string{s.Chain}, s.Domains...) {
+			if list := n.streams[name]; len(list) == 0 || list[len(list)-1] != i {
+				n.streams[name] = append(list, i)
+			}
+		}
+	}
+	return n
+}
+
+// has reports whether a chain or a stream has a name.
+func (n *names) has(name string) bool { return len(n.chains[name])+len(n.streams[name]) > 0 }
+
+// around returns the port with those chains and streams alone that some hosts can meet: what explain finds
+// for these hosts is the same.
+func (n *names) around(hosts ...string) *ir.Port {
+	if len(n.port.Chains)+len(n.port.Streams) <= 2 {
+		return n.port
+	}
+	var chains, streams []int
+	for _, host := range hosts {
+		for _, name := range ways(host) {
+			chains, streams = append(chains, n.chains[name]...), append(streams, n.streams[name]...)
+		}
+	}
+	if len(n.port.Chains) > 0 { // the first says whether the port has TLS
+		chains = append(chains, 0)
+	}
+	out := *n.port
+	out.Chains, out.Streams = picked(n.port.Chains, chains), picked(n.port.Streams, streams)
+	return &out
+}
+
+// picked returns the elements at some indexes, in the order of the list.
+func picked[T any](list []T, indexes []int) (out []T) {
+	slices.Sort(indexes)
+	for _, i := range slices.Compact(indexes) {
+		out = append(out, list[i])
+	}
+	return out
+}
+
+// memberOf returns a host that a pattern covers and none of the longer ones that are taken.
+func memberOf(pattern string, taken func(pattern string) bool) string {
+	suffix, wild := strings.CutPrefix(pattern, "*")
+	if !wild {
+		return pattern
+	}
+	if suffix == "" {
+		suffix = ".example"
+	}
+	for label := "any"; ; label += "-x" {
+		host := label + suffix
+		if !slices.ContainsFunc(ways(host), func(way string) bool { return len(way) > len(pattern) && taken(way) }) {
+			return host
+		}
+	}
+}
+
+// among reports whether a pattern is in a set.
+func among(set map[string]bool) func(string) bool {
+	return func(pattern string) bool { return set[pattern] }
+}
+
+// maxCross bounds the hosts of a port that are asked for over connections which were opened for others.
+const maxCross = 10_000
+
+// hosts compares the tables of all hosts. Its cost is that of the names and tables, not of their
+// combinations: what a connection for one name does with another host is tried for the first of them.
+func (p *portPair) hosts() {
+	cross := maxCross
+	for _, name := range p.serverNames() {
+		var chains [2]string
+		var found [2]bool
+		for side := range p.ports {
+			chains[side], found[side] = p.chain(side, name.member)
+		}
+		own, whole := p.domains(name, chains, found, &cross)
+		taken := func(pattern string) bool { return own[pattern] || p.names[0].has(pattern) || p.names[1].has(pattern) }
+		for _, domain := range sorted(own) {
+			if p.budget.ctx.Err() != nil {
+				return
+			}
+			h := &hostPair{portPair: p, named: domain, host: memberOf(domain, taken)}
+			h.sni = name.member
+			if p.leadsTo(h.host, chains, found) {
+				h.sni = h.host
+			}
+			for side := range p.ports {
+				if found[side] {
+					h.views[side] = p.table(side, chains[side], h.host)
+				}
+			}
+			h.compare()
+		}
+		if !whole {
+			h := &hostPair{portPair: p, named: name.pattern}
+			h.undecided(pair{}, "requests for other hosts over its connections", "there are too many hosts to try")
+		}
+	}
+}
+
+func sorted(set map[string]bool) []string {
+	out := make([]string, 0, len(set))
+	for one := range set {
+		out = append(out, one)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// serverName is a class of names in the handshake, with a member.
+type serverName struct{ pattern, member string }
+
+// serverNames returns the classes of names that lead to different chains; one without TLS.
+func (p *portPair) serverNames() (out []serverName) {
+	if p.key.scheme != "https" {
+		return []serverName{{}}
+	}
+	patterns := map[string]bool{"*": true}
+	for _, port := range p.ports {
+		for _, chain := range port.Port.Chains {
+			patterns[chain.Name] = true
+		}
+		for _, s := range port.Port.Streams {
+			for _, domain := range s.Domains {
+				patterns[domain] = true
+			}
+		}
+	}
+	for _, pattern := range sorted(patterns) {
+		out = append(out, serverName{pattern, memberOf(pattern, among(patterns))})
+	}
+	return out
+}
+
+// domains returns the classes of hosts that connections for a name may ask for: those of the tables, and the
+// names of listeners that one side alone has, as the hosts of other listeners are answered alike. whole is
+// false if these are too many.
+func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
+	all, whole = map[string]bool{"*": true}, true
+	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")
+	if exact {
+		all[name.pattern] = true
+	}
+	for side := range p.ports {
+		if !found[side] {
+			continue
+		}
+		if chains[side] != "" {
+			all[chains[side]] = true
+		}
+		hosts := p.hostsOf(side, chains[side])
+		if exact && len(hosts) > 1 {
+			if *cross -= len(hosts); *cross < 0 {
+				whole = false
+				continue
+			}
+		}
+		for i := range hosts {
+			all[hosts[i].Domain] = true
+			for rule := range hosts[i].Rules {
+				for _, host := range rule.Match.Hosts {
+					all[host] = true
+				}
+			}
+		}
+	}
+	changed := p.changedNames()
+	if exact {
+		if *cross -= len(changed); *cross < 0 {
+			return all, whole
+		}
+	}
+	for _, name := range changed {
+		all[name] = true
+	}
+	return all, whole
+}
+
+// hostsOf returns the virtual hosts of a chain.
+func (p *portPair) hostsOf(side int, chain string) []ir.HostView {
+	hosts := p.ports[side].Hosts
+	compare := func(h ir.HostView, chain string) int { return strings.Compare(h.Chain, chain) }
+	from, _ := slices.BinarySearchFunc(hosts, chain, compare)
+	to := from
+	for to < len(hosts) && hosts[to].Chain == chain {
+		to++
+	}
+	return hosts[from:to]
+}
+
+// changedNames returns the hostnames of listeners with TLS that one side alone has.
+func (p *portPair) changedNames() []string {
+	if p.changed == nil {
+		p.changed = []string{}
+		for side, own := range p.names {
+			for _, list := range []map[string][]int{own.chains, own.streams} {
+				for name := range list {
+					if name != "" && !p.names[1-side].has(name) {
+						p.changed = append(p.changed, name)
+					}
+				}
+			}
+		}
+		slices.Sort(p.changed)
+		p.changed = slices.Compact(p.changed)
+	}
+	return p.changed
+}
