@@ -101,7 +101,7 @@ func (l *loaded) busy() admin.Busy {
 // wait for it; "" later.
 func (l *loaded) unloaded() string {
 	l.mu.Lock()
-	published, awaits := l.published, l.awaits
+	published, awaits := l.published, cmp.Or(l.awaits, l.hold)
 	l.mu.Unlock()
 	if published {
 		return ""

@@ -134,9 +134,10 @@ func (s *scan) judge(e *entry) (ok bool) {
 	return true
 }
 
-// loadable is the allow-list. Editors' files (x~, 4913, sedXXXX, x.swp) do
-// not end in one of these; hidden ones were sorted out before.
-func loadable(name string) bool {
+// Loadable reports whether a file may hold YAML, by its name without folder. It is an allow-list:
+// editors' files (x~, 4913, sedXXXX, x.swp) do not end in one of these; hidden ones were sorted out
+// before.
+func Loadable(name string) bool {
 	switch path.Ext(name) {
 	case ".yaml", ".yml", ".json":
 		return true

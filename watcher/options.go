@@ -92,7 +92,7 @@ const (
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.withDefaults()
 	if o.Takes == nil {
-		o.Takes = loadable
+		o.Takes = Loadable
 	}
 	o.RenameQuiet = orElse(o.RenameQuiet, 20*time.Millisecond)
 	o.Quiet = orElse(o.Quiet, 100*time.Millisecond)

@@ -34,6 +34,8 @@ type Options struct {
 	Issuers oidc.Options
 	// Host, if any, runs an Envoy for each Gateway on this machine.
 	Host *Host
+	// GateTests applies a revision of the folder only if its tests pass.
+	GateTests bool
 	// StatusDir is a folder that the status of every object is written to; "" is none.
 	StatusDir string
 	// Version is gatefold's version, for the log.
@@ -104,6 +106,10 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 		return err
 	}
 	p.server, p.state = srv, kept
+	if o.GateTests {
+		p.gate = newGate(folder)
+		srv.Register(p.gateFigures()...)
+	}
 	issuers := newIssuers(o.Issuers, p, srv)
 	p.observers = []observer{
 		hosted{envoys},
@@ -155,6 +161,9 @@ func (o Options) newServer(p *pipeline, manager *notifier, log zerolog.Logger) (
 func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, srv *server.Server, bound <-chan struct{}) {
 	folder := o.Folder.Watch
 	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.arriving
+	if p.gate != nil {
+		folder.Takes = gatedFile
+	}
 	srv.Register(watchFigures(folder.Stats)...)
 	group.Go(abandonable(ctx, p.log, func() error {
 		select {

@@ -97,7 +97,7 @@ func (p *pipeline) interrupt(limit time.Duration, yields bool) memo.Stop {
 // turn is how long the store reads files before it applies those that are read. A start and a
 // reload that a user waits for are of the whole folder.
 func (p *pipeline) turn() store.Turn {
-	if !p.published || len(p.asked) > 0 {
+	if !p.published || len(p.asked) > 0 || p.gate != nil { // a revision is judged as a whole
 		return store.Turn{}
 	}
 	return store.Turn{Length: p.reading, Newer: p.newer.Load}

@@ -28,6 +28,7 @@ type pipeline struct {
 	log    zerolog.Logger
 	busy   *busy
 	state  *state // nil keeps nothing
+	gate   *gate  // nil lets every revision pass
 
 	tree      *watcher.Tree    // the folder's last
 	last      store.Change     // the problems and stale objects of the folder, as the store returned them last
@@ -126,7 +127,11 @@ func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 // republish serves the folder as it was read last, after a change that did not come from it.
 // Before anything is published, it is left to the first Tree. p.mu is held.
 func (p *pipeline) republish() {
-	if p.published {
+	switch {
+	case !p.published:
+	case p.gate != nil && p.gate.unjudged: // by a run that came to no end
+		p.carry(p.tree)
+	default:
 		p.carry(nil)
 	}
 }
@@ -162,6 +167,9 @@ func (p *pipeline) flow(r *run) error {
 	if err := p.translate(r); err != nil {
 		return err
 	}
+	if err := p.test(r); err != nil {
+		return err
+	}
 	return p.publish(r)
 }
 
@@ -173,12 +181,21 @@ func (p *pipeline) read(r *run) (err error) {
 	}
 	p.waiting = false
 	r.reload.Stages["scan"] = r.tree.Scan
-	if r.time("store", func() { r.change, err = p.reader.apply(p.ending, *r.tree, p.turn()) }); err != nil {
+	tree, testsChanged := *r.tree, false
+	if p.gate != nil {
+		p.gate.begin(p)
+		tree, testsChanged = p.gate.split(tree)
+	}
+	if r.time("store", func() { r.change, err = p.reader.apply(p.ending, tree, p.turn()) }); err != nil {
 		if errors.Is(err, store.ErrNewer) {
 			p.waiting = true
 			return errNewer
 		}
 		return err
+	}
+	if p.gate != nil {
+		p.gate.applied(r.change, testsChanged)
+		r.change.Problems = p.gate.warned(r.change.Problems, tree.Root)
 	}
 	p.noteWaiting(r.change.Waiting)
 	r.splitStore()

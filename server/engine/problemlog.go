@@ -60,7 +60,7 @@ func fixedWords(p manifest.Problem, known []manifest.Problem) string {
 			return ""
 		}
 		return "no object of the file is stale"
-	case "FolderEmptied", "FolderMissing", "TooManyObjects", "RevisionInvalid":
+	case "FolderEmptied", "FolderMissing", "TooManyObjects", "RevisionInvalid", testsFailed:
 		return "gatefold follows the folder again"
 	}
 	return p.Message

@@ -2,7 +2,6 @@ package expect
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,31 +9,37 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
+// gatewayGroup is the API group of Gateways.
+const gatewayGroup = "gateway.networking.k8s.io"
+
 // maxNamed bounds the Gateways that a hint names.
 const maxNamed = 5
 
 // KnownGateways returns the lines whose GATEWAY the folder has, or that name none, and a problem for
 // each of the others: nothing listens on a Gateway that does not exist, whatever the port.
 func KnownGateways(facts explain.Facts, requests []Request) (known []Request, problems []manifest.Problem) {
-	names := map[string]bool{}
+	var serving []string
 	for _, gateway := range facts.View.Gateways {
-		names[gateway.Name] = true
+		serving = append(serving, gateway.Name)
 	}
-	for _, update := range facts.Statuses { // also those that do not serve
-		if update.Key.Kind == "Gateway" {
-			names[update.Key.Namespace+"/"+update.Key.Name] = true
+	slices.Sort(serving)
+	exists := func(name string) bool {
+		if slices.Contains(serving, name) {
+			return true
 		}
+		namespace, own, _ := strings.Cut(name, "/")
+		key := manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: namespace, Name: own}
+		return facts.Places != nil && facts.Places([]manifest.Field{{Object: key}})[0].File != "" // also one that does not serve
 	}
-	sorted := slices.Sorted(maps.Keys(names))
 	for _, r := range requests {
-		if r.Gateway == "" || names[r.Gateway] {
+		if r.Gateway == "" || exists(r.Gateway) {
 			known = append(known, r)
 			continue
 		}
 		word := "GATEWAY:" + r.Gateway
 		problems = append(problems, manifest.Problem{
 			Code: InvalidTest, Severity: manifest.Error, File: r.File, Line: r.Number, Column: column(r.Line, word) + r.indent,
-			Message: fmt.Sprintf("there is no Gateway %s", r.Gateway), Hint: gatewayHint(r.Gateway, sorted),
+			Message: fmt.Sprintf("there is no Gateway %s", r.Gateway), Hint: gatewayHint(r.Gateway, serving),
 		})
 	}
 	return known, problems
@@ -43,7 +48,7 @@ func KnownGateways(facts explain.Facts, requests []Request) (known []Request, pr
 func gatewayHint(name string, all []string) string {
 	switch near := manifest.Nearest(name, all); {
 	case len(all) == 0:
-		return "the folder has no Gateway"
+		return "no Gateway of the folder serves"
 	case near != "":
 		return fmt.Sprintf("did you mean %s?", near)
 	case len(all) > maxNamed:

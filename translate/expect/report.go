@@ -80,6 +80,27 @@ func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	return report
 }
 
+// Failures judges lines by explain and returns those that fail, at most `most` of them with their
+// reasons, and how many there are. An error is that of stop, which is asked before each line.
+func Failures(facts explain.Facts, requests []Request, most int, stop func() error) (failed []LineReport, all int, err error) {
+	judge := NewJudge(facts.View, netip.Addr{})
+	for _, request := range requests {
+		if err := stop(); err != nil {
+			return nil, 0, err
+		}
+		result := judge.Judge(request)
+		if result.Verdict != Failed {
+			continue
+		}
+		if all++; all <= most {
+			line := result.Report()
+			line.explain(facts, judge.Query(request))
+			failed = append(failed, line)
+		}
+	}
+	return failed, all, nil
+}
+
 func locate(facts explain.Facts, sources []explain.Source) {
 	fields := make([]manifest.Field, len(sources))
 	for i, s := range sources {
