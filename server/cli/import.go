@@ -22,6 +22,12 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
+// The sources of import.
+const (
+	sourceCluster = "cluster"
+	sourceIngress = "ingress"
+)
+
 // importFlags are the flags of import.
 type importFlags struct {
 	out, secrets  string
@@ -35,15 +41,17 @@ type importFlags struct {
 func importCommand() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use:   "import cluster FILE… | -",
+		Use:   "import cluster|ingress FILE… | -",
 		Short: "Write a folder from the configuration of another program",
-		Long: "Write a folder from the objects of a cluster, as kubectl get -o yaml or -o json prints them: a file for each object.\n" +
+		Long: "Write a folder from the objects of a cluster, as kubectl get -o yaml or -o json prints them: a file for each object;\n" +
+			"or from Ingresses for ingress-nginx, with the Services, EndpointSlices and Secrets that they need.\n" +
 			"A report says what is the same, what is different, and what is refused: what protects comes first.\n" +
 			"Nothing that was closed becomes open: where a field or object that may protect is refused, its routes answer 500.\n" +
 			"If what it protects cannot be said, nothing is written. The exit code is 1 if something is refused.\n" +
 			"docs/guides/import.md has examples.",
 		Example: "  kubectl get -o yaml -A gateways,httproutes,services,endpointslices,secrets | gatefold import cluster - --out ./folder --secret-dir ./secrets\n" +
-			"  gatefold import cluster export.yaml --dry-run",
+			"  gatefold import cluster export.yaml --dry-run\n" +
+			"  kubectl get -o yaml -A ingresses,services,endpointslices,secrets | gatefold import ingress - --out ./folder --secret-dir ./secrets",
 		Args: importArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -53,7 +61,7 @@ func importCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			result, err := f.run(cmd.Context(), inputs)
+			result, err := f.run(cmd.Context(), args[0], inputs)
 			if err != nil {
 				return err
 			}
@@ -80,9 +88,9 @@ func importCommand() *cobra.Command {
 func importArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return fmt.Errorf("import needs a source, cluster, and files; see '%s --help'", cmd.CommandPath())
-	case args[0] != "cluster":
-		return fmt.Errorf("import: unknown source %q; known is cluster", args[0])
+		return fmt.Errorf("import needs a source, cluster or ingress, and files; see '%s --help'", cmd.CommandPath())
+	case args[0] != sourceCluster && args[0] != sourceIngress:
+		return fmt.Errorf("import: unknown source %q; known are cluster and ingress", args[0])
 	case len(args) == 1:
 		return fmt.Errorf("import needs files, or - for standard input; see '%s --help'", cmd.CommandPath())
 	}
@@ -157,8 +165,12 @@ func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, e
 }
 
 // run imports, validates what comes of it, and closes what is found wrong until nothing is.
-func (f *importFlags) run(ctx context.Context, inputs []importer.Input) (importer.Result, error) {
-	objects, err := importer.Cluster(inputs, f.options)
+func (f *importFlags) run(ctx context.Context, source string, inputs []importer.Input) (importer.Result, error) {
+	read := importer.Cluster
+	if source == sourceIngress {
+		read = importer.Ingress
+	}
+	objects, err := read(inputs, f.options)
 	if err != nil {
 		return importer.Result{}, err
 	}

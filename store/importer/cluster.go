@@ -46,6 +46,20 @@ type Objects struct {
 
 // Cluster reads what kubectl get prints.
 func Cluster(inputs []Input, options Options) (*Objects, error) {
+	o, err := newObjects(inputs, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range o.objects {
+		o.clean(object)
+		o.classify(object)
+	}
+	o.finish()
+	return o, nil
+}
+
+// newObjects returns the objects of the input as they are.
+func newObjects(inputs []Input, options Options) (*Objects, error) {
 	schemas, err := schema.Load()
 	if err != nil {
 		return nil, err
@@ -55,16 +69,17 @@ func Cluster(inputs []Input, options Options) (*Objects, error) {
 		o.read(in)
 	}
 	o.acceptFields()
-	for _, object := range o.objects {
-		o.clean(object)
-		o.classify(object)
-	}
+	return o, nil
+}
+
+// finish replaces Services, closes what policies of other projects protect, and leaves out
+// what nothing needs.
+func (o *Objects) finish() {
 	o.replaceServices()
 	for _, object := range o.objects {
 		o.unservedPolicy(object)
 	}
 	o.leaveUnused()
-	return o, nil
 }
 
 func (o *Objects) read(in Input) {

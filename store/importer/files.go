@@ -82,7 +82,8 @@ func (o *Objects) same(object *item) {
 // remaining adds a verdict for what validate says of the files.
 func (o *Objects) remaining(p manifest.Problem) {
 	object := o.find(p.Object)
-	if object == nil || object.closed && p.Severity == manifest.Warning {
+	closed := object != nil && (object.closed || object.place == place{}) && p.Code == "NoBackends"
+	if object == nil || closed {
 		return
 	}
 	class, message := Different, p.Code+": "+p.Message

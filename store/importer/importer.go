@@ -1,6 +1,6 @@
 // Package importer turns configuration of other programs into a folder that gatefold serves:
-// objects of a cluster, Ingresses for ingress-nginx, and Traefik's dynamic files. It reads
-// values and returns files and verdicts; it writes nothing and knows no folder.
+// objects of a cluster, and Ingresses for ingress-nginx. It reads values and returns files and
+// verdicts; it writes nothing and knows no folder.
 //
 // Its first promise is that nothing that was closed becomes open. A field or object that may
 // protect and that gatefold cannot express closes what it protects: the rule stays and answers

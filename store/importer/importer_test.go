@@ -2,9 +2,12 @@ package importer
 
 import (
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -19,6 +22,8 @@ func FuzzImport(f *testing.F) {
 		"kind: Service\napiVersion: v1\nmetadata: {name: x}\nspec: {ports: [1]}\n---\n- 1\n",
 		"kind: SecurityPolicy\napiVersion: a.b/v1\nmetadata: {name: x}\nspec: {targetRef: {kind: HTTPRoute, name: r}}\n---\n" +
 			"kind: HTTPRoute\napiVersion: gateway.networking.k8s.io/v1\nmetadata: {name: r}\nspec: {rules: [2, {matches: 3}], parentRefs: [4]}\n",
+		"kind: Ingress\napiVersion: networking.k8s.io/v1\nmetadata: {name: i, annotations: {nginx.ingress.kubernetes.io/rewrite-target: /$1, nginx.ingress.kubernetes.io/canary: x}}\n" +
+			"spec: {tls: [{hosts: [a]}], rules: [{host: a, http: {paths: [{path: '/(.*)', backend: {service: {name: s, port: {number: 1}}}}]}}]}\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -27,26 +32,35 @@ func FuzzImport(f *testing.F) {
 		if err != nil {
 			return
 		}
-		objects, err := Cluster(inputs, Options{Secrets: true, Replace: map[string]Address{"default/x": {Host: "a", Port: 1}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var problems []manifest.Problem
-		for _, object := range objects.objects {
-			problems = append(problems, manifest.Problem{Severity: manifest.Error, Code: "X", Object: object.key, Field: "spec.rules[0].backendRefs[0]"})
-		}
-		for objects.Settle(problems, func(string) bool { return false }) {
-		}
-		result := objects.Result(problems)
-		if len(inputs) > 0 && len(result.Verdicts) == 0 && !emptyLists(inputs) {
-			t.Errorf("no verdict for %q", content)
-		}
-		for _, file := range result.Files {
-			if clean := path.Clean("/" + file.Path); clean != "/"+file.Path || strings.Count(file.Path, "/") > 2 {
-				t.Errorf("path %q", file.Path)
+		for _, read := range []func([]Input, Options) (*Objects, error){Cluster, Ingress} {
+			again, _ := Read("f", content) // an import changes what it is given
+			objects, err := read(again, Options{Secrets: true, Replace: map[string]Address{"default/x": {Host: "a", Port: 1}}})
+			if err != nil {
+				t.Fatal(err)
 			}
+			checkImport(t, inputs, objects)
 		}
 	})
+}
+
+// checkImport has every object found wrong, and checks what comes of it.
+func checkImport(t *testing.T, inputs []Input, objects *Objects) {
+	t.Helper()
+	var problems []manifest.Problem
+	for _, object := range objects.objects {
+		problems = append(problems, manifest.Problem{Severity: manifest.Error, Code: "X", Object: object.key, Field: "spec.rules[0].backendRefs[0]"})
+	}
+	for objects.Settle(problems, func(string) bool { return false }) {
+	}
+	result := objects.Result(problems)
+	if len(inputs) > 0 && len(result.Verdicts) == 0 && !emptyLists(inputs) {
+		t.Error("no verdict")
+	}
+	for _, file := range result.Files {
+		if clean := path.Clean("/" + file.Path); clean != "/"+file.Path || strings.Count(file.Path, "/") > 2 {
+			t.Errorf("path %q", file.Path)
+		}
+	}
 }
 
 func emptyLists(inputs []Input) bool {
@@ -67,4 +81,59 @@ func TestLookup(t *testing.T) {
 	if remove(value, parse("spec.rules[1].name")) || !remove(value, parse("spec.rules[0].name")) {
 		t.Error("removed the wrong field")
 	}
+}
+
+// Every leaf of every manifest in the scripts has a verdict, or is written as it is.
+func TestEveryLeafHasAVerdict(t *testing.T) {
+	leavesOf := 0
+	for script, read := range map[string]func([]Input, Options) (*Objects, error){"import": Cluster, "importingress": Ingress} {
+		archive, err := txtar.ParseFile("../../server/cli/testdata/" + script + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			inputs, err := Read(file.Name, file.Data)
+			if err != nil || !strings.HasSuffix(file.Name, ".yaml") {
+				continue
+			}
+			before, _ := Read(file.Name, file.Data)
+			objects, err := read(inputs, Options{Secrets: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := objects.Result(nil)
+			for _, in := range before {
+				written, ok := objectsOf(in)
+				if !ok {
+					continue
+				}
+				for _, object := range written {
+					Leaves(object.fields, func(leaf string, value any) {
+						leavesOf++
+						if !hasVerdict(objects, result, object, leaf, value) {
+							t.Errorf("%s: %s has no verdict for %s", file.Name, object.name(), leaf)
+						}
+					})
+				}
+			}
+		}
+	}
+	if leavesOf < 300 {
+		t.Errorf("only %d leaves", leavesOf)
+	}
+}
+
+// hasVerdict reports whether a field is written as it is, or has a verdict that names it. The
+// verdict of a whole object counts only if nothing of the object is written.
+func hasVerdict(objects *Objects, result Result, object *item, leaf string, value any) bool {
+	after := objects.find(object.key)
+	if after != nil && !after.left {
+		if now, _ := lookup(after.fields, parse(leaf)); reflect.DeepEqual(now, value) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(result.Verdicts, func(v Verdict) bool {
+		whole := len(v.Fields) == 0 && (after == nil || after.left || after.isCore("Secret"))
+		return v.Covers(object.name(), leaf) && (whole || len(v.Fields) > 0) || after == nil && v.File == object.place.file && v.Object == ""
+	})
 }

@@ -35,14 +35,15 @@ func (o *Objects) replaceServices() {
 }
 
 // put adds an object that the input does not have.
-func (o *Objects) put(key manifest.Key, apiVersion string, spec map[string]any) *item {
+func (o *Objects) put(key manifest.Key, apiVersion string, spec map[string]any) {
 	metadata := map[string]any{"name": key.Name}
 	if key.Namespace != "" {
 		metadata["namespace"] = key.Namespace
 	}
-	object := &item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}}
-	o.objects = append(o.objects, object)
-	return object
+	if same := o.find(key); same != nil {
+		o.block(same.place, same.name(), "import writes an object of the same name", "rename it in the input")
+	}
+	o.objects = append(o.objects, &item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}})
 }
 
 // refer rewrites the references of an object to a Service.

@@ -1,0 +1,316 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const nginxPrefix = "nginx.ingress.kubernetes.io/"
+
+// settings are what the annotations of an Ingress come to.
+type settings struct {
+	ingress *item
+	values  map[string]string // annotations of ingress-nginx, without the prefix
+	hosts   []string
+
+	closed     string // why all its paths are closed
+	closedHost string // why its hosts are closed
+	aliases    []string
+
+	regex         bool
+	rewrite       string
+	sslRedirect   bool
+	forceRedirect bool
+	redirect      map[string]any // a RequestRedirect
+	appRoot       string
+	upstreamHost  string
+	protocol      string // of backends; "" is HTTP/1.1
+
+	canary                            bool
+	weight, total                     int64
+	header, headerValue, headerRegexp string
+	cookie                            string
+
+	policy map[string]any // fields of a TrafficPolicy
+}
+
+// settings reads the annotations. Each gets a verdict.
+func (n *nginx) settings(ingress *item) *settings {
+	s := &settings{ingress: ingress, values: map[string]string{}, sslRedirect: true, total: 100, policy: map[string]any{}}
+	annotations, _ := at(ingress.fields, "metadata", "annotations").(map[string]any)
+	for name, value := range annotations {
+		if key, ok := strings.CutPrefix(name, nginxPrefix); ok && !n.accepted(name) {
+			s.values[key] = strings.TrimSpace(fmt.Sprint(value))
+		}
+	}
+	for _, name := range sortedKeys(annotations) {
+		key, ours := strings.CutPrefix(name, nginxPrefix)
+		switch {
+		case n.accepted(name):
+			s.say(n, Different, name, "left out, as --accept says")
+		case ours:
+			s.annotation(n, key, s.values[key])
+		case name == "kubernetes.io/ingress.class":
+			s.say(n, Different, name, "gatefold serves it, whatever class it had")
+		case strings.Contains(name, "ingress") || strings.Contains(name, "nginx") || strings.Contains(name, "traefik") || strings.Contains(name, "haproxy"):
+			s.shut(n, "another controller reads this annotation, and import does not know what it protects", "metadata.annotations["+name+"]")
+		default:
+			s.say(n, Same, name, "ingress-nginx does not read it")
+		}
+	}
+	return s
+}
+
+// say adds a verdict about an annotation, by its whole name.
+func (s *settings) say(n *nginx, class Class, name, message string) {
+	n.add(class, s.ingress.place, s.ingress.name(), message, join("metadata.annotations", name))
+}
+
+// shut closes the paths of the Ingress for fields that cannot be expressed.
+func (s *settings) shut(n *nginx, message string, fields ...string) {
+	s.closed = cmp.Or(s.closed, fields[0])
+	accept := s.ingress.name() + "/" + fields[0]
+	if name, ok := strings.CutPrefix(fields[0], "metadata.annotations["); ok {
+		accept = strings.TrimSuffix(name, "]")
+	}
+	n.protecting(s.ingress.place, s.ingress.name(), "the paths answer 500: "+message,
+		"write a policy for it, or leave it out with --accept "+accept, fields...)
+}
+
+func (s *settings) annotation(n *nginx, key, value string) {
+	name := nginxPrefix + key
+	field := join("metadata.annotations", name)
+	class, message, on := Same, "", value == "true"
+	fail := func(why string) { s.shut(n, why, field) }
+	switch key {
+	case "use-regex":
+		s.regex = on
+		class, message = Different, "all paths of its hosts are regular expressions of RE2, without regard to case"
+	case "rewrite-target":
+		s.rewrite = value
+		class, message = Different, "the path that the backend receives; where parts of the path are kept, as a prefix"
+	case "ssl-redirect":
+		s.sslRedirect = value != "false"
+		message = "http is redirected to https where the host has a certificate"
+	case "force-ssl-redirect":
+		s.forceRedirect = on
+		message = "http is redirected to https"
+	case "app-root":
+		s.appRoot = value
+		message = "a redirect of /"
+		if !strings.HasPrefix(value, "/") || strings.ContainsAny(value, "$ ") {
+			fail("it is no plain path")
+			return
+		}
+	case "permanent-redirect", "temporal-redirect":
+		if !s.readRedirect(key, value) {
+			fail("it is no plain URL, or has a code that cannot be expressed")
+			return
+		}
+		class, message = Different, "a redirect; it keeps the query"
+	case "permanent-redirect-code", "temporal-redirect-code":
+		message = "the code of the redirect"
+	case "backend-protocol":
+		s.protocol = strings.ToUpper(value)
+		if s.protocol != "HTTP" && s.protocol != "GRPC" && s.protocol != "AUTO_HTTP" {
+			fail("gatefold verifies the certificates of backends, and needs a BackendTLSPolicy for that")
+			return
+		}
+		message = "the protocol of the backend"
+	case "upstream-vhost":
+		s.upstreamHost = value
+		message = "the host that the backend receives"
+		if len(validation.IsDNS1123Subdomain(value)) > 0 {
+			fail("it is no DNS name")
+			return
+		}
+	case "server-alias":
+		for _, alias := range strings.Split(value, ",") {
+			alias = strings.ToLower(strings.TrimSpace(alias))
+			if len(validation.IsDNS1123Subdomain(strings.TrimPrefix(alias, "*."))) > 0 {
+				fail("it is no list of DNS names")
+				return
+			}
+			s.aliases = append(s.aliases, alias)
+		}
+		message = "further hostnames"
+	case "canary", "canary-weight", "canary-weight-total", "canary-by-header", "canary-by-header-value", "canary-by-header-pattern", "canary-by-cookie":
+		if !s.readCanary(key, value) {
+			fail("it is no value that can be expressed")
+			return
+		}
+		class, message = Different, "requests of the same path are split; the settings of the Ingress without canary count"
+	case "satisfy":
+		class, message = Different, "both the address and the credentials must be right"
+	case "server-snippet":
+		s.closedHost = "server-snippet"
+		fail("a snippet of nginx has no equal; all of its hosts are closed")
+		return
+	default:
+		class, message = s.protection(key, value)
+		if class == "" {
+			s.harmless(n, key, field)
+			return
+		}
+		if class == Refused {
+			fail(message)
+			return
+		}
+	}
+	s.say(n, class, name, message)
+}
+
+// protection is about the annotations that become fields of a TrafficPolicy. class is Refused
+// with the reason, or "" for other annotations.
+func (s *settings) protection(key, value string) (class Class, message string) {
+	switch key {
+	case "whitelist-source-range", "allowlist-source-range", "denylist-source-range":
+		if !s.readRanges(value) {
+			return Refused, "it is no list of networks"
+		}
+		s.writeACL()
+		return Different, "acl, by the address that Envoy takes for the client's: --trusted-hops is what proxy-real-ip and use-forwarded-headers were"
+	case "auth-type", "auth-secret", "auth-secret-type", "auth-realm":
+		return s.readBasicAuth(key)
+	case "enable-cors", "cors-allow-origin", "cors-allow-methods", "cors-allow-headers", "cors-allow-credentials", "cors-expose-headers", "cors-max-age":
+		s.readCORS()
+		return Different, "cors; Envoy answers preflight requests of allowed origins alone"
+	case "proxy-read-timeout", "proxy-send-timeout":
+		seconds, err := strconv.Atoi(strings.TrimSuffix(value, "s"))
+		if err != nil || seconds < 0 || seconds > 1_000_000 {
+			return Refused, "it is no number of seconds"
+		}
+		s.readIdle(seconds)
+		return Different, "timeouts.streamIdle: the time without data in either direction"
+	case "proxy-body-size", "client-max-body-size":
+		return s.readBodySize(value)
+	}
+	return "", ""
+}
+
+// harmless is about annotations that tune what is served, and neither route nor protect.
+func (s *settings) harmless(n *nginx, key, field string) {
+	words := map[string]string{
+		"affinity": "requests of one client may go to several endpoints", "affinity-mode": "", "affinity-canary-behavior": "",
+		"session-cookie-name": "", "session-cookie-path": "", "session-cookie-max-age": "", "session-cookie-expires": "", "session-cookie-samesite": "",
+		"session-cookie-secure": "", "session-cookie-change-on-failure": "", "session-cookie-domain": "",
+		"proxy-connect-timeout": "connections are given up after Envoy's time", "proxy-buffering": "", "proxy-buffer-size": "", "proxy-buffers-number": "",
+		"proxy-busy-buffers-size": "", "proxy-max-temp-file-size": "", "proxy-request-buffering": "", "proxy-http-version": "", "client-body-buffer-size": "",
+		"proxy-next-upstream": "failed requests are not repeated", "proxy-next-upstream-tries": "", "proxy-next-upstream-timeout": "",
+		"load-balance": "Envoy balances by its own way", "upstream-hash-by": "Envoy balances by its own way",
+		"upstream-hash-by-subset": "", "upstream-hash-by-subset-size": "", "service-upstream": "endpoints are used, not the address of the Service",
+		"enable-access-log": "the Gateway has an access log for all", "enable-rewrite-log": "", "connection-proxy-header": "", "x-forwarded-prefix": "the backend does not receive X-Forwarded-Prefix",
+		"from-to-www-redirect": "the other name answers 404", "custom-http-errors": "errors of the backend reach the client", "default-backend": "errors of the backend reach the client",
+		"disable-proxy-intercept-errors": "", "http2-push-preload": "", "enable-opentracing": "", "enable-opentelemetry": "", "preserve-trailing-slash": "",
+		"proxy-cookie-path": "cookies keep the path that the backend writes", "proxy-cookie-domain": "cookies keep the domain that the backend writes",
+		"proxy-redirect-from": "redirects of the backend reach the client as they are", "proxy-redirect-to": "", "use-port-in-redirects": "",
+		"mirror-target": "requests are not mirrored", "mirror-request-body": "", "mirror-host": "", "ssl-prefer-server-ciphers": "",
+	}
+	message, known := words[key]
+	if !known {
+		s.shut(n, "import cannot express it", field)
+		return
+	}
+	s.say(n, Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))
+}
+
+func (s *settings) readRedirect(key, value string) bool {
+	target, err := url.Parse(value)
+	if err != nil || strings.ContainsAny(value, "$ ") || target.RawQuery != "" || target.Fragment != "" || target.User != nil {
+		return false
+	}
+	code := map[string]int64{"permanent-redirect": 301, "temporal-redirect": 302}[key]
+	if other := s.values[key+"-code"]; other != "" {
+		number, _ := strconv.ParseInt(other, 10, 64)
+		code = number
+	}
+	if !slices.Contains([]int64{301, 302, 303, 307, 308}, code) || s.redirect != nil && key == "temporal-redirect" {
+		return false
+	}
+	r := map[string]any{"statusCode": code}
+	if target.Host != "" {
+		if target.Scheme != "http" && target.Scheme != "https" || len(validation.IsDNS1123Subdomain(target.Hostname())) > 0 {
+			return false
+		}
+		r["scheme"], r["hostname"] = target.Scheme, target.Hostname()
+		port := map[string]int64{"http": 80, "https": 443}[target.Scheme]
+		if number, err := strconv.ParseInt(target.Port(), 10, 32); err == nil {
+			port = number
+		}
+		r["port"] = port
+	}
+	r["path"] = map[string]any{"type": "ReplaceFullPath", "replaceFullPath": cmp.Or(target.EscapedPath(), "/")}
+	s.redirect = r
+	return true
+}
+
+func (s *settings) readRanges(value string) bool {
+	for _, word := range strings.Split(value, ",") {
+		if _, err := network(word); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func network(word string) (netip.Prefix, error) {
+	word = strings.TrimSpace(word)
+	if address, err := netip.ParseAddr(word); err == nil {
+		return netip.PrefixFrom(address, address.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(word)
+	return prefix.Masked(), err
+}
+
+// writeACL writes the acl of both lists: nginx denies what one list denies, then admits what
+// the other one has. A network within a denied one is not admitted: for acl, the longest decides.
+func (s *settings) writeACL() {
+	var allow, deny []netip.Prefix
+	read := func(key string, into *[]netip.Prefix) bool {
+		value, ok := s.values[key]
+		for _, word := range strings.Split(value, ",") {
+			if prefix, err := network(word); err == nil {
+				*into = append(*into, prefix)
+			}
+		}
+		return ok
+	}
+	only := read("allowlist-source-range", &allow)
+	if !only {
+		only = read("whitelist-source-range", &allow)
+	}
+	read("denylist-source-range", &deny)
+	allow = slices.DeleteFunc(allow, func(p netip.Prefix) bool {
+		return slices.ContainsFunc(deny, func(d netip.Prefix) bool { return d.Bits() <= p.Bits() && d.Contains(p.Addr()) })
+	})
+	acl := map[string]any{"defaultAction": "allow"}
+	if only {
+		acl["defaultAction"] = "deny"
+	}
+	var rules []any
+	for _, entry := range []struct {
+		action string
+		ranges []netip.Prefix
+	}{{"allow", allow}, {"deny", deny}} {
+		var cidrs []any
+		for _, prefix := range entry.ranges {
+			if !slices.Contains(cidrs, any(prefix.String())) {
+				cidrs = append(cidrs, prefix.String())
+			}
+		}
+		if len(cidrs) > 0 {
+			rules = append(rules, map[string]any{"cidrs": cidrs, "action": entry.action})
+		}
+	}
+	if len(rules) > 0 {
+		acl["rules"] = rules
+	}
+	s.policy["acl"] = acl
+}

@@ -1,0 +1,129 @@
+package importer
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// readBasicAuth reads the annotations of passwords; class is Refused with the reason in message.
+func (s *settings) readBasicAuth(key string) (class Class, message string) {
+	secret := s.values["auth-secret"]
+	if namespace, name, ok := strings.Cut(secret, "/"); ok {
+		if namespace != s.ingress.key.Namespace {
+			return Refused, "the Secret is in another namespace"
+		}
+		secret = name
+	}
+	switch {
+	case s.values["auth-type"] != "basic":
+		return Refused, "auth-type is not basic"
+	case !plainName(secret):
+		return Refused, "there is no auth-secret"
+	case s.values["auth-secret-type"] != "" && s.values["auth-secret-type"] != "auth-file":
+		return Refused, "a Secret with an entry for each user; write them into one entry, as htpasswd does"
+	}
+	s.policy["basicAuth"] = map[string]any{"secretRef": map[string]any{"name": secret, "key": "auth"}}
+	if key == "auth-realm" {
+		return Different, "the realm is Envoy's"
+	}
+	return Different, "basicAuth; the hashes of passwords must be {SHA}: gatefold hash writes them"
+}
+
+// readCORS writes what nginx answers, with its defaults.
+func (s *settings) readCORS() {
+	if s.values["enable-cors"] != "true" {
+		return
+	}
+	words := func(key, fallback string) []any {
+		value := s.values[key]
+		if value == "" {
+			value = fallback
+		}
+		var all []any
+		for _, word := range strings.Split(value, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				all = append(all, word)
+			}
+		}
+		return all
+	}
+	cors := map[string]any{
+		"allowOrigins": words("cors-allow-origin", "*"),
+		"allowMethods": words("cors-allow-methods", "GET, PUT, POST, DELETE, PATCH, OPTIONS"),
+		"allowHeaders": words("cors-allow-headers", "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,Authorization"),
+		"maxAge":       int64(1728000),
+	}
+	if age, err := strconv.ParseInt(s.values["cors-max-age"], 10, 32); err == nil && age > 0 {
+		cors["maxAge"] = age
+	}
+	if exposed := words("cors-expose-headers", ""); len(exposed) > 0 {
+		cors["exposeHeaders"] = exposed
+	}
+	// For any origin, nginx answers *, and browsers send no credentials; Envoy would answer the origin.
+	anyOrigin := false
+	for _, origin := range cors["allowOrigins"].([]any) {
+		anyOrigin = anyOrigin || origin == "*"
+	}
+	cors["allowCredentials"] = !anyOrigin && s.values["cors-allow-credentials"] != "false"
+	s.policy["cors"] = cors
+}
+
+// readIdle keeps the longer one of the times without data.
+func (s *settings) readIdle(seconds int) {
+	timeouts, _ := s.policy["timeouts"].(map[string]any)
+	if timeouts != nil {
+		before, _ := strconv.Atoi(strings.TrimSuffix(text(timeouts["streamIdle"]), "s"))
+		seconds = max(seconds, before)
+	}
+	s.policy["timeouts"] = map[string]any{"streamIdle": fmt.Sprintf("%ds", seconds)}
+}
+
+var bodySize = regexp.MustCompile(`^([0-9]{1,9})([kKmMgG]?)$`)
+
+func (s *settings) readBodySize(value string) (class Class, message string) {
+	found := bodySize.FindStringSubmatch(value)
+	if found == nil {
+		return Refused, "it is no size"
+	}
+	number, _ := strconv.ParseInt(found[1], 10, 64)
+	size := number * map[string]int64{"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}[strings.ToLower(found[2])]
+	switch {
+	case size == 0:
+		return Same, "no limit"
+	case size >= 4<<30:
+		return Refused, "it is more than 4Gi"
+	}
+	s.policy["buffer"] = map[string]any{"maxRequestSize": strconv.FormatInt(size, 10)}
+	return Different, "buffer.maxRequestSize: Envoy reads the whole request before it sends it on"
+}
+
+func (s *settings) readCanary(key, value string) bool {
+	number, err := strconv.ParseInt(value, 10, 32)
+	switch key {
+	case "canary":
+		s.canary = value == "true"
+	case "canary-weight":
+		s.weight = number
+		return err == nil && number >= 0
+	case "canary-weight-total":
+		s.total = number
+		return err == nil && number > 0
+	case "canary-by-header":
+		s.header = value
+		return headerName.MatchString(value)
+	case "canary-by-header-value":
+		s.headerValue = value
+	case "canary-by-header-pattern":
+		_, err := regexp.Compile(value)
+		s.headerRegexp = value
+		return err == nil
+	case "canary-by-cookie":
+		s.cookie = value
+		return headerName.MatchString(value)
+	}
+	return true
+}
+
+var headerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)

@@ -1,0 +1,243 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// Ingress reads Ingresses as ingress-nginx does, and the Services, EndpointSlices and Secrets
+// beside them.
+func Ingress(inputs []Input, options Options) (*Objects, error) {
+	o, err := newObjects(inputs, options)
+	if err != nil {
+		return nil, err
+	}
+	n := &nginx{Objects: o, hosts: map[string]*ingressHost{}}
+	var ingresses []*item
+	for _, object := range o.objects {
+		o.clean(object)
+		if object.key.Group == "networking.k8s.io" && object.key.Kind == "Ingress" && !o.accepted(object.name(), "Ingress.networking.k8s.io") {
+			object.left = true
+			ingresses = append(ingresses, object)
+			continue
+		}
+		o.classify(object)
+	}
+	// Of two Ingresses with the same path, ingress-nginx takes the older one.
+	slices.SortStableFunc(ingresses, func(a, b *item) int {
+		created := func(i *item) string { return cmp.Or(text(at(i.fields, "metadata", "creationTimestamp")), "9") }
+		return cmp.Or(strings.Compare(created(a), created(b)), manifest.CompareKeys(a.key, b.key))
+	})
+	for _, ingress := range ingresses {
+		n.read(ingress)
+	}
+	n.write()
+	o.finish()
+	return o, nil
+}
+
+// nginx collects what Ingresses want for each host.
+type nginx struct {
+	*Objects
+	hosts    map[string]*ingressHost
+	canaries []*ingressPath
+}
+
+// ingressHost is a server of nginx.
+type ingressHost struct {
+	name    string // "" is every other host
+	aliases []string
+	paths   []*ingressPath
+	// certificate is the Secret of the certificate; zero for none.
+	certificate manifest.Key
+	regex       bool   // its paths are regular expressions, without regard to case
+	closed      string // why all of it is closed
+}
+
+// ingressPath is a location of nginx.
+type ingressPath struct {
+	ingress  *item
+	settings *settings
+	host     string
+	path     string
+	pathType string
+	field    string // where it is written
+	service  string
+	port     int64
+	closed   string // why it answers 500
+	canary   *ingressPath
+}
+
+func (n *nginx) host(name string) *ingressHost {
+	if n.hosts[name] == nil {
+		n.hosts[name] = &ingressHost{name: name}
+	}
+	return n.hosts[name]
+}
+
+// read reads one Ingress. Each leaf gets a verdict: one that nothing here knows closes its paths.
+func (n *nginx) read(ingress *item) {
+	s := n.settings(ingress)
+	n.tell(ingress, Same, "read", "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp")
+	n.tell(ingress, Different, "gatefold serves it, whatever class it had", "spec.ingressClassName")
+	for _, path := range n.paths(ingress, s) {
+		n.keep(path)
+	}
+	for i, entry := range list(at(ingress.fields, "spec", "tls")) {
+		n.readTLS(ingress, entry, fmt.Sprintf("spec.tls[%d]", i))
+	}
+	var unknown []string
+	Leaves(ingress.fields, func(leaf string, _ any) {
+		if !slices.ContainsFunc(n.verdicts, func(v Verdict) bool { return v.Covers(ingress.name(), leaf) && len(v.Fields) > 0 }) {
+			unknown = append(unknown, leaf)
+		}
+	})
+	if len(unknown) > 0 {
+		s.shut(n, "import does not know it, nor what it protects", unknown...)
+	}
+	for _, name := range s.hosts {
+		if s.closedHost != "" {
+			n.host(name).closed = s.closedHost
+		}
+		n.host(name).regex = n.host(name).regex || !s.canary && (s.regex || s.rewrite != "")
+		n.host(name).aliases = append(n.host(name).aliases, s.aliases...)
+	}
+}
+
+// tell adds a verdict for those of the fields that are there.
+func (n *nginx) tell(ingress *item, class Class, message string, fields ...string) {
+	var there []string
+	for _, field := range fields {
+		if value, _ := lookup(ingress.fields, parse(field)); value != nil {
+			there = append(there, field)
+		}
+	}
+	if len(there) > 0 {
+		n.add(class, ingress.place, ingress.name(), message, there...)
+	}
+}
+
+// paths returns the paths of an Ingress.
+func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
+	var all []*ingressPath
+	for i, rule := range list(ingress.spec()["rules"]) {
+		host := strings.ToLower(text(at(rule, "host")))
+		field := fmt.Sprintf("spec.rules[%d]", i)
+		if host != "" && len(validation.IsDNS1123Subdomain(strings.TrimPrefix(host, "*."))) > 0 {
+			n.protecting(ingress.place, ingress.name(), "left out: the host is no DNS name", "", field)
+			continue
+		}
+		n.tell(ingress, Same, "the hostname of a route", field+".host")
+		s.hosts = append(s.hosts, host)
+		for j, path := range list(at(rule, "http", "paths")) {
+			all = append(all, n.path(ingress, s, host, path, fmt.Sprintf("%s.http.paths[%d]", field, j)))
+		}
+	}
+	if backend := ingress.spec()["defaultBackend"]; backend != nil {
+		hosts := s.hosts
+		if len(hosts) == 0 {
+			hosts = []string{""}
+			s.hosts = hosts
+		}
+		for _, host := range slices.Compact(slices.Sorted(slices.Values(hosts))) {
+			path := n.path(ingress, s, host, map[string]any{"path": "/", "pathType": "Prefix", "backend": backend}, "spec.defaultBackend")
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+func (n *nginx) path(ingress *item, s *settings, host string, value any, field string) *ingressPath {
+	p := &ingressPath{
+		ingress: ingress, settings: s, host: host, field: field,
+		path: cmp.Or(text(at(value, "path")), "/"), pathType: cmp.Or(text(at(value, "pathType")), "ImplementationSpecific"),
+		service: text(at(value, "backend", "service", "name")),
+	}
+	n.tell(ingress, Same, "the match of a rule", field+".path", field+".pathType")
+	n.tell(ingress, Same, "the backend of a rule", field+".backend.service", field+".service")
+	port := at(value, "backend", "service", "port")
+	p.port, _ = at(port, "number").(int64)
+	if name := text(at(port, "name")); name != "" {
+		p.port = n.portNamed(ingress.key.Namespace, p.service, name)
+	}
+	switch {
+	case p.service == "" || p.port <= 0 || p.port > 65535:
+		p.closed = "its backend is no Service with a port that is known; give the Service to import, too"
+	case !strings.HasPrefix(p.path, "/"):
+		n.host(host).closed = "a path that does not begin with /"
+	case p.pathType != "Exact" && p.pathType != "Prefix" && p.pathType != "ImplementationSpecific":
+		n.host(host).closed = "a path of an unknown type"
+	}
+	if p.closed != "" {
+		n.add(Refused, ingress.place, ingress.name(), "answers 500: "+p.closed, field+".backend")
+	}
+	return p
+}
+
+// portNamed returns the number of a Service's port; 0 if that is not known.
+func (n *nginx) portNamed(namespace, service, name string) int64 {
+	found := n.find(manifest.Key{Kind: "Service", Namespace: namespace, Name: service})
+	if found == nil {
+		return 0
+	}
+	for _, port := range list(found.spec()["ports"]) {
+		if text(at(port, "name")) == name {
+			number, _ := at(port, "port").(int64)
+			return number
+		}
+	}
+	return 0
+}
+
+// keep puts a path into its host, if no older Ingress has it.
+func (n *nginx) keep(p *ingressPath) {
+	if p.settings.canary {
+		n.canaries = append(n.canaries, p)
+		return
+	}
+	host := n.host(p.host)
+	for _, other := range host.paths {
+		if other.path == p.path && other.pathType == p.pathType {
+			if p.field != "spec.defaultBackend" {
+				n.add(Different, p.ingress.place, p.ingress.name(), "left out: "+other.ingress.name()+" is older and has the same path; nginx takes that one", p.field)
+			}
+			return
+		}
+	}
+	host.paths = append(host.paths, p)
+}
+
+// readTLS takes the certificate of an entry for its hosts, or for all hosts of the Ingress.
+func (n *nginx) readTLS(ingress *item, entry any, field string) {
+	secret := text(at(entry, "secretName"))
+	var hosts []string
+	for _, host := range list(at(entry, "hosts")) {
+		hosts = append(hosts, strings.ToLower(text(host)))
+	}
+	message := "a listener with this certificate"
+	if len(hosts) == 0 {
+		message += ", for all hosts of the Ingress; nginx goes by the names in the certificate"
+		for _, rule := range list(ingress.spec()["rules"]) {
+			hosts = append(hosts, strings.ToLower(text(at(rule, "host"))))
+		}
+	}
+	if secret == "" {
+		n.protecting(ingress.place, ingress.name(), "the hosts are closed: they have no certificate of their own, and gatefold has no default one", "name a Secret", field)
+		for _, host := range hosts {
+			n.host(host).closed = "no certificate"
+		}
+		return
+	}
+	n.add(Different, ingress.place, ingress.name(), message, field)
+	for _, host := range hosts {
+		if n.host(host).certificate.IsZero() {
+			n.host(host).certificate = manifest.Key{Kind: "Secret", Namespace: ingress.key.Namespace, Name: secret}
+		}
+	}
+}

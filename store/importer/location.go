@@ -1,0 +1,188 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// location is a path with what it matches in a route.
+type location struct {
+	*ingressPath
+	matches []any
+	rewrite map[string]any
+	// ordered is true if the rule's place decides, not its path: regular expressions all rank alike.
+	ordered bool
+}
+
+// locations returns the paths of a host as they are matched, in the order of nginx where the
+// place of a rule decides. What cannot be expressed closes the host.
+func (n *nginx) locations(host *ingressHost) []*location {
+	all := make([]*location, len(host.paths))
+	for i, p := range host.paths {
+		all[i] = &location{ingressPath: p}
+	}
+	slices.SortStableFunc(all, func(a, b *location) int {
+		return cmp.Or(cmp.Compare(len(b.path), len(a.path)), strings.Compare(b.path, a.path))
+	})
+	captures := slices.ContainsFunc(all, func(l *location) bool { return strings.Contains(l.settings.rewrite, "$") })
+	switch {
+	case captures:
+		host.prefixes(all)
+	case host.regex:
+		host.expressions(all)
+	default:
+		host.plain(all)
+	}
+	n.appRoots(host, &all)
+	if host.closed == "" && slices.ContainsFunc(all, func(l *location) bool { return l.ordered }) {
+		for _, l := range all {
+			if l.ingress.key.Namespace != all[0].ingress.key.Namespace {
+				host.closed = "regular expressions in Ingresses of several namespaces have no order"
+			}
+		}
+	}
+	return all
+}
+
+// expressions matches as nginx does where one path of a host is a regular expression: all are,
+// whatever their type, anchored at the beginning alone.
+func (h *ingressHost) expressions(all []*location) {
+	for _, l := range all {
+		if _, err := regexp.Compile(l.path); err != nil || alternatives(l.path) {
+			h.closed = "a regular expression that RE2 does not have, or with alternatives that are not in brackets"
+			return
+		}
+		l.ordered = true
+		l.matches = []any{pathMatch("RegularExpression", "(?i)(?:"+l.path+").*")}
+		if target := l.settings.rewrite; target != "" && target != l.path {
+			l.rewrite = map[string]any{"type": "ReplaceFullPath", "replaceFullPath": target}
+			if !literal.MatchString(target) {
+				h.closed = "a rewrite-target that is no plain path"
+			}
+		}
+	}
+}
+
+// alternatives reports whether a regular expression has alternatives at its top level: nginx
+// anchors only the first one.
+func alternatives(expression string) bool {
+	depth := 0
+	for i, c := range expression {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == '|' && depth <= 0, c == '\\' && strings.ContainsAny(expression[i:min(len(expression), i+2)], "()|[]"):
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	captured = regexp.MustCompile(`^((?:/[A-Za-z0-9_-]+)*)(\(/\|\$\)\(\.[*]\)|/\(\.[*]\))$`)
+	literal  = regexp.MustCompile(`^/[A-Za-z0-9/_-]*$`)
+)
+
+// prefixes is for hosts whose rewrites keep a part of the path, which only a prefix can. They
+// are compared with regard to case then, so that all paths must be protected alike.
+func (h *ingressHost) prefixes(all []*location) {
+	for _, l := range all {
+		if guard(l) != guard(all[0]) {
+			h.closed = "rewrite-target keeps a part of the path, and its paths are protected differently: case would decide"
+			return
+		}
+		target := l.settings.rewrite
+		group := "$1"
+		if strings.Contains(l.path, "(/|$)") {
+			group = "$2"
+		}
+		found := captured.FindStringSubmatch(l.path)
+		into, keeps := strings.CutSuffix(target, group)
+		switch {
+		case found != nil && keeps && literal.MatchString(into):
+			l.matches = []any{pathMatch("PathPrefix", prefixOf(found[1]))}
+			l.rewrite = map[string]any{"type": "ReplacePrefixMatch", "replacePrefixMatch": prefixOf(into)}
+		case target == "" && literal.MatchString(l.path) && l.path != "":
+			l.matches = h.stringPrefix(l, all)
+		default:
+			h.closed = "a rewrite-target that keeps parts of the path which are no prefix"
+			return
+		}
+	}
+}
+
+// guard returns what protects a location, to be compared.
+func guard(l *location) string {
+	s := l.settings
+	return fmt.Sprint(cmp.Or(l.closed, s.closed), s.policy["acl"], s.policy["basicAuth"], s.forceRedirect, s.sslRedirect)
+}
+
+func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
+
+// plain matches paths that are no regular expressions.
+func (h *ingressHost) plain(all []*location) {
+	ordered := slices.ContainsFunc(all, func(l *location) bool {
+		return l.pathType == "ImplementationSpecific" && overlaps(l, all)
+	})
+	for _, l := range all {
+		for _, other := range all {
+			if l != other && l.pathType != "Exact" && other.pathType != "Exact" && prefixOf(l.path) == prefixOf(other.path) && l.path != "/" {
+				h.closed = "the same path with two types"
+			}
+		}
+		switch {
+		case l.pathType == "Exact":
+			l.matches = []any{pathMatch("Exact", l.path)}
+		case ordered && l.pathType == "Prefix":
+			l.matches = []any{pathMatch("RegularExpression", regexp.QuoteMeta(strings.TrimRight(l.path, "/"))+"(/.*)?")}
+		case ordered:
+			l.matches = []any{pathMatch("RegularExpression", regexp.QuoteMeta(l.path)+".*")}
+		case l.pathType == "Prefix":
+			l.matches = []any{pathMatch("PathPrefix", prefixOf(l.path))}
+		default:
+			l.matches = h.stringPrefix(l, all)
+		}
+		l.ordered = ordered
+	}
+}
+
+// overlaps reports whether a path of the host begins with that of l, within a segment: the
+// longer one wins in nginx, and a regular expression in a route.
+func overlaps(l *location, all []*location) bool {
+	return slices.ContainsFunc(all, func(other *location) bool {
+		rest, ok := strings.CutPrefix(other.path, l.path)
+		return ok && other.pathType != "Exact" && rest != "" && rest[0] != '/' && !strings.HasSuffix(l.path, "/")
+	})
+}
+
+// stringPrefix matches a path as nginx does for ImplementationSpecific: /foo has /foobar, too.
+func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
+	matches := []any{pathMatch("PathPrefix", prefixOf(l.path))}
+	if strings.HasSuffix(l.path, "/") {
+		return matches
+	}
+	if overlaps(l, all) {
+		h.closed = "paths of which one begins with the other within a segment"
+	}
+	return append(matches, pathMatch("RegularExpression", regexp.QuoteMeta(l.path)+"[^/].*"))
+}
+
+// appRoots adds the redirects of / of a host.
+func (n *nginx) appRoots(host *ingressHost, all *[]*location) {
+	for _, l := range slices.Clone(*all) {
+		root := l.settings.appRoot
+		exists := slices.ContainsFunc(*all, func(other *location) bool { return other.pathType == "Exact" && other.path == "/" })
+		if root == "" || exists || l.settings.closed != "" || host.closed != "" {
+			continue
+		}
+		s := *l.settings
+		s.policy, s.redirect = nil, map[string]any{"statusCode": int64(302), "path": map[string]any{"type": "ReplaceFullPath", "replaceFullPath": root}}
+		p := &ingressPath{ingress: l.ingress, settings: &s, host: l.host, path: "/", pathType: "Exact", field: l.field}
+		*all = append([]*location{{ingressPath: p, matches: []any{pathMatch("Exact", "/")}, ordered: l.ordered}}, *all...)
+	}
+}
