@@ -9,9 +9,13 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// closeTargets closes what a policy that cannot be written is for.
+// closeTargets closes what a policy that cannot be written is for. A target of a kind that
+// cannot be closed, such as a GatewayClass, may be anything.
 func (o *Objects) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
+		if !t.closable() {
+			o.block(policy.place, policy.name(), "it is for a "+t.kind+": nobody can say what it protects", "leave it out with --accept "+policy.name())
+		}
 		for _, object := range o.objects {
 			if t.of(object, policy.key.Namespace) {
 				o.shut(object, t.section, policy.name())
@@ -57,9 +61,7 @@ func (o *Objects) closeRules(route *item, section, because string) {
 		rules[i] = left
 		fields = append(fields, fmt.Sprintf("spec.rules[%d]", i))
 	}
-	if len(rules) == 0 || route.is("HTTPRoute") && section == "" {
-		route.closed = true
-	}
+	route.closed = section == ""
 	o.protecting(route.place, route.name(), "answers 500: "+because+" is refused", "", fields...)
 	// Routes that name this one as their parent would be served without its policies.
 	for _, child := range o.objects {
@@ -253,12 +255,17 @@ func (o *Objects) settleReference(object *item, p manifest.Problem) bool {
 			continue
 		}
 		switch {
-		case object.isPolicy():
+		case object.isPolicy(), object.key.Kind == api.KindGatewayExtension:
 			o.refusePolicy(object, gone.name()+" is refused")
 		case object.isRoute() && index(p.Field, "spec.parentRefs") >= 0:
 			o.leaveParents(object, gone)
+		case object.closed:
+			return false
 		default:
 			o.shut(object, "", gone.name())
+			if !object.left && !object.closed {
+				o.refuse(object, gone.name()+" is refused")
+			}
 		}
 		return true
 	}

@@ -149,3 +149,14 @@ func (t target) of(o *item, namespace string) bool {
 	}
 	return true
 }
+
+// closable reports whether objects of the target's kind are closed where they are in the input.
+func (t target) closable() bool {
+	switch t.group {
+	case gatewayGroup:
+		return slices.Contains([]string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet"}, t.kind)
+	case api.Group:
+		return t.kind == api.KindBackend
+	}
+	return t.group == "" && t.kind == "Service"
+}
