@@ -106,7 +106,7 @@ func (s *servedTree) addTo(t *testing.T, static *envoytest.Static, clusters map[
 	for _, update := range s.resources {
 		switch update.Type {
 		case xds.ListenerType:
-			table := s.resources[update.Gateway+" "+xds.RouteType+" "+update.Name].Resource
+			table := s.resources[update.Gateway+" "+xds.RouteType+" "+ir.TableName(update.Name, ir.FilterGeneration)].Resource
 			s.addListener(t, static, update.Resource.Body, table.Body)
 			if s.twin != "" && cases.Compiled(table) {
 				list, err := cases.Listed(table, s.view())

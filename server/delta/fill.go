@@ -55,7 +55,7 @@ func (p *Plan) fill(l *ledger) *Response {
 			l.due.pop()
 			continue
 		}
-		e, wait := p.shape(l.typ, name, p.target.Entry(l.typ, name))
+		e, wait := p.shape(l.typ, name, p.entry(l.typ, name))
 		if wait || p.awaitsFilter(l, name, e) {
 			l.due.pop()
 			spoken[name] = struct{}{}

@@ -20,6 +20,7 @@ type forms struct {
 	suspects weak.Pointer[suspects]
 	amended  map[[sha256.Size]byte]weak.Pointer[Entry]
 	grown    map[weak.Pointer[Entry]]weak.Pointer[Entry] // of a filter, by what was accepted before
+	earlier  map[int]weak.Pointer[Entry]                 // of a table: see generation.go
 	// For older Envoys: see older.go.
 	older map[xds.Release]*Entry
 	lacks map[xds.Release][]xds.Lack

@@ -13,6 +13,7 @@
 //   - subscribe.go, answer.go: what a request changes
 //   - tables.go, search.go, forms.go: route tables without the parts that the Envoy rejects
 //   - older.go: resources without what an older Envoy lacks
+//   - generation.go: tables for listeners that an earlier gatefold sent
 //   - world.go: the same in the state-of-the-world protocol
 //   - state.go: what others may know of a plan
 //
@@ -111,6 +112,9 @@ func (p *Plan) Mark(typ string, names []string) bool {
 	l := p.ledgers[typ]
 	if l != nil {
 		l.markAll(names)
+		if typ == xds.RouteType {
+			l.markEarlier(names)
+		}
 	}
 	return l != nil
 }

@@ -137,7 +137,7 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 		return p.filter(e), false
 	case typ == xds.ListenerType && e != nil && p.older:
 		return e.formFor(p.release), false
-	case typ == xds.RouteType && e != nil && p.older:
+	case typ == xds.RouteType && e != nil && (p.older || e.Name != name):
 		return p.readyTable(name, e)
 	case typ != xds.RouteType && typ != xds.FilterType || t == nil:
 		return e, false
@@ -265,13 +265,17 @@ func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) ma
 	var target *Entry
 	var hinted map[xds.Part]xds.Fault
 	goesOn := yield(Step{Book: func() {
-		target = p.target.Entry(xds.RouteType, name)
+		target = p.entry(xds.RouteType, name)
 		if t != nil && t.hinting {
 			hinted = hints(name)
 		}
 	}})
 	if !goesOn || t == nil || target == nil {
 		return goesOn
+	}
+	if target.Name != name {
+		p.prepareEarlier(name, target)
+		return true
 	}
 	if t.hinting {
 		t.hadHints = true

@@ -179,10 +179,11 @@ func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	return gateway + "/" + word + "-" + strconv.Itoa(int(port))
 }
 
-// RoutesName returns the name of the RouteConfiguration of a chain.
+// RoutesName returns the name of the RouteConfiguration of a chain, for the filters of today.
 func RoutesName(gateway string, port int32, chain string) string {
-	if chain == "" {
-		return PortName(gateway, port, gwv1.HTTPProtocolType)
+	base := PortName(gateway, port, gwv1.HTTPProtocolType)
+	if chain != "" {
+		base = PortName(gateway, port, gwv1.HTTPSProtocolType) + "/" + chain
 	}
-	return PortName(gateway, port, gwv1.HTTPSProtocolType) + "/" + chain
+	return ir.TableName(base, ir.FilterGeneration)
 }

@@ -47,6 +47,8 @@ type httpFilter struct {
 	upgradeService func(*ir.Extras) message
 	// field is that of the row in policyFields; "" for a filter of the routes' own settings.
 	field ir.Field
+	// since is the ir.FilterGeneration that the filter is in the chain since.
+	since int
 }
 
 // level is what configures a filter.

@@ -34,12 +34,14 @@ const (
 	rbacNamespace = "envoy.filters.http.rbac"
 )
 
-func aclFilter() httpFilter { return httpFilter{name: aclName, chain: emptyRBAC, route: aclRules} }
+func aclFilter() httpFilter {
+	return httpFilter{name: aclName, since: 1, chain: emptyRBAC, route: aclRules}
+}
 
 // aclResponseFilter replaces the answers of aclFilter. Answers pass the filters in front of the
 // one that answers.
 func aclResponseFilter() httpFilter {
-	return httpFilter{name: aclName + "/response", joined: true, chain: func() message { return &customv3.CustomResponse{} }, route: aclResponse}
+	return httpFilter{name: aclName + "/response", since: 1, joined: true, chain: func() message { return &customv3.CustomResponse{} }, route: aclResponse}
 }
 
 // emptyRBAC returns a filter that passes every request.

@@ -17,7 +17,7 @@ import (
 const realm = "restricted"
 
 func basicAuthFilter() httpFilter {
-	return httpFilter{name: "envoy.filters.http.basic_auth", chain: basicAuthOff, route: basicAuth}
+	return httpFilter{name: "envoy.filters.http.basic_auth", since: 1, chain: basicAuthOff, route: basicAuth}
 }
 
 // basicAuthOff has no user: Envoy wants a file, and takes one with a comment alone.
@@ -39,7 +39,7 @@ func basicAuth(extras *ir.Extras) message {
 // dropPasswordFilter keeps the password from the backend: the filter that checks it leaves it
 // in the request.
 func dropPasswordFilter() httpFilter {
-	return httpFilter{name: "envoy.filters.http.header_mutation/" + string(ir.FieldBasicAuth), chain: emptyMutation, route: dropPassword}
+	return httpFilter{name: "envoy.filters.http.header_mutation/" + string(ir.FieldBasicAuth), since: 1, chain: emptyMutation, route: dropPassword}
 }
 
 func dropPassword(extras *ir.Extras) message {
@@ -52,7 +52,7 @@ func dropPassword(extras *ir.Extras) message {
 }
 
 func apiKeyAuthFilter() httpFilter {
-	return httpFilter{name: "envoy.filters.http.api_key_auth", chain: func() message { return &keyv3.ApiKeyAuth{} }, route: apiKeyAuth}
+	return httpFilter{name: "envoy.filters.http.api_key_auth", since: 1, chain: func() message { return &keyv3.ApiKeyAuth{} }, route: apiKeyAuth}
 }
 
 func apiKeyAuth(extras *ir.Extras) message {

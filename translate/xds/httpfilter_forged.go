@@ -12,7 +12,7 @@ import (
 // forgedFilter removes identity headers that a client has written itself. It is the first filter:
 // those behind it set the headers anew. Virtual hosts alone configure it.
 func forgedFilter() httpFilter {
-	return httpFilter{name: "gatefold/identities", chain: emptyMutation, route: removeForged}
+	return httpFilter{name: "gatefold/identities", since: 1, chain: emptyMutation, route: removeForged}
 }
 
 func removeForged(extras *ir.Extras) message {

@@ -16,7 +16,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-func jwtFilter() httpFilter { return httpFilter{name: JWTFilter, resource: true, route: jwtAuth} }
+func jwtFilter() httpFilter {
+	return httpFilter{name: JWTFilter, since: 1, resource: true, route: jwtAuth}
+}
 
 func jwtAuth(extras *ir.Extras) message {
 	if extras.JWTAuth == nil {

@@ -20,7 +20,7 @@ const tokenTimeout = 15 * time.Second
 const oauth2Name = "envoy.filters.http.oauth2"
 
 func oauth2Filter() httpFilter {
-	return httpFilter{name: oauth2Name, chain: func() message { return &oauth2v3.OAuth2{} }, route: oauth2}
+	return httpFilter{name: oauth2Name, since: 1, chain: func() message { return &oauth2v3.OAuth2{} }, route: oauth2}
 }
 
 // oauth2 never returns a message without a configuration: Envoy would pass requests.

@@ -20,7 +20,7 @@ const rbacPolicy = "rbac/"
 // those that count. It is a matcher with an action for every request, never a list of
 // policies: Envoy passes all where that list is empty and denies.
 func rbacFilter() httpFilter {
-	return httpFilter{name: "gatefold/" + string(ir.FieldRBAC), chain: emptyRBAC, route: rbacRules}
+	return httpFilter{name: "gatefold/" + string(ir.FieldRBAC), since: 1, chain: emptyRBAC, route: rbacRules}
 }
 
 func rbacRules(extras *ir.Extras) message {

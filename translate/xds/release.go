@@ -167,7 +167,11 @@ func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byt
 // Lacks returns the parts of a table for which a release lacks something. Envoy would ignore their
 // configuration of a filter that it does not have, and let requests pass.
 func Lacks(table []byte, of Release) (all []Lack) {
-	lacking := lackedBy(of, false)
+	return lacksOf(table, lackedBy(of, false))
+}
+
+// lacksOf returns the parts of a table that use one of these features.
+func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	if len(lacking) == 0 {
 		return nil
 	}

@@ -1,0 +1,78 @@
+package delta
+
+import (
+	"weak"
+
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// An Envoy that was connected to an earlier gatefold may still serve by listeners with fewer filters:
+// it rejected their new form, or they drain. They ask for tables by other names
+// (ir.TableName), and get today's tables in which what needs a filter that they lack answers 500.
+
+// entry returns the target's resource of a name. Of a table that listeners of an earlier generation ask for,
+// it is that of today's.
+func (p *Plan) entry(typ, name string) *Entry {
+	e := p.target.Entry(typ, name)
+	if e != nil || typ != xds.RouteType {
+		return e
+	}
+	base, generation := ir.SplitTableName(name)
+	if generation >= ir.FilterGeneration {
+		return nil // a later gatefold's, of which nothing is known
+	}
+	return p.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
+}
+
+// markEarlier marks what earlier listeners ask for of these tables. The target does not have such a name.
+func (l *ledger) markEarlier(tables []string) {
+	if len(l.unknown) == 0 {
+		return
+	}
+	for _, name := range tables {
+		base, _ := ir.SplitTableName(name)
+		for generation := range ir.FilterGeneration {
+			if earlier := ir.TableName(base, generation); earlier != name {
+				l.mark(earlier)
+			}
+		}
+	}
+}
+
+// prepareEarlier makes the table for earlier listeners: without what this Envoy rejects of today's,
+// or lacks for it.
+func (p *Plan) prepareEarlier(name string, target *Entry) {
+	form, faults := target, map[xds.Part]xds.Fault{}
+	if t := p.tables[target.Name]; t != nil {
+		for part, rejected := range t.rejected {
+			faults[part] = rejected.Fault
+		}
+	}
+	if p.older {
+		form = target.formFor(p.release)
+		for _, lack := range form.lacks(p.release) {
+			faults[lack.Part] = lack.Fault
+		}
+	}
+	_, generation := ir.SplitTableName(name)
+	t := p.tables[name]
+	t.ready, t.readyFor = form.without(faults).earlier(generation), target
+}
+
+// earlier returns the table for listeners of an earlier generation. Streams share it.
+func (e *Entry) earlier(generation int) *Entry {
+	e.forms.mu.Lock()
+	defer e.forms.mu.Unlock()
+	if made := e.forms.earlier[generation].Value(); made != nil {
+		return made
+	}
+	r := xds.TableForGeneration(e.Resource, generation)
+	made := NewEntry(&r)
+	made.of = e
+	if e.forms.earlier == nil {
+		e.forms.earlier = map[int]weak.Pointer[Entry]{}
+	}
+	e.forms.earlier[generation] = weak.Make(made)
+	return made
+}
