@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -45,8 +46,11 @@ type suspicion struct {
 	since      time.Time           // of the first of those that rejected it
 	taken      bool                // an Envoy took it: the rejection is the matter of those Envoys alone
 	told       bool                // it is in quarantine
-	said       translate.Rejection // what was told of it
-	some       bool                // where it is known: others are connected that are not too old for it
+	published  translate.Rejection // why, as translate knows it
+	// othersServe is true of a part that is known if other Envoys are connected that are not too old for it.
+	othersServe bool
+	// tooOld is what versions returns; "" when rejectedBy changed since.
+	tooOld string
 }
 
 // placed is a part of a table.
@@ -98,7 +102,7 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 		of.rejected = true
 	}
 	of.at[placed{part.Table, part.Part}] = struct{}{}
-	of.rejectedBy[part] = st
+	of.rejectedBy[part], of.tooOld = st, ""
 	st.Quarantine(part, of.told)
 }
 
@@ -154,12 +158,18 @@ func (q *quarantine) take(st *stream) []*delta.RejectedPart {
 		q.noteRejected(st, part)
 	}
 	for _, part := range cleared {
-		if of := q.parts[keyOf(part)]; of != nil && of.rejectedBy[part] != nil {
-			delete(of.rejectedBy, part)
-			q.poke()
-		}
+		q.forget(part)
 	}
 	return rejected
+}
+
+// forget books that an Envoy no longer rejects a part.
+func (q *quarantine) forget(part *delta.RejectedPart) {
+	if of := q.parts[keyOf(part)]; of != nil && of.rejectedBy[part] != nil {
+		delete(of.rejectedBy, part)
+		of.tooOld = ""
+		q.poke()
+	}
 }
 
 // hints returns what other Envoys rejected of a table, in the forms that they rejected.
@@ -209,7 +219,7 @@ func (of *suspicion) lacks() (field ir.Field) {
 // refusal is what the Envoys said that rejected the part, or what those lack that are too old for it if none did.
 func (of *suspicion) refusal() translate.Rejection {
 	if of.known() {
-		return translate.Rejection{Lacks: of.lacks(), Some: of.some, Words: of.versions()}
+		return translate.Rejection{Lacks: of.lacks(), Some: of.othersServe, Words: of.versions()}
 	}
 	var node, words string
 	for part, st := range of.rejectedBy {
@@ -226,20 +236,34 @@ func (of *suspicion) refusal() translate.Rejection {
 // maxVersions bounds how many Envoys a problem names that are too old.
 const maxVersions = 3
 
-// versions says which Envoys are too old for a part, and what it needs.
+// versions returns which Envoys are too old for a part, and what it needs. It costs what the Envoys are when another one is or
+// leaves, and nothing in between.
 func (of *suspicion) versions() string {
+	if of.tooOld == "" {
+		of.tooOld = of.listVersions()
+	}
+	return of.tooOld
+}
+
+func (of *suspicion) listVersions() string {
+	type envoy struct{ node, version string }
 	var needs string
-	var nodes []string
+	envoys := map[envoy]struct{}{}
 	for part, st := range of.rejectedBy {
 		needs = max(needs, part.Words)
-		nodes = append(nodes, fmt.Sprintf("%q is %s", cmp.Or(st.node, st.peer), st.version))
+		envoys[envoy{cmp.Or(st.node, st.peer), st.version}] = struct{}{}
 	}
-	slices.Sort(nodes)
-	nodes = slices.Compact(nodes)
-	if more := len(nodes) - maxVersions; more > 0 {
-		nodes = append(nodes[:maxVersions], fmt.Sprintf("and %d more", more))
+	named := slices.SortedFunc(maps.Keys(envoys), func(a, b envoy) int {
+		return cmp.Or(strings.Compare(a.node, b.node), strings.Compare(a.version, b.version))
+	})
+	var list []string
+	for _, e := range named[:min(maxVersions, len(named))] {
+		list = append(list, fmt.Sprintf("%q is %s", e.node, e.version))
 	}
-	return needs + "; " + strings.Join(nodes, ", ")
+	if more := len(named) - maxVersions; more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return needs + "; " + strings.Join(list, ", ")
 }
 
 // forgive has what Envoys rejected tried again: they may have been replaced by others.
@@ -257,7 +281,7 @@ func (q *quarantine) forgive() {
 
 // refusedRoutes says what is kept from this Envoy because it rejected it.
 func (st *stream) refusedRoutes(gateway string) []string {
-	var said []string
+	var texts []string
 	for part := range st.RejectedParts() {
 		if part.Quarantined() || !st.scope.Owns(gateway, part.Type(), part.Table) {
 			continue
@@ -266,8 +290,8 @@ func (st *stream) refusedRoutes(gateway string) []string {
 		if part.Requirement != "" {
 			meaning = "whose routes answer 403 there"
 		}
-		said = append(said, fmt.Sprintf("Envoy %q rejected %s, %s: %s", cmp.Or(st.node, st.peer), part.Part, meaning, part.Words))
+		texts = append(texts, fmt.Sprintf("Envoy %q rejected %s, %s: %s", cmp.Or(st.node, st.peer), part.Part, meaning, part.Words))
 	}
-	slices.Sort(said)
-	return said
+	slices.Sort(texts)
+	return texts
 }

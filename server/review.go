@@ -70,9 +70,9 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 					of.count(touched)
 				}
 				if tell {
-					said := of.refusal()
-					changed = changed || said != of.said && (of.known() || of.said.Lacks != "")
-					set[key], of.said = said, said
+					refusal := of.refusal()
+					changed = changed || refusal != of.published && (of.known() || of.published.Lacks != "")
+					set[key], of.published = refusal, refusal
 				}
 			}
 			for st := range touched {
@@ -111,7 +111,7 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 		}
 	}
 	if of.known() {
-		of.some, of.taken = !all, false
+		of.othersServe, of.taken = !all, false
 		return true, time.Hour
 	}
 	if of.taken {

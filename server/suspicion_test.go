@@ -78,3 +78,27 @@ func TestARejectedPartHasRoomAmongThoseThatEnvoysAreTooOldFor(t *testing.T) {
 		t.Errorf("nothing changed, and %v is told", set)
 	}
 }
+
+// A problem names some of the Envoys that are too old, in an order that does not change, and follows those that come and leave.
+func TestTheEnvoysThatAreTooOldForAPart(t *testing.T) {
+	q := newQuarantine(&lock{}, nil, Options{})
+	var parts []*delta.RejectedPart
+	for _, node := range []string{"d", "b", "a", "c", "a"} {
+		parts = append(parts, lackedPart("r"))
+		q.noteRejected(&stream{node: node, version: "1.38.2"}, parts[len(parts)-1])
+	}
+	of := q.parts[keyOf(parts[0])]
+	for _, want := range []string{
+		`extAuth needs Envoy 1.39; "a" is 1.38.2, "b" is 1.38.2, "c" is 1.38.2, and 1 more`,
+		`extAuth needs Envoy 1.39; "a" is 1.38.2, "b" is 1.38.2, "c" is 1.38.2`,
+		`extAuth needs Envoy 1.39; "a" is 1.38.2, "c" is 1.38.2`,
+	} {
+		for range 2 {
+			if got := of.refusal().Words; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		q.forget(parts[0])
+		parts = parts[1:]
+	}
+}

@@ -226,7 +226,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, fates: n.policyStatuses.fates, invalid: in.invalid})
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
-		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.nodes, n.signIns)
+		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.roots, n.grafts, n.identities, n.tables, n.shadows, n.nodes, n.signIns)
 }
 
 // addViews declares what a View shows.

@@ -3,6 +3,8 @@ package translate
 import (
 	"maps"
 	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // placed are the rules of a node as they stand in tables: not everywhere as they
@@ -14,6 +16,8 @@ type placed struct {
 	Clients map[string]string
 	// Closed says by Gateway why the rules answer 500 there.
 	Closed map[string]string
+	// Problems are of rules that Envoys reject, or are too old for, in another form than the node's own.
+	Problems []manifest.Problem
 }
 
 // in returns the entries for a table; own are the node's.
@@ -25,7 +29,7 @@ func (p placed) in(table tableKey, own []*entry) []*entry {
 }
 
 func samePlaced(a, b placed) bool {
-	if len(a.Entries) != len(b.Entries) || !maps.Equal(a.Closed, b.Closed) || !maps.Equal(a.Clients, b.Clients) {
+	if len(a.Entries) != len(b.Entries) || !maps.Equal(a.Closed, b.Closed) || !maps.Equal(a.Clients, b.Clients) || !deepEqual(a.Problems, b.Problems) {
 		return false
 	}
 	for table, entries := range a.Entries {
@@ -43,6 +47,15 @@ func (p *placed) close(gateway, why string) {
 		p.Closed = map[string]string{}
 	}
 	p.Closed[gateway] = why
+}
+
+// complain notes problems, once each.
+func (p *placed) complain(problems []manifest.Problem) {
+	for _, problem := range problems {
+		if !slices.Contains(p.Problems, problem) {
+			p.Problems = append(p.Problems, problem)
+		}
+	}
 }
 
 // show notes the certificate of a Gateway.

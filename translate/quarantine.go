@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // RejectedPart is a part of a table with the hash of its encoding. Any change of the encoding,
@@ -130,17 +131,21 @@ func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	return &out, &said
 }
 
-// markAll marks entries; words are Envoy's about one that is rejected, "" for none.
-func (r rejections) markAll(entries []*entry) (marked []*entry, words string) {
+// markAll marks entries; own are what their node made of them and reported already. It returns a problem for each that
+// is other here, and what Envoys said of one that none serves, "" for none.
+func (r rejections) markAll(entries, own []*entry) (marked []*entry, problems []manifest.Problem, words string) {
 	if len(r) == 0 {
-		return entries, ""
+		return entries, nil, ""
 	}
-	for _, e := range entries {
-		e, rejection := r.mark(e)
+	for i, e := range entries {
+		now, rejection := r.mark(e)
 		if rejection != nil && !rejection.Some {
 			words = rejection.Words
 		}
-		marked = append(marked, e)
+		if rejection != nil && e != own[i] {
+			problems = append(problems, xds.Rejected(e.Rule, rejection))
+		}
+		marked = append(marked, now)
 	}
-	return marked, words
+	return marked, problems, words
 }

@@ -163,3 +163,74 @@ func TestARefusedRuleAnswers500UntilItChanges(t *testing.T) {
 		t.Errorf("without quarantine it differs at %s", firstDifference(got, sound))
 	}
 }
+
+// A rule that has another form below its listener's policies, and that Envoys reject or are too old for in that form, has the
+// problem, once, at the root and below: also where other Envoys serve it.
+func TestWhatEnvoysSayOfARuleBelowAListenersPolicyIsAProblem(t *testing.T) {
+	const folder = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec:
+  gatewayClassName: gatefold
+  listeners: [{name: one, port: 80, protocol: HTTP}, {name: two, port: 81, protocol: HTTP}]
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: slow}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: eg}]
+  timeouts: {request: 3s}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: root}
+spec:
+  parentRefs: [{name: eg}]
+  rules:
+  - {matches: [{path: {value: /a}}], backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: s1}]}
+  - {matches: [{path: {value: /b}}], backendRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: leaf}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: leaf}
+spec:
+  rules: [{matches: [{path: {value: /b}}], backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: s1}]}]
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: Backend
+metadata: {name: s1}
+spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: 80}]}}
+`
+	w := newWorld(t)
+	w.apply(tree(map[string]string{"a.yaml": folder}))
+	set := translate.Quarantine{}
+	said := func(rejection translate.Rejection) (all []string) {
+		for _, part := range w.parts(t) {
+			if part.Route != "" {
+				set[part] = rejection
+			}
+		}
+		w.refuse(set)
+		w.checkCold(t)
+		for _, p := range w.problems {
+			if strings.Contains(p.Message, "these words") {
+				all = append(all, fmt.Sprint(p.Object.Name, " ", p.Field, " ", p.Code, " ", p.Severity))
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	for _, test := range []struct {
+		rejection translate.Rejection
+		code      string
+	}{
+		{translate.Rejection{Words: "these words", Lacks: "extAuth", Some: true}, "EnvoyTooOld warning"},
+		{translate.Rejection{Words: "these words", Lacks: "extAuth"}, "EnvoyTooOld error"},
+		{translate.Rejection{Words: "these words"}, "RejectedByEnvoy error"},
+	} {
+		want := []string{"leaf spec.rules[0] " + test.code, "root spec.rules[0] " + test.code}
+		if got := said(test.rejection); !slices.Equal(got, want) {
+			t.Errorf("%+v: the problems are %q, want %q", test.rejection, got, want)
+		}
+	}
+}

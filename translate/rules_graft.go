@@ -79,7 +79,7 @@ func newGraftRules(e *memo.Engine, in graftIn) *graftRules {
 }
 
 func (r *graftRules) report(all *problemFold) {
-	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return g.Problems })
+	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
 // runGraft joins a node to the places of its root.

@@ -137,10 +137,12 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq
 		entries, known := done[where]
 		if !known {
 			var words string
+			var problems []manifest.Problem
 			refused, _ := r.in.quarantine.routes.Get(c, route)
-			if entries, words = refused.markAll(demand.place(shownBy(client, own))); words != "" {
+			if entries, problems, words = refused.markAll(demand.place(shownBy(client, own)), own); words != "" {
 				out.close(table.Gateway, words)
 			}
+			out.complain(problems)
 			done[where] = entries
 		}
 		if slices.Equal(entries, own) {

@@ -69,6 +69,10 @@ func newRootRules(e *memo.Engine, in rootIn) *rootRules {
 	return r
 }
 
+func (r *rootRules) report(all *problemFold) {
+	problemsFrom(all, "mount", r.mount, func(m *mountOut) []manifest.Problem { return m.placed.Problems })
+}
+
 // inTables names a route whose rules stand in tables.
 func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	if kind, _ := route.KindOf(key); !kind.Tables {
