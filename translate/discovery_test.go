@@ -1,6 +1,7 @@
 package translate_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -139,6 +140,71 @@ func TestNoIssuerOfATeamIsAsked(t *testing.T) {
 		}))
 		if got := w.last.Issuers; len(got) != want {
 			t.Errorf("%s: %v", file, got)
+		}
+	}
+}
+
+// Of several levels that close a rule, a mistake is the reason, wherever it is: the rule is closed whatever the issuer answers that
+// nobody has asked yet.
+func TestAMistakeGoesBeforeAnIssuerThatNobodyHasAsked(t *testing.T) {
+	const delegating = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: eg}
+spec:
+  gatewayClassName: gatefold
+  listeners: [{name: http, port: 8080, protocol: HTTP}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: root}
+spec:
+  parentRefs: [{name: eg}]
+  rules: [{matches: [{path: {value: /app}}], backendRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: middle}]}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: middle}
+spec:
+  rules: [{matches: [{path: {value: /app}}], backendRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: leaf}]}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: leaf}
+spec:
+  rules: [{matches: [{path: {value: /app}}], filters: [{type: RequestRedirect, requestRedirect: {hostname: x.test}}]}]
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: Backend
+metadata: {name: s1}
+spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: 443}]}}
+`
+	const mistake = `apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: mistake}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: %s}]
+  apiKeyAuth: {secretRef: {name: missing}}
+`
+	for _, unasked := range []string{"root", "middle", "leaf"} {
+		for _, mistaken := range []string{"", "root", "middle", "leaf"} {
+			files := map[string]string{"base.yaml": delegating, "login.yaml": strings.Replace(discovering, "name: r1}]", "name: "+unasked+"}]", 1)}
+			want := "https://idp.test/realm"
+			if mistaken != "" {
+				files["mistake.yaml"], want = fmt.Sprintf(mistake, mistaken), ""
+			}
+			w := newWorld(t)
+			w.apply(tree(files))
+			var answers []string
+			for _, host := range w.view().Gateways[0].Ports[0].Hosts {
+				for rule := range host.Rules {
+					if r := rule.Action.Respond; r != nil && r.Status == 500 {
+						answers = append(answers, r.Unasked)
+					}
+				}
+			}
+			if !slices.Equal(answers, []string{want}) {
+				t.Errorf("%s has the issuer, %q the mistake: the rules wait for the issuers %q, want %q", unasked, mistaken, answers, want)
+			}
 		}
 	}
 }

@@ -37,6 +37,12 @@ type closing struct {
 	Unasked string
 }
 
+// before reports whether a reason goes before one that was found earlier, or there was none: a mistake closes whatever an
+// issuer answers that nobody has asked yet.
+func (by *closing) before(earlier *closing) bool {
+	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
+}
+
 // closed returns the entry that answers 500 in place of e.
 func (e *entry) closed(by *closing) *entry {
 	rule := xds.Closed(e.Rule)

@@ -202,12 +202,12 @@ func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close keeps the first reason, but one that holds goes before an issuer that nobody has asked. streams is true if it closes connections, too.
+// close keeps the reason that goes before the others. streams is true if it closes connections, too.
 func (g *gathering) close(by *closing, streams bool) {
-	if g.closed == nil || g.closed.Unasked != "" && by.Unasked == "" {
+	if by.before(g.closed) {
 		g.closed = by
 	}
-	if g.streams == nil && streams {
+	if streams && by.before(g.streams) {
 		g.streams = by
 	}
 }

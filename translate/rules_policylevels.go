@@ -91,7 +91,7 @@ type joinedLevels struct {
 	*policy.Resolved
 	extras *ir.Extras
 	parts  []ir.Part
-	// closed is the first reason of a level, closedBy that level.
+	// closed is the reason of a level that goes before the others (closing.before), closedBy that level.
 	closed   *closing
 	closedBy int
 	// backends are those of the services that the extras name.
@@ -117,7 +117,7 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 			level = &levelOut{}
 		}
 		list = append(list, level.Level)
-		if out.closed == nil {
+		if level.Closed.before(out.closed) {
 			out.closed, out.closedBy = level.Closed, i
 		}
 	}
