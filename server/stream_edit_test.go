@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -122,6 +123,52 @@ func TestAnEditOfAStreamsACLLeavesOthersAlone(t *testing.T) {
 		t.Error("a sends something by itself")
 	}
 	run.leadTo(b, "two")
+}
+
+// An edit of an acl reaches open connections only when Envoy's time to drain is over: until then, a client that may no longer come is
+// served on them, for TCPRoute and TLSRoute alike. It ends the sessions of a UDPRoute at once.
+func TestWhatAnEditOfAnACLDoesToWhatIsOpen(t *testing.T) {
+	backends := map[string]cases.TLSBackend{}
+	for i := range 2 {
+		backends[fmt.Sprintf("127.9.0.%d:443", i+1)] = cases.TLSBackend{Authority: "one", Names: []string{"x.example"}}
+	}
+	run := startCase(t, &cases.Case{TLS: backends}, "--drain-time-s", "1000")
+	folder := func(acl string) cases.Step {
+		step := streamFolder("{group: gateway.kgateway.dev, kind: Backend, name: one}", "{name: one, port: 53}")
+		step.Files["routes.yaml"] = strings.Replace(step.Files["routes.yaml"], "  - {name: udp,", "  - {name: tcp, port: 9443, protocol: TCP}\n  - {name: udp,", 1) + `---
+apiVersion: gateway.networking.k8s.io/v1
+kind: TCPRoute
+metadata: {name: d}
+spec: {parentRefs: [{name: eg, sectionName: tcp}], rules: [{backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: two}]}]}
+`
+		step.Files["acl.yaml"] = "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: acl}\nspec: {targetRefs: [" +
+			"{group: gateway.networking.k8s.io, kind: TLSRoute, name: a}, {group: gateway.networking.k8s.io, kind: UDPRoute, name: c}, {group: gateway.networking.k8s.io, kind: TCPRoute, name: d}], acl: " + acl + "}\n"
+		return step
+	}
+	run.apply(folder("{defaultAction: deny, rules: [{cidrs: [127.0.0.0/8], action: allow}]}"))
+	tlsAt, tcpAt := run.address+":8443", run.address+":9443"
+	a, d, c := run.open(tlsAt, "a.example.com"), run.open(tcpAt, "x.example"), dialUDP(t, tlsAt)
+	run.leadTo(a, "one")
+	run.leadTo(d, "two")
+	envoytest.Wait(t, "an answer of one", c.answers("one"))
+
+	run.apply(folder("{defaultAction: deny, rules: [{cidrs: [127.0.0.9], action: allow}]}"))
+	for at, name := range map[string]string{tlsAt: "a.example.com", tcpAt: "x.example"} {
+		envoytest.Wait(t, "new connections to be denied", func() error {
+			if answer, err := envoytest.Try(envoytest.Request{Address: at, TLS: &envoytest.TLS{ServerName: name}}); err == nil {
+				return fmt.Errorf("%s answers", answer.Backend)
+			}
+			return nil
+		})
+	}
+	envoytest.Wait(t, "the session of datagrams to end", func() error {
+		if c.answers("one")() == nil {
+			return errors.New("it is answered")
+		}
+		return nil
+	})
+	run.leadTo(a, "one")
+	run.leadTo(d, "two")
 }
 
 // kept is a connection that stays open.
