@@ -40,6 +40,8 @@ func (f askedFolder) Labels(keys []manifest.Key) []map[string]string {
 	return make([]map[string]string, len(keys))
 }
 
+func (f askedFolder) Objects() []*manifest.Object { return nil }
+
 func (f askedFolder) Busy() admin.Busy {
 	if f.busy == nil {
 		return admin.Busy{}

@@ -40,6 +40,9 @@ type Folder interface {
 	Outlines(routes []manifest.Key) []store.Outline
 	// Labels returns the labels of objects that are served.
 	Labels(objects []manifest.Key) []map[string]string
+	// Objects returns the objects that are served, in no order, those of Secrets without their
+	// content; nil if the folder is busy for long.
+	Objects() []*manifest.Object
 	// Busy returns what is under way.
 	Busy() Busy
 }
@@ -137,6 +140,7 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 	mux.HandleFunc("/api/v1/status/{kind}/{name}", p.status) // cluster-scoped
 	mux.HandleFunc("/api/v1/status/{kind}/{namespace}/{name}", p.status)
 	mux.HandleFunc("/api/v1/revisions", p.revisions)
+	mux.HandleFunc("/api/v1/certificates", p.certificates)
 	mux.HandleFunc(ReloadPath, p.reload)
 	if p.Page != nil {
 		page := p.Page(p.documents)

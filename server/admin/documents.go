@@ -71,6 +71,14 @@ func (d Documents) Places(fields []manifest.Field) []store.Place {
 	return d.options.Folder.Places(fields)
 }
 
+// Objects returns the objects that are served, in no order, those of Secrets without their content.
+func (d Documents) Objects() []*manifest.Object {
+	if d.options.Folder == nil {
+		return nil
+	}
+	return d.options.Folder.Objects()
+}
+
 // Explain answers a question about a request: method, url, header (as "name: value", as often as need be),
 // gateway and from. The error says what is wrong with the question, or is ErrUnloaded.
 func (d Documents) Explain(asked url.Values) (*explain.Report, error) {

@@ -38,6 +38,15 @@ func (q questions) Places(fields []manifest.Field) []store.Place {
 	return q.reader.store.Places(fields)
 }
 
+// Objects implements admin.Folder. It waits as Places does.
+func (q questions) Objects() []*manifest.Object {
+	if !q.mu.within(questionPatience) {
+		return nil
+	}
+	defer q.mu.Unlock()
+	return q.reader.store.Objects()
+}
+
 // Outlines implements admin.Folder. It waits as Places does.
 func (q questions) Outlines(keys []manifest.Key) []store.Outline {
 	if !q.mu.within(questionPatience) {

@@ -16,7 +16,7 @@ var (
 	elements = strings.Fields("html head meta title link script body a header nav p main footer h1 h2 h3 section dl div dt dd ul ol li table thead " +
 		"tbody tr th td span code pre details summary form label input textarea button em time small")
 	attributes = strings.Fields("lang charset name content rel href src defer class id aria-label aria-labelledby aria-current role tabindex data-live " +
-		"scope colspan open method action value placeholder autocomplete spellcheck rows datetime type")
+		"scope colspan open required size method action value placeholder autocomplete spellcheck rows datetime type")
 	link = regexp.MustCompile(`^(/$|/page/|#|/\?|https://github\.com/gatefold/gatefold/blob/main/docs/reference/problems\.md(#[a-z0-9]*)?$)`)
 )
 
@@ -90,12 +90,13 @@ func TestHostileTextsAreText(t *testing.T) {
 			t.Errorf("%q is not shown", text)
 		}
 	}
-	paths := []string{"/", "/page/routes", "/page/problems", "/page/problems?from=50", "/page/edits", "/page/routes?from=20"}
+	paths := []string{"/", "/page/routes", "/page/problems", "/page/problems?from=50", "/page/edits", "/page/routes?from=20", "/page/endpoints", "/page/certificates"}
 	for i, attack := range attacks {
 		q := url.QueryEscape(attack)
 		paths = append(paths, "/page/routes?host="+q, "/page/routes?path=/"+q, "/page/routes?namespace="+q, "/page/routes?route=a/"+q, "/page/routes?route="+q,
 			"/page/routes?from="+q, "/page/problems?namespace="+q, "/page/"+url.PathEscape(attack), "/page/object?kind="+q, "/page/object?kind=HTTPRoute&group="+q+"&namespace=a&name=b",
 			"/page/object?kind=HTTPRoute&group=gateway.networking.k8s.io&namespace="+q+"&name="+q,
+			"/page/explain?method="+q+"&url="+q+"&from="+q+"&gateway="+q+"&headers="+q, "/page/explain?url=http://shop.example.com:8080/"+q, "/page/explain?url=http://shop.example.com:8080/&headers=x-a:"+q,
 			"/page/object?kind=HTTPRoute&group=gateway.networking.k8s.io&namespace=team&name=h"+string(rune('a'+i)),
 			"/page/object?kind=HTTPRoute&group=gateway.networking.k8s.io&namespace=platform&name=v"+string(rune('a'+i)))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // The bounds of the page of one object.
-const maxObjectProblems, maxConditions = 50, 200
+const maxObjectProblems, maxConditions, maxReferences = 50, 200, 200
 
 // objectPage is one object.
 type objectPage struct {
@@ -21,7 +21,42 @@ type objectPage struct {
 	Parts    []board.Part // at most maxConditions conditions
 	More     int          // conditions that are not shown
 	Problems []manifest.Problem
-	Stale    *board.Stale
+	// YAML is the object as it is served, "" for one that is not; Cut says that it is the beginning.
+	YAML string
+	Cut  bool
+	// To are the objects that it refers to, From those that refer to it.
+	To, From         []reference
+	MoreTo, MoreFrom int
+}
+
+// folder is what is served: the objects, and the references to each.
+type folder struct {
+	objects   map[manifest.Key]*manifest.Object
+	referrers map[manifest.Key][]reference
+}
+
+// folder returns what is served now.
+func (p *pages) folder() folder {
+	now, _ := p.objects.get(p.documents.Generation(), struct{}{}, func() (folder, error) {
+		all := p.documents.Objects()
+		f := folder{map[manifest.Key]*manifest.Object{}, referrers(all)}
+		for _, o := range all {
+			f.objects[o.Key] = o
+		}
+		return f, nil
+	})
+	return now
+}
+
+// show takes over what the folder has of the object.
+func (o *objectPage) show(f folder) {
+	if object := f.objects[o.Key]; object != nil {
+		o.YAML, o.Cut = excerpt(object)
+		o.To = references(object)
+	}
+	o.From = f.referrers[o.Key]
+	o.MoreTo, o.MoreFrom = max(0, len(o.To)-maxReferences), max(0, len(o.From)-maxReferences)
+	o.To, o.From = o.To[:len(o.To)-o.MoreTo], o.From[:len(o.From)-o.MoreFrom]
 }
 
 func (p *pages) object(r *http.Request) (any, error) {
@@ -30,6 +65,7 @@ func (p *pages) object(r *http.Request) (any, error) {
 		return nil, err
 	}
 	page := objectPage{Key: key, Route: routeKinds(key), At: p.documents.Places([]manifest.Field{{Object: key}})[0]}
+	page.show(p.folder())
 	filter := board.Filter{Kind: store.KindName{Group: key.Group, Kind: key.Kind}, Namespace: key.Namespace, Name: key.Name}
 	if rows := objectRows(p.documents.Status(filter)); len(rows) == 1 {
 		page.Status = &rows[0]
@@ -40,7 +76,7 @@ func (p *pages) object(r *http.Request) (any, error) {
 			page.Problems = append(page.Problems, problem)
 		}
 	}
-	if page.Status == nil && page.At == (store.Place{}) && len(page.Problems) == 0 {
+	if page.Status == nil && page.YAML == "" && page.At == (store.Place{}) && len(page.Problems) == 0 {
 		return nil, failure{http.StatusNotFound, p.documents.Missing(filter)}
 	}
 	page.Problems = errorsFirst(page.Problems)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store/visible"
+	"github.com/gatefold/gatefold/translate/explain"
 )
 
 //go:embed templates/*.html
@@ -41,7 +42,8 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 type pages struct {
 	documents admin.Documents
 	drawings  map[string]*template.Template // by name
-	trees     *treeKeeper
+	trees     keeper[explain.TreeFilter, []*explain.TreeNode]
+	objects   keeper[struct{}, folder]
 }
 
 // view is what the layout shows around each page.
@@ -68,7 +70,7 @@ func (f failure) Error() string { return f.words }
 
 // New returns the pages, for / and below admin.PagePath.
 func New(documents admin.Documents) http.Handler {
-	p := &pages{documents: documents, drawings: map[string]*template.Template{}, trees: &treeKeeper{documents: documents}}
+	p := &pages{documents: documents, drawings: map[string]*template.Template{}}
 	mux := http.NewServeMux()
 	add := func(path, name, title string, live bool, body show) {
 		p.drawings[name] = drawing(name)
@@ -79,6 +81,9 @@ func New(documents admin.Documents) http.Handler {
 	add("/{$}", "overview", "Overview", true, p.overview)
 	add(admin.PagePath+"routes", "routes", "Routes", true, p.routes)
 	add(admin.PagePath+"object", "object", "Object", true, p.object)
+	add(admin.PagePath+"explain", "explain", "Explain", false, p.explain)
+	add(admin.PagePath+"certificates", "certificates", "Certificates", true, p.certificates)
+	add(admin.PagePath+"endpoints", "endpoints", "Endpoints", false, p.endpoints)
 	add(admin.PagePath+"edits", "edits", "Edits", true, p.edits)
 	add(admin.PagePath+"problems", "problems", "Problems", true, p.problems)
 	p.drawings["failure"] = drawing("failure")

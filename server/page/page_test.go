@@ -241,6 +241,56 @@ func eachNode(nodes []*explain.TreeNode, visit func(*explain.TreeNode)) {
 	}
 }
 
+// The page of an object shows it as it is served, and what it refers to; of a Secret, its keys alone.
+func TestTheSecretsContentIsOnNoPage(t *testing.T) {
+	const content = "dG9wc2VjcmV0dmFsdWU="
+	s := serve(t, map[string]string{"shop.yaml": shop, "secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: cert, namespace: team, labels: {a: " + content[:19] + "}, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"data\": {\"tls.key\": \"" + content + "\"}}'}}\n" +
+		"type: Opaque\ndata: {tls.key: " + content + "}\nstringData: {other: topsecretvalue}\n"})
+	page := s.get("/page/object?kind=Secret&namespace=team&name=cert")
+	shows(t, words(page), "tls.key", "secret.yaml:1", "kind: Secret")
+	for _, path := range []string{"/", "/page/routes", "/page/problems", "/page/edits", "/page/object?kind=Secret&namespace=team&name=cert"} {
+		if page := s.get(path); strings.Contains(page, "topsecretvalue") || strings.Contains(page, content[:19]) {
+			t.Errorf("%s shows the content of the Secret", path)
+		}
+	}
+	route := words(s.get("/page/object?group=gateway.networking.k8s.io&kind=HTTPRoute&namespace=team&name=cart"))
+	shows(t, route, "value: /cart/list", "Backend team/cart spec.rules[0].backendRefs[0]")
+	backend := words(s.get("/page/object?group=gateway.kgateway.dev&kind=Backend&namespace=team&name=cart"))
+	shows(t, backend, "HTTPRoute team/cart spec.rules[0].backendRefs[0]", "host: 127.0.0.1")
+}
+
+// The answer of the form is the one of the JSON page.
+func TestTheFormExplains(t *testing.T) {
+	s := serve(t, map[string]string{"shop.yaml": shop, "broken.yaml": broken})
+	for _, question := range []url.Values{
+		{"method": {"GET"}, "url": {"http://shop.example.com:8080/cart/list"}, "header": {"x-env: prod", "x-b: 2"}},
+		{"method": {"GET"}, "url": {"http://shop.example.com:8080/none"}},
+		{"method": {"POST"}, "url": {"http://none.example.com:8080/cart"}, "from": {"203.0.113.7"}},
+		{"method": {"GET"}, "url": {"http://shop.example.com:1/cart"}},
+	} {
+		var report explain.Report
+		s.read("/api/v1/explain?"+question.Encode(), &report)
+		question.Set("headers", strings.Join(question["header"], "\r\n"))
+		page := words(s.get("/page/explain?" + question.Encode()))
+		shows(t, page, string(report.Outcome), report.Reason, report.Request.URL)
+		for _, b := range report.Backends {
+			shows(t, page, b.Cluster, b.Receives.Host+b.Receives.Path)
+		}
+		for _, n := range report.NearMisses {
+			shows(t, page, n.Match, n.Reason)
+		}
+		for _, p := range report.Problems {
+			shows(t, page, p.Message)
+		}
+		if report.Route != nil {
+			shows(t, page, report.Route.Match, "shop.yaml:")
+		}
+	}
+	if page := words(s.get("/page/explain?url=http%3A%2F%2Fa.test%2F&from=nowhere")); !strings.Contains(page, "cannot be answered") {
+		t.Errorf("an address that is none: %s", page)
+	}
+}
+
 // The filters of the tree are those of the JSON page; a filter that is none is said to be.
 func TestTheTreeIsFiltered(t *testing.T) {
 	s := serve(t, map[string]string{"shop.yaml": shop})
@@ -263,7 +313,7 @@ func TestTheTreeIsFiltered(t *testing.T) {
 // A browser may do nothing with a page but show it.
 func TestThePagesAreSecured(t *testing.T) {
 	s := serve(t, map[string]string{"shop.yaml": shop})
-	for _, path := range []string{"/", "/page/routes", "/page/problems", "/page/edits", "/page/none", "/page/page.css", "/page/page.js"} {
+	for _, path := range []string{"/", "/page/routes", "/page/problems", "/page/edits", "/page/explain", "/page/endpoints", "/page/certificates", "/page/object", "/page/none", "/page/page.css", "/page/page.js"} {
 		response, err := http.Get("http://" + s.admin + path)
 		if err != nil {
 			t.Fatal(err)

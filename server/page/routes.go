@@ -4,8 +4,6 @@ import (
 	"hash/fnv"
 	"net/http"
 	"strconv"
-	"sync"
-	"time"
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -50,7 +48,9 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := p.trees.tree(filter)
+	nodes, err := p.trees.get(p.documents.Generation(), filter, func() ([]*explain.TreeNode, error) {
+		return p.documents.Tree(filter, false)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -114,45 +114,4 @@ func idOf(above string, n *explain.TreeNode) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(above + "\x00" + string(n.Kind) + "\x00" + n.Object.String() + "\x00" + n.Field + "\x00" + n.Name)) // it never fails
 	return "t" + strconv.FormatUint(sum.Sum64(), 36)
-}
-
-// kept is how long a tree is kept for the next piece of it, or the next look of the script.
-const kept = time.Minute
-
-// treeKeeper keeps the tree that was asked for last: making one costs what the folder holds. The nodes of
-// a kept tree are never changed.
-type treeKeeper struct {
-	documents admin.Documents
-
-	mu         sync.Mutex
-	generation uint64
-	filter     explain.TreeFilter
-	nodes      []*explain.TreeNode
-	timer      *time.Timer
-}
-
-// tree returns the tree of what is served now.
-func (k *treeKeeper) tree(filter explain.TreeFilter) ([]*explain.TreeNode, error) {
-	generation := k.documents.Generation()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.nodes != nil && k.generation == generation && k.filter == filter {
-		return k.nodes, nil
-	}
-	nodes, err := k.documents.Tree(filter, false)
-	if err != nil {
-		return nil, err
-	}
-	k.generation, k.filter, k.nodes = generation, filter, nodes
-	if k.timer != nil {
-		k.timer.Stop()
-	}
-	k.timer = time.AfterFunc(kept, k.forget)
-	return nodes, nil
-}
-
-func (k *treeKeeper) forget() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.nodes = nil
 }

@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"math"
 	"net/url"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -25,7 +24,7 @@ const maxText = 600
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"place": place, "link": objectLink, "code": codes.URL, "time": timeWords, "day": dayWords, "cut": cut, "ms": milliseconds,
-		"count": count, "join": strings.Join, "pages": entries,
+		"count": count, "list": listed, "share": shareWords, "pages": entries,
 		"tree": treeLink, "wrong": func(c metav1.Condition) bool { return len(board.Part{Conditions: []metav1.Condition{c}}.Wrong()) > 0 },
 	}
 }
@@ -108,7 +107,10 @@ func entries() []entry {
 	return []entry{
 		{"overview", "Overview", "/"},
 		{"routes", "Routes", admin.PagePath + "routes"},
+		{"explain", "Explain", admin.PagePath + "explain"},
 		{"problems", "Problems", admin.PagePath + "problems"},
+		{"endpoints", "Endpoints", admin.PagePath + "endpoints"},
+		{"certificates", "Certificates", admin.PagePath + "certificates"},
 		{"edits", "Edits", admin.PagePath + "edits"},
 	}
 }

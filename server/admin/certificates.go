@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// CertificateList is the page /api/v1/certificates.
+type CertificateList struct {
+	Certificates []Certificate `json:"certificates"`
+}
+
+// Certificate is a certificate that a listener shows to clients: what every client sees of it.
+type Certificate struct {
+	Object    manifest.Key `json:"object"` // the Secret
+	SHA256    string       `json:"sha256"` // its beginning
+	Names     []string     `json:"names,omitempty"`
+	NotBefore time.Time    `json:"notBefore"`
+	NotAfter  time.Time    `json:"notAfter"`
+}
+
+// Certificates returns the certificates that listeners show, by their end. The error is ErrUnloaded.
+func (d Documents) Certificates() ([]Certificate, error) {
+	view := d.options.Loaded.View()
+	if view == nil {
+		return nil, ErrUnloaded
+	}
+	all := []Certificate{}
+	for _, c := range view().Certificates {
+		all = append(all, certificateOf(c))
+	}
+	slices.SortFunc(all, func(a, b Certificate) int {
+		return cmp.Or(a.NotAfter.Compare(b.NotAfter), manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.SHA256, b.SHA256))
+	})
+	return all, nil
+}
+
+func certificateOf(c ir.Certificate) Certificate {
+	return Certificate{Object: c.Secret, SHA256: c.Sum, Names: c.Names, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC()}
+}
+
+func (p pages) certificates(w http.ResponseWriter, r *http.Request) {
+	if !onlyQuery(w, r) {
+		return
+	}
+	all, err := p.documents.Certificates()
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	answer(w, http.StatusOK, CertificateList{all})
+}

@@ -1,0 +1,45 @@
+package page
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gatefold/gatefold/server/admin"
+)
+
+// certificatesShown is how many certificates one piece of the list has; soon is when one is marked.
+const certificatesShown, soon = 100, 14 * 24 * time.Hour
+
+// certificatePage lists the certificates that listeners show, the first that ends first.
+type certificatePage struct {
+	Rows  []certificateRow
+	Piece piece
+}
+
+// certificateRow is a certificate.
+type certificateRow struct {
+	admin.Certificate
+	State, Class string
+}
+
+func (p *pages) certificates(r *http.Request) (any, error) {
+	all, err := p.documents.Certificates()
+	if err != nil {
+		return nil, err
+	}
+	shown, at, err := sliced(all, longList{admin.PagePath + "certificates", r.URL.Query(), certificatesShown})
+	page, now := certificatePage{Piece: at}, time.Now()
+	for _, c := range shown {
+		row := certificateRow{Certificate: c, State: "valid", Class: "good"}
+		switch {
+		case now.After(c.NotAfter):
+			row.State, row.Class = "expired", "bad"
+		case now.Before(c.NotBefore):
+			row.State, row.Class = "not valid yet", "bad"
+		case c.NotAfter.Sub(now) < soon:
+			row.State, row.Class = "ends soon", "warn"
+		}
+		page.Rows = append(page.Rows, row)
+	}
+	return page, err
+}

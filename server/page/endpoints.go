@@ -1,0 +1,59 @@
+package page
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/health"
+)
+
+// maxEndpoints is how many endpoints are shown of all Envoys together, maxAsked how many Envoys.
+const maxEndpoints, maxAsked = 300, 100
+
+// endpointPage shows which endpoints Envoys do not use.
+type endpointPage struct {
+	admin.EnvoyList
+	Rows       []endpointRow
+	MoreEnvoys int
+	More       int // endpoints that are not shown
+}
+
+// endpointRow is an Envoy, and its backends with an endpoint that it does not use.
+type endpointRow struct {
+	health.Envoy
+	Backends []health.Backend
+}
+
+func (p *pages) endpoints(r *http.Request) (any, error) {
+	page := endpointPage{EnvoyList: p.documents.Envoys(r.Context())}
+	room := maxEndpoints
+	for _, e := range page.Envoys {
+		if len(page.Rows) == maxAsked {
+			page.MoreEnvoys++
+			continue
+		}
+		row := endpointRow{Envoy: e}
+		for _, b := range e.Backends {
+			shown := min(len(b.Unhealthy), room)
+			page.More += len(b.Unhealthy) - shown + b.Unlisted()
+			if b.Unhealthy = b.Unhealthy[:shown]; shown > 0 || b.Endpoints == 0 && room > 0 {
+				row.Backends = append(row.Backends, b)
+				room -= max(shown, 1)
+			}
+		}
+		page.Rows = append(page.Rows, row)
+	}
+	return page, nil
+}
+
+// shareWords is "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
+func shareWords(healthy, notChecked, all int) string {
+	switch {
+	case notChecked == 0:
+		return fmt.Sprintf("%d of %d", healthy, all)
+	case notChecked == all:
+		return fmt.Sprintf("%d not checked", all)
+	}
+	return fmt.Sprintf("%d of %d, %d not checked", healthy, all, notChecked)
+}

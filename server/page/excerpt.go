@@ -1,0 +1,140 @@
+package page
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// maxExcerpt is how many bytes of an object are shown.
+const maxExcerpt = 60_000
+
+// notShown stands for what may be a credential, or for what gatefold knows nothing of.
+const notShown = "[not shown]"
+
+// excerpt returns an object as YAML, as it is served: with defaults, without its status, and without what
+// may be a credential. cut reports whether it is only the beginning.
+func excerpt(o *manifest.Object) (text string, cut bool) {
+	var object map[string]any
+	data, err := json.Marshal(o.Value)
+	if err == nil {
+		err = json.Unmarshal(data, &object)
+	}
+	if err != nil {
+		return "", false
+	}
+	delete(object, "status")
+	object["kind"] = o.Key.Kind
+	object["metadata"] = metadata(object["metadata"])
+	for _, content := range []string{"data", "stringData", "binaryData"} { // of Secrets and ConfigMaps
+		hideAll(object[content])
+	}
+	written, err := yaml.Marshal(hide(object))
+	if err != nil {
+		return "", false
+	}
+	shown := cutTo(string(written), maxExcerpt)
+	return shown, len(written) > maxExcerpt
+}
+
+// metadata returns the name, the namespace, the labels and the annotations; of annotations that are none of
+// gatefold's, such as last-applied-configuration, the names alone.
+func metadata(value any) map[string]any {
+	all, _ := value.(map[string]any)
+	shown := map[string]any{}
+	for _, name := range []string{"name", "namespace", "labels", "annotations"} {
+		if all[name] != nil {
+			shown[name] = all[name]
+		}
+	}
+	annotations, _ := shown["annotations"].(map[string]any)
+	for name := range annotations {
+		domain, _, _ := strings.Cut(name, "/")
+		if domain != "gatefold.io" && !strings.HasSuffix("."+domain, ".kgateway.dev") {
+			annotations[name] = notShown
+		}
+	}
+	return shown
+}
+
+// hideAll hides every value of a map.
+func hideAll(value any) {
+	all, _ := value.(map[string]any)
+	for name := range all {
+		all[name] = notShown
+	}
+}
+
+// hide returns a value without texts that may be credentials. It changes maps and lists in place.
+func hide(value any) any {
+	switch v := value.(type) {
+	case string:
+		return hideText(v)
+	case []any:
+		for i := range v {
+			v[i] = hide(v[i])
+		}
+	case map[string]any:
+		for name, below := range v {
+			if secretField(name) && isText(below) {
+				v[name] = notShown
+				continue
+			}
+			v[name] = hide(below)
+		}
+		for _, name := range []string{"name", "key", "header"} {
+			if text, ok := v[name].(string); ok && v["value"] != nil && secretWord(text) {
+				v["value"] = notShown
+			}
+		}
+	}
+	return value
+}
+
+// isText reports whether a value is a text or a list of texts.
+func isText(value any) bool {
+	if list, ok := value.([]any); ok {
+		return len(list) > 0 && isText(list[0])
+	}
+	_, ok := value.(string)
+	return ok
+}
+
+// secretField reports whether a field of this name may hold a credential, and not the name of one.
+func secretField(name string) bool {
+	for _, end := range []string{"Ref", "Refs", "Endpoint", "URI", "Path", "Prefix", "Name", "Names", "Header", "Headers"} {
+		if strings.HasSuffix(name, end) {
+			return false
+		}
+	}
+	return name == "inline" || name == "users" || secretWord(name)
+}
+
+// secretWord reports whether a name is one of those that credentials have.
+func secretWord(name string) bool {
+	name = strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
+	for _, word := range []string{"password", "passwd", "secret", "token", "authoriz", "cookie", "credential", "apikey", "accesskey", "privatekey", "signature", "auth"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	userInfo   = regexp.MustCompile(`(://)[^/?#\s@]*@`)
+	parameter  = regexp.MustCompile(`(?i)([?&;][^=&\s]*(?:key|token|secret|passw|sig|auth|code)[^=&\s]*=)[^&;\s]+`)
+	credential = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)\s+\S{4,}|PRIVATE KEY|\{SHA\}|\$apr1\$|\$2[abxy]?\$|eyJ[A-Za-z0-9_-]{8,}\.`)
+)
+
+// hideText hides a text that looks like a credential, and what of a URL may be one.
+func hideText(text string) string {
+	if credential.MatchString(text) {
+		return notShown
+	}
+	return parameter.ReplaceAllString(userInfo.ReplaceAllString(text, "$1"+notShown+"@"), "$1"+notShown)
+}

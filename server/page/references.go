@@ -1,0 +1,160 @@
+package page
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// reference is a field of an object that names another one.
+type reference struct {
+	Field string
+	From  manifest.Key
+	To    manifest.Key
+}
+
+// Every reports whether the reference names more than one object.
+func (r reference) Every() bool { return r.To.Name == "*" || !knownKind(r.To) }
+
+// knownKind reports whether objects of this kind have a page: not those of a reference by label.
+func knownKind(key manifest.Key) bool {
+	return key.Kind != "" && key.Kind[0] >= 'A' && key.Kind[0] <= 'Z'
+}
+
+// referenceFields are the fields that name objects, with what a reference means that has no kind.
+func referenceFields() map[string]manifest.Key {
+	secret, configMap := manifest.Key{Kind: "Secret"}, manifest.Key{Kind: "ConfigMap"}
+	gateway, service := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway"}, manifest.Key{Kind: "Service"}
+	return map[string]manifest.Key{
+		"parentRefs": gateway, "parentRef": gateway, "backendRefs": service, "backendRef": service, "targetRefs": {}, "targetRef": {},
+		"certificateRefs": secret, "clientCertificateRef": secret, "secretRef": secret, "clientSecretRef": secret,
+		"caCertificateRefs": configMap, "configMapRef": configMap,
+		"extensionRef": {Group: api.Group, Kind: api.KindGatewayExtension},
+	}
+}
+
+// references returns what an object refers to, in the order of its fields. References by label are
+// none: no field names their objects.
+func references(o *manifest.Object) []reference {
+	w := &referenceWalker{fields: referenceFields(), object: o.Key}
+	w.walk(reflect.ValueOf(o.Value), "")
+	if slice, ok := manifest.As[*discoveryv1.EndpointSlice](o); ok {
+		if service := slice.Labels[discoveryv1.LabelServiceName]; service != "" {
+			w.add("metadata.labels", manifest.Key{Kind: "Service", Namespace: o.Key.Namespace, Name: service})
+		}
+	}
+	if gateway, ok := manifest.As[*gwv1.Gateway](o); ok {
+		w.add("spec.gatewayClassName", manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: string(gateway.Spec.GatewayClassName)})
+	}
+	return w.found
+}
+
+// referrers returns the references to each object, sorted.
+func referrers(objects []*manifest.Object) map[manifest.Key][]reference {
+	all := map[manifest.Key][]reference{}
+	for _, o := range objects {
+		for _, r := range references(o) {
+			all[r.To] = append(all[r.To], r)
+		}
+	}
+	for _, to := range all {
+		slices.SortFunc(to, func(a, b reference) int {
+			return cmp.Or(manifest.CompareKeys(a.From, b.From), strings.Compare(a.Field, b.Field))
+		})
+	}
+	return all
+}
+
+// referenceWalker walks the fields of one object.
+type referenceWalker struct {
+	fields map[string]manifest.Key
+	object manifest.Key
+	path   []byte
+	found  []reference
+}
+
+func (w *referenceWalker) add(field string, to manifest.Key) {
+	w.found = append(w.found, reference{field, w.object, to})
+}
+
+// walk looks at a value that stands in a field of this name.
+func (w *referenceWalker) walk(v reflect.Value, name string) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			w.walk(v.Elem(), name)
+		}
+	case reflect.Slice:
+		if kind := v.Type().Elem().Kind(); kind != reflect.Struct && kind != reflect.Pointer {
+			return
+		}
+		length := len(w.path)
+		for i := range v.Len() {
+			w.path = append(strconv.AppendInt(append(w.path, '['), int64(i), 10), ']')
+			w.walk(v.Index(i), name)
+			w.path = w.path[:length]
+		}
+	case reflect.Struct:
+		if missing, ok := w.fields[name]; ok && v.FieldByName("Name").IsValid() {
+			w.add(string(w.path), w.key(v, missing))
+			name = "" // what it embeds is the same reference
+		}
+		w.walkFields(v, name)
+	}
+}
+
+func (w *referenceWalker) walkFields(v reflect.Value, name string) {
+	length, typ := len(w.path), v.Type()
+	for i := range typ.NumField() {
+		field := typ.Field(i)
+		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case !field.IsExported() || tag == "metadata" || tag == "status" || tag == "-":
+		case tag == "":
+			w.walk(v.Field(i), name) // its fields are those of v
+		default:
+			if length > 0 {
+				w.path = append(w.path, '.')
+			}
+			w.path = append(w.path, tag...)
+			w.walk(v.Field(i), tag)
+			w.path = w.path[:length]
+		}
+	}
+}
+
+// key returns the object that a reference names; missing has what it leaves out.
+func (w *referenceWalker) key(v reflect.Value, missing manifest.Key) manifest.Key {
+	key := manifest.Key{Group: missing.Group, Kind: missing.Kind, Namespace: w.object.Namespace}
+	if kind, ok := textOf(v, "Kind"); ok && kind != "" {
+		key.Kind = kind
+		if group, ok := textOf(v, "Group"); ok {
+			key.Group = group
+		}
+	}
+	if namespace, ok := textOf(v, "Namespace"); ok && namespace != "" {
+		key.Namespace = namespace
+	}
+	key.Name, _ = textOf(v, "Name")
+	return key
+}
+
+// textOf returns the text of a field; ok is false if it is nil or not there.
+func textOf(v reflect.Value, name string) (text string, ok bool) {
+	field := v.FieldByName(name)
+	if field.IsValid() && field.Kind() == reflect.Pointer {
+		field = field.Elem()
+	}
+	if !field.IsValid() || field.Kind() != reflect.String {
+		return "", false
+	}
+	return field.String(), true
+}

@@ -1,0 +1,40 @@
+package store
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// hiddenContent is what stands for the content of a Secret.
+const hiddenContent = "[redacted]"
+
+// Objects returns the objects that are served, in no order. Of Secrets it returns copies with their keys
+// and without their content. The others must not be changed.
+func (s *Store) Objects() []*manifest.Object {
+	all := make([]*manifest.Object, 0, len(s.serving.served))
+	for _, at := range s.serving.served {
+		object := at.object
+		if object.Key.Kind == kindSecret {
+			object = withoutContent(object)
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+// withoutContent returns a Secret with its name, type and keys alone.
+func withoutContent(object *manifest.Object) *manifest.Object {
+	bare := &corev1.Secret{}
+	bare.Name, bare.Namespace = object.Key.Name, object.Key.Namespace
+	if secret, ok := manifest.As[*corev1.Secret](object); ok {
+		bare.Type, bare.StringData = secret.Type, map[string]string{}
+		for key := range secret.Data {
+			bare.StringData[key] = hiddenContent
+		}
+		for key := range secret.StringData {
+			bare.StringData[key] = hiddenContent
+		}
+	}
+	return &manifest.Object{Key: object.Key, Source: object.Source, Value: bare}
+}
