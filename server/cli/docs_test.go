@@ -127,6 +127,7 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	addKeys(reflect.TypeFor[problemList](), keys)
 	addKeys(reflect.TypeFor[admin.Reloaded](), keys)
 	addKeys(reflect.TypeFor[admin.RevisionList](), keys)
+	addKeys(reflect.TypeFor[admin.CertificateList](), keys)
 	addKeys(reflect.TypeFor[explain.TreeNode](), keys)
 	if len(keys) < 30 {
 		t.Fatalf("only %d keys found", len(keys))
