@@ -44,7 +44,14 @@ func referenceFields() map[string]manifest.Key {
 // references returns what an object refers to, in the order of its fields. References by label are
 // none: no field names their objects.
 func references(o *manifest.Object) []reference {
-	w := &referenceWalker{fields: referenceFields(), object: o.Key}
+	w := newReferenceWalker()
+	w.read(o)
+	return w.found
+}
+
+// read adds the references of an object.
+func (w *referenceWalker) read(o *manifest.Object) {
+	w.object = o.Key
 	w.walk(reflect.ValueOf(o.Value), "")
 	if slice, ok := manifest.As[*discoveryv1.EndpointSlice](o); ok {
 		if service := slice.Labels[discoveryv1.LabelServiceName]; service != "" {
@@ -54,16 +61,17 @@ func references(o *manifest.Object) []reference {
 	if gateway, ok := manifest.As[*gwv1.Gateway](o); ok {
 		w.add("spec.gatewayClassName", manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: string(gateway.Spec.GatewayClassName)})
 	}
-	return w.found
 }
 
 // referrers returns the references to each object, sorted.
 func referrers(objects []*manifest.Object) map[manifest.Key][]reference {
 	all := map[manifest.Key][]reference{}
+	w := newReferenceWalker()
 	for _, o := range objects {
-		for _, r := range references(o) {
-			all[r.To] = append(all[r.To], r)
-		}
+		w.read(o)
+	}
+	for _, r := range w.found {
+		all[r.To] = append(all[r.To], r)
 	}
 	for _, to := range all {
 		slices.SortFunc(to, func(a, b reference) int {
@@ -73,12 +81,44 @@ func referrers(objects []*manifest.Object) map[manifest.Key][]reference {
 	return all
 }
 
-// referenceWalker walks the fields of one object.
+// referenceWalker walks the fields of objects.
 type referenceWalker struct {
 	fields map[string]manifest.Key
+	types  map[reflect.Type][]structField
 	object manifest.Key
 	path   []byte
 	found  []reference
+}
+
+// structField is a field of a struct in which references may be. Its name is "" where its fields are the struct's.
+type structField struct {
+	index int
+	name  string
+}
+
+func newReferenceWalker() *referenceWalker {
+	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type][]structField{}}
+}
+
+// fieldsOf returns the fields of a type in which references may be.
+func (w *referenceWalker) fieldsOf(typ reflect.Type) []structField {
+	fields, known := w.types[typ]
+	if known {
+		return fields
+	}
+	for i := range typ.NumField() {
+		field := typ.Field(i)
+		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		below := field.Type
+		for below.Kind() == reflect.Pointer || below.Kind() == reflect.Slice {
+			below = below.Elem()
+		}
+		if field.IsExported() && below.Kind() == reflect.Struct && tag != "metadata" && tag != "status" && tag != "-" {
+			fields = append(fields, structField{i, tag})
+		}
+	}
+	w.types[typ] = fields
+	return fields
 }
 
 func (w *referenceWalker) add(field string, to manifest.Key) {
@@ -112,22 +152,18 @@ func (w *referenceWalker) walk(v reflect.Value, name string) {
 }
 
 func (w *referenceWalker) walkFields(v reflect.Value, name string) {
-	length, typ := len(w.path), v.Type()
-	for i := range typ.NumField() {
-		field := typ.Field(i)
-		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case !field.IsExported() || tag == "metadata" || tag == "status" || tag == "-":
-		case tag == "":
-			w.walk(v.Field(i), name) // its fields are those of v
-		default:
-			if length > 0 {
-				w.path = append(w.path, '.')
-			}
-			w.path = append(w.path, tag...)
-			w.walk(v.Field(i), tag)
-			w.path = w.path[:length]
+	length := len(w.path)
+	for _, field := range w.fieldsOf(v.Type()) {
+		if field.name == "" {
+			w.walk(v.Field(field.index), name)
+			continue
 		}
+		if length > 0 {
+			w.path = append(w.path, '.')
+		}
+		w.path = append(w.path, field.name...)
+		w.walk(v.Field(field.index), field.name)
+		w.path = w.path[:length]
 	}
 }
 

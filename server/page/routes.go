@@ -82,6 +82,10 @@ func (c *cutter) end() int {
 // cut returns the branches of the piece. It walks all nodes, to count them.
 func (c *cutter) cut(nodes []*explain.TreeNode, above string) (out []*branch) {
 	for _, n := range nodes {
+		if c.full > 0 {
+			c.line += lines(n)
+			continue
+		}
 		at := c.line
 		c.line++
 		b := &branch{TreeNode: *n, ID: idOf(above, n), Continued: at < c.from}
@@ -93,6 +97,15 @@ func (c *cutter) cut(nodes []*explain.TreeNode, above string) (out []*branch) {
 		}
 	}
 	return out
+}
+
+// lines counts a node and those below it.
+func lines(n *explain.TreeNode) int {
+	count := 1
+	for _, below := range n.Below {
+		count += lines(below)
+	}
+	return count
 }
 
 // takes reports whether a line is in the piece.
