@@ -28,39 +28,43 @@ func (q questions) Reload(ctx context.Context, allowEmpty bool) (admin.Changes, 
 // Busy implements admin.Folder.
 func (q questions) Busy() admin.Busy { return q.busy.state() }
 
-// Places implements admin.Folder. It waits for a Tree that is on its
-// way, no longer than questionPatience: no place is known then.
-func (q questions) Places(fields []manifest.Field) []store.Place {
+// ask asks the store. It waits for a Tree that is on its way, no longer than questionPatience: ok is
+// false then.
+func (q questions) ask(read func(*store.Store)) (ok bool) {
 	if !q.mu.within(questionPatience) {
-		return make([]store.Place, len(fields))
+		return false
 	}
 	defer q.mu.Unlock()
-	return q.reader.store.Places(fields)
+	read(q.reader.store)
+	return true
 }
 
-// Objects implements admin.Folder. It waits as Places does.
-func (q questions) Objects() []*manifest.Object {
-	if !q.mu.within(questionPatience) {
-		return nil
+// Places implements admin.Folder. No place is known of a folder that is busy for long.
+func (q questions) Places(fields []manifest.Field) (places []store.Place) {
+	if !q.ask(func(s *store.Store) { places = s.Places(fields) }) {
+		return make([]store.Place, len(fields))
 	}
-	defer q.mu.Unlock()
-	return q.reader.store.Objects()
+	return places
+}
+
+// Objects implements admin.Folder.
+func (q questions) Objects() (objects []*manifest.Object) {
+	q.ask(func(s *store.Store) { objects = s.Objects() })
+	return objects
 }
 
 // Outlines implements admin.Folder. It waits as Places does.
-func (q questions) Outlines(keys []manifest.Key) []store.Outline {
-	if !q.mu.within(questionPatience) {
+func (q questions) Outlines(keys []manifest.Key) (outlines []store.Outline) {
+	if !q.ask(func(s *store.Store) { outlines = s.Outlines(keys) }) {
 		return make([]store.Outline, len(keys))
 	}
-	defer q.mu.Unlock()
-	return q.reader.store.Outlines(keys)
+	return outlines
 }
 
 // Labels implements admin.Folder. It waits as Places does.
-func (q questions) Labels(keys []manifest.Key) []map[string]string {
-	if !q.mu.within(questionPatience) {
+func (q questions) Labels(keys []manifest.Key) (labels []map[string]string) {
+	if !q.ask(func(s *store.Store) { labels = s.Labels(keys) }) {
 		return make([]map[string]string, len(keys))
 	}
-	defer q.mu.Unlock()
-	return q.reader.store.Labels(keys)
+	return labels
 }
