@@ -202,7 +202,11 @@ func listenerChangeWords(l plan.ListenerChange) string {
 		text += ": " + l.What
 	}
 	if l.Drains {
-		text += "; its open connections are drained"
+		names := strings.Join(l.Draining[:min(len(l.Draining), maxRegions)], ", ")
+		if more := len(l.Draining) - maxRegions; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		text += "; the open connections of listener " + names + " are drained"
 	}
 	return text
 }

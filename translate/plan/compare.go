@@ -39,6 +39,7 @@ type comparison struct {
 	samples         map[sampleKey][]string
 	changedObjects  map[manifest.Key]Kind // see objectKinds
 	whereabouts     [2]*whereabouts       // see rulesOf
+	listeners       [2]map[string]*xds.Resource
 	requests, other []*Change
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -101,19 +100,7 @@ func (h *hostPair) countClosed(p pair) {
 // count adds a rule to those with the same change of a policy. A rule counts once, whatever the
 // number of its matches and listeners.
 func (h *hostPair) count(one PolicyChange, rule *ir.Rule) {
-	key := fmt.Sprint(one.Kind, one.Field, one.Before, one.After, one.Policies)
-	known := h.policies[key]
-	if known == nil {
-		known = &one
-		known.rules = map[string]bool{}
-		h.policies[key] = known
-	}
-	source := rule.Source.Key
-	known.rules[fmt.Sprint(source, rule.Position[:len(rule.Position)-1])] = true
-	known.Rules = len(known.rules)
-	if i, is := slices.BinarySearchFunc(known.Routes, source, manifest.CompareKeys); !is {
-		known.Routes = slices.Insert(known.Routes, i, source)
-	}
+	h.countRule(one, rule.Source.Key, fmt.Sprint(rule.Position[:len(rule.Position)-1]))
 }
 
 // details says what of a field differs that its words may leave out: addresses, expressions and the

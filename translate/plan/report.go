@@ -195,9 +195,9 @@ func (a Answer) plainWords() string {
 	case explain.Redirected:
 		text += ", " + a.Location
 	case explain.NoListener:
-		return "no connection"
+		text = "no connection"
 	case explain.Closed:
-		return "closed"
+		text = "closed"
 	}
 	if a.Reason != "" {
 		text += ": " + a.Reason
@@ -208,6 +208,8 @@ func (a Answer) plainWords() string {
 func (s Share) words(percent bool) string {
 	text := s.Cluster
 	switch {
+	case s.Cluster == "" && s.Status == 0:
+		text = "a reference that is not resolved (closed)"
 	case s.GRPCStatus != "":
 		text = strings.TrimSpace(text + " grpc-status " + s.GRPCStatus)
 	case s.Status != 0:
@@ -259,8 +261,10 @@ type ListenerChange struct {
 	// Envoy is the name of the Envoy listener.
 	Envoy string `json:"envoy"`
 	// Drains is true if Envoy closes connections that are open, once their requests have ended.
-	Drains bool   `json:"drains"`
-	What   string `json:"what,omitempty"`
+	Drains bool `json:"drains"`
+	// Draining are the listeners of the Gateway whose connections these are.
+	Draining []string `json:"draining,omitempty"`
+	What     string   `json:"what,omitempty"`
 }
 
 // CertificateChange is a certificate that clients are shown.

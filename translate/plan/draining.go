@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+// listener compares the Envoy listener of a port.
+func (p *portPair) listener() {
+	before, after := p.ports[0], p.ports[1]
+	one := ListenerChange{Kind: kindOf(before != nil, after != nil), Gateway: p.key.gateway, Port: p.key.port, Scheme: p.key.scheme}
+	switch {
+	case after == nil:
+		one.Envoy, one.Drains = before.Port.Name, true
+		one.Draining = listenersOf(before.Port, nil)
+	case before == nil:
+		one.Envoy = after.Port.Name
+	default:
+		one.Envoy = after.Port.Name
+		x, y := p.listenerResource(0, before.Port), p.listenerResource(1, after.Port)
+		if x == nil || y == nil || x.Version == y.Version {
+			return
+		}
+		one.What = p.listenerWords(before.Port, after.Port)
+		chains, all := drained(x, y)
+		if one.Drains = all || len(chains) > 0; all {
+			one.Draining = listenersOf(before.Port, nil)
+		} else if one.Drains {
+			one.Draining = listenersOf(before.Port, chains)
+		}
+	}
+	p.report.Listeners = append(p.report.Listeners, one)
+}
+
+// listenerResource returns a port's Envoy listener, nil if it is not known.
+func (p *portPair) listenerResource(side int, port *ir.Port) *xds.Resource {
+	if p.listeners[side] == nil {
+		p.listeners[side] = map[string]*xds.Resource{}
+		for _, r := range [2]Side{p.before, p.after}[side].Resources {
+			if r.Type == xds.ListenerType {
+				p.listeners[side][r.Gateway+" "+r.Name] = r.Resource
+			}
+		}
+	}
+	return p.listeners[side][port.Gateway+" "+port.Name]
+}
+
+// drained returns the filter chains whose connections Envoy drains, as the new listener has no equal one. all is
+// true if something else of the listener differs, or if it is one of UDP: then Envoy replaces it, and drains all.
+func drained(before, after *xds.Resource) (chains []*listenerv3.FilterChain, all bool) {
+	var x, y listenerv3.Listener
+	if proto.Unmarshal(before.Body, &x) != nil || proto.Unmarshal(after.Body, &y) != nil || len(y.FilterChains) == 0 {
+		return nil, true
+	}
+	known := map[string]bool{}
+	text := func(chain *listenerv3.FilterChain) string {
+		bytes, _ := proto.MarshalOptions{Deterministic: true}.Marshal(chain)
+		return string(bytes)
+	}
+	for _, chain := range y.FilterChains {
+		known[text(chain)] = true
+	}
+	for _, chain := range x.FilterChains {
+		if !known[text(chain)] {
+			chains = append(chains, chain)
+		}
+	}
+	x.FilterChains, y.FilterChains = nil, nil
+	return chains, !proto.Equal(&x, &y)
+}
+
+// listenersOf names the listeners of a port with some filter chains; nil is all of them.
+func listenersOf(port *ir.Port, chains []*listenerv3.FilterChain) (out []string) {
+	hostnames := map[string]bool{}
+	for _, chain := range chains {
+		names := chain.GetFilterChainMatch().GetServerNames()
+		if len(names) == 0 {
+			names = []string{"*"}
+		}
+		for _, name := range names {
+			hostnames[name] = true
+		}
+	}
+	ids := map[string]bool{}
+	for _, s := range port.Streams {
+		for _, domain := range append(slices.Clone(s.Domains), "*")[:max(1, len(s.Domains))] {
+			if hostnames[domain] {
+				ids[s.Listener] = true
+			}
+		}
+	}
+	for _, l := range port.Listeners {
+		if chains == nil || ids[l.ID()] || hostnames[cmp.Or(l.Hostname, "*")] || !port.Secure() && len(port.Chains) > 0 {
+			out = append(out, l.ID())
+		}
+	}
+	return out
+}
+
+// listenerWords says what differs about a listener.
+func (p *portPair) listenerWords(before, after *ir.Port) string {
+	var words []string
+	add := func(differs bool, text string) {
+		if differs {
+			words = append(words, text)
+		}
+	}
+	add(!slices.Equal(before.Addresses, after.Addresses), "addresses "+orNone(after.Addresses)+"; before: "+orNone(before.Addresses))
+	names := func(port *ir.Port) (out []string) {
+		for _, chain := range port.Chains {
+			out = append(out, cmp.Or(chain.Name, "*"))
+		}
+		return out
+	}
+	x, y := names(before), names(after)
+	if !slices.Equal(x, y) {
+		words = append(words, cmp.Or(listDetails("hostnames", x, y), "the order of hostnames"))
+	}
+	a, b := before.Settings, after.Settings
+	add(a.AccessLog != b.AccessLog, fmt.Sprintf("access log %s; before: %s", cmp.Or(b.AccessLog, "json"), cmp.Or(a.AccessLog, "json")))
+	add(a.ProxyProtocol != b.ProxyProtocol, fmt.Sprintf("PROXY protocol %t; before: %t", b.ProxyProtocol, a.ProxyProtocol))
+	add(a.TrustedHops != b.TrustedHops, fmt.Sprintf("trusted hops %d; before: %d", b.TrustedHops, a.TrustedHops))
+	add(slices.Equal(x, y) && p.effects[0].of(before.Chains) != p.effects[1].of(after.Chains), "TLS settings or certificates")
+	add(p.effects[0].of(streamsAlone(before)) != p.effects[1].of(streamsAlone(after)), "connections of TCP, TLS or UDP")
+	return strings.Join(words, ", ")
+}
+
+// streamsAlone returns the streams of a port without what their backends are.
+func streamsAlone(port *ir.Port) (out []any) {
+	for i := range port.Streams {
+		out = append(out, streamEffect(&port.Streams[i]), port.Streams[i].Domains)
+	}
+	return out
+}
