@@ -30,7 +30,7 @@ COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION)) \
             $(if $(COMMIT),-X github.com/gatefold/gatefold/server/cli.commit=$(COMMIT))
 
-.PHONY: site help build run envoy envoys test packages suite race random conformance compose check lint tidy generate generated fuzz fuzz-long differ hostile hostile-streams bench clean
+.PHONY: site help build run envoy envoys test packages suite race random conformance compose check lint tidy generate generated fuzz fuzz-long differ plans hostile hostile-streams bench clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -106,6 +106,9 @@ fuzz-long: ## Run each fuzz test on a million inputs: a night's work
 differ: envoy ## Compare explain with a real Envoy on 200,000 random requests: 10 seeds from SEED (1) on
 	export GATEFOLD_ENVOY="$$(envoy/get-envoy)"; for n in 0 1 2 3 4 5 6 7 8 9; do \
 	  GATEFOLD_SEED=$$(($(SEED) + n)) $(GO) test -count=1 -v -timeout 1h -run TestExplainIsWhatEnvoyDoes ./server/differ || exit 1; done
+
+plans: envoy ## Compare `gatefold plan` with explain and a real Envoy on 1,000 edits and 250,000 requests
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_TIMES=32 $(GO) test -count=1 -v -timeout 3h -run "TestPlan" ./server/differ
 
 hostile: ## Put 4,000 random attacks beside an innocent team; GATEFOLD_SEED makes others
 	GATEFOLD_TIMES=200 $(GO) test -count=1 -v -timeout 3h -run "TestHostileFolders|TestHostileKinds" ./translate

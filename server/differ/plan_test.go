@@ -269,52 +269,75 @@ func TestPlanMissesNoRequest(t *testing.T) {
 	worlds, seed := testsize.Of(t, 16), testsize.Seed(t)
 	backends := &recorder{seen: map[string][]*received{}}
 	with := startShared(t, backends)
-	var all []*edited
+	var all planTally
+	for first := 0; first < worlds; first += batchOfPlans {
+		for i, e := range editedBatch(t, seed, first, min(first+batchOfPlans, worlds), with) {
+			all.edits += len(e.edits)
+			e.misses(t, rand.New(rand.NewPCG(seed, uint64(first+i)+3_000_000)), &all)
+		}
+		if worlds > batchOfPlans {
+			t.Logf("%d of %d folders: %+v", min(first+batchOfPlans, worlds), worlds, all)
+		}
+	}
+	t.Logf("%d edits, %d requests, of which %d change, and %d are in no region", all.edits, all.asked, all.changed, all.missed)
+	if all.missed > 0 {
+		t.Errorf("%d requests of %d that change are in no region", all.missed, all.changed)
+	}
+	if all.changed < 5 {
+		t.Errorf("%d of %d requests change: they prove little", all.changed, all.asked)
+	}
+}
+
+// batchOfPlans is how many folders are translated together.
+const batchOfPlans = 16
+
+// editedBatch returns the worlds of some numbers with edits and their plans.
+func editedBatch(t *testing.T, seed uint64, first, end int, with *shared) (all []*edited) {
+	t.Helper()
 	var before, after []*world
-	for number := range worlds {
+	for number := first; number < end; number++ {
 		e := newEdited(seed, number, with)
 		all, before, after = append(all, e), append(before, e.before), append(after, e.after)
 	}
 	old, now := sidesOf(t, before), sidesOf(t, after)
-	asked, changed, missed := 0, 0, 0
 	for i, e := range all {
 		report, err := plan.Compare(t.Context(), old[i], now[i])
 		if err != nil {
 			t.Fatal(err)
 		}
 		e.report = report
-		r := rand.New(rand.NewPCG(seed, uint64(i)+3_000_000))
-		for n := range 500 {
-			w := e.before
-			if n%2 == 1 {
-				w = e.after
-			}
-			q := w.ask(r, fmt.Sprint(n))
-			query, err := explain.NewQuery(q.method, q.url(), q.headers())
-			if err != nil {
-				continue
-			}
-			query.Gateway, query.From = q.gateway, netip.MustParseAddr("127.0.0.1")
-			asked++
-			x, one := answered(t, e.before, query)
-			y, other := answered(t, e.after, query)
-			if reflect.DeepEqual(one, other) || len(x.Candidates)+len(y.Candidates) > 0 {
-				continue
-			}
-			changed++
-			if !e.covers(query.Port, query.Gateway, x, y) {
-				if missed++; missed < 8 {
-					t.Errorf("%s (%s): %s\n  %s (%v)\n  %s (%v)\n%s", w.namespace, strings.Join(e.edits, ", "), q, one.Outcome, nameOf(x), other.Outcome, nameOf(y), e.report.Summary)
-				}
+	}
+	return all
+}
+
+// planTally counts what was tried.
+type planTally struct{ edits, asked, changed, missed int }
+
+// misses asks for random requests of both worlds, and fails for those that change and are in no region.
+func (e *edited) misses(t *testing.T, r *rand.Rand, all *planTally) {
+	for n := range 500 {
+		w := e.before
+		if n%2 == 1 {
+			w = e.after
+		}
+		q := w.ask(r, fmt.Sprint(n))
+		query, err := explain.NewQuery(q.method, q.url(), q.headers())
+		if err != nil {
+			continue
+		}
+		query.Gateway, query.From = q.gateway, netip.MustParseAddr("127.0.0.1")
+		all.asked++
+		x, one := answered(t, e.before, query)
+		y, other := answered(t, e.after, query)
+		if reflect.DeepEqual(one, other) || len(x.Candidates)+len(y.Candidates) > 0 {
+			continue
+		}
+		all.changed++
+		if !e.covers(query.Port, query.Gateway, x, y) {
+			if all.missed++; all.missed < 8 {
+				t.Errorf("%s (%s): %s\n  %s (%v)\n  %s (%v)\n%s", w.namespace, strings.Join(e.edits, ", "), q, one.Outcome, nameOf(x), other.Outcome, nameOf(y), e.report.Summary)
 			}
 		}
-	}
-	t.Logf("%d requests, of which %d change, and %d are in no region", asked, changed, missed)
-	if missed > 0 {
-		t.Errorf("%d requests of %d that change are in no region", missed, changed)
-	}
-	if changed < 5 {
-		t.Errorf("%d of %d requests change: they prove little", changed, asked)
 	}
 }
 

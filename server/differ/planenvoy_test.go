@@ -22,29 +22,49 @@ func TestPlannedRequestsChangeOnEnvoy(t *testing.T) {
 	worlds, seed := testsize.Of(t, 16), testsize.Seed(t)
 	backends := &recorder{seen: map[string][]*received{}}
 	with := startShared(t, backends)
-	var all []*edited
-	var before, after []*world
-	for number := range worlds {
-		e := newEdited(seed, number, with)
-		all, before, after = append(all, e), append(before, e.before), append(after, e.after)
-	}
-	old, now := sidesOf(t, before), sidesOf(t, after)
-	var asked []*planned
-	for i, e := range all {
-		report, err := plan.Compare(t.Context(), old[i], now[i])
-		if err != nil {
-			t.Fatal(err)
+	edits, sent, wrong := 0, 0, 0
+	for first := 0; first < worlds; first += batchOfPlans {
+		all := editedBatch(t, seed, first, min(first+batchOfPlans, worlds), with)
+		for _, e := range all {
+			edits += len(e.edits)
 		}
-		e.report = report
+		for _, p := range sendPlanned(t, all, backends) {
+			sent++
+			if p.answers[0] == p.answers[1] {
+				if wrong++; wrong < 8 {
+					t.Errorf("%s (%s): %s\n  plan: %s, then %s\n  Envoy twice: %s", p.world.namespace, p.edits, p.question, p.change.Before.Words(), p.change.After.Words(), p.answers[0])
+				}
+			}
+		}
+		if worlds > batchOfPlans {
+			t.Logf("%d of %d folders: %d edits, %d examples, %d of them wrong", min(first+batchOfPlans, worlds), worlds, edits, sent, wrong)
+		}
+	}
+	t.Logf("%d edits, %d examples were sent, and %d got the same answer twice", edits, sent, wrong)
+	if wrong > 0 {
+		t.Errorf("%d of %d examples get the same answer twice", wrong, sent)
+	}
+	if sent < worlds {
+		t.Errorf("%d examples of %d folders prove little", sent, worlds)
+	}
+}
+
+// sendPlanned serves the folders before and after to an Envoy, one after the other, and returns what it
+// answers to the examples of their plans.
+func sendPlanned(t *testing.T, all []*edited, backends *recorder) (asked []*planned) {
+	t.Helper()
+	var worlds [2][]*world
+	for _, e := range all {
+		worlds[0], worlds[1] = append(worlds[0], e.before), append(worlds[1], e.after)
 		for n, change := range e.report.Requests {
 			if p := plannedOf(change, e, fmt.Sprintf("%s-%d", e.before.namespace, n)); p != nil {
 				asked = append(asked, p)
 			}
 		}
 	}
-	for side, worlds := range [][]*world{before, after} {
+	for side := range worlds {
 		t.Run([]string{"before", "after"}[side], func(t *testing.T) {
-			startFleet(t, worlds, backends, translate.Options{})
+			startFleet(t, worlds[side], backends, translate.Options{})
 			client := envoytest.NewClient()
 			defer client.Close()
 			for _, p := range asked {
@@ -52,15 +72,7 @@ func TestPlannedRequestsChangeOnEnvoy(t *testing.T) {
 			}
 		})
 	}
-	for _, p := range asked {
-		if p.answers[0] == p.answers[1] {
-			t.Errorf("%s (%s): %s\n  plan: %s, then %s\n  Envoy twice: %s", p.world.namespace, p.edits, p.question, p.change.Before.Words(), p.change.After.Words(), p.answers[0])
-		}
-	}
-	t.Logf("%d examples were sent", len(asked))
-	if len(asked) < worlds {
-		t.Errorf("%d examples of %d folders prove little", len(asked), worlds)
-	}
+	return asked
 }
 
 // planned is an example of a plan, with what Envoy answers before and after.
