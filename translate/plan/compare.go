@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/google/cel-go/common/ast"
+
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -37,6 +39,7 @@ type comparison struct {
 	counted         map[[2]*ir.Rule]bool
 	budget          *budget
 	samples         map[sampleKey][]string
+	expressions     map[string]ast.Expr   // of CEL; nil is one that cannot be read
 	changedObjects  map[manifest.Key]Kind // see objectKinds
 	whereabouts     [2]*whereabouts       // see rulesOf
 	listeners       [2]map[string]*xds.Resource
@@ -50,7 +53,7 @@ func Compare(ctx context.Context, before, after Side) (*Report, error) {
 		before: before, after: after, report: &Report{Requests: []Change{}}, patterns: patterns{},
 		effects: [2]*effects{newEffects(before.View), newEffects(after.View)},
 		groups:  map[string]*Change{}, policies: map[string]*PolicyChange{}, counted: map[[2]*ir.Rule]bool{},
-		budget: &budget{ctx: ctx, total: maxTotalSteps}, samples: map[sampleKey][]string{},
+		budget: &budget{ctx: ctx, total: maxTotalSteps}, samples: map[sampleKey][]string{}, expressions: map[string]ast.Expr{},
 	}
 	c.ports()
 	if err := ctx.Err(); err != nil {

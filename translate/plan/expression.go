@@ -17,16 +17,19 @@ const maxByExpression = 24
 // byExpression returns a request changed so that an expression of CEL may be true, and so that it may
 // be false: by what it compares of the method, the path and the headers. Whether it then is, explain
 // finds out.
-func byExpression(text string, r request) (out []request) {
-	env, err := celEnvironment()
-	if err != nil {
+func (c *comparison) byExpression(text string, r request) (out []request) {
+	root, known := c.expressions[text]
+	if !known {
+		if env, err := celEnvironment(); err == nil {
+			if parsed, issues := env.Parse(text); issues.Err() == nil {
+				root = parsed.NativeRep().Expr()
+			}
+		}
+		c.expressions[text] = root
+	}
+	if root == nil {
 		return nil
 	}
-	parsed, issues := env.Parse(text)
-	if issues.Err() != nil {
-		return nil
-	}
-	root := parsed.NativeRep().Expr()
 	for _, want := range []bool{true, false} {
 		out = append(out, solve(root, want, []request{r})...)
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -122,20 +123,28 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 		h.countPolicies(p)
 	}
 	change := &Change{Regions: []Region{h.region(p, match)}, Reasons: reasons}
+	if r.headers == nil {
+		r.headers = http.Header{}
+	}
 	most := h.mostShown(p)
 	var best, plain *Change
-	for _, v := range h.variants(p, r) {
-		query := h.query(v)
-		one := *change
-		one.Example = exampleOf(query)
-		one.Before, one.After = h.answer(0, query), h.answer(1, query)
-		if plain == nil {
-			plain = &one
+	for _, variants := range []func(pair, request) []variant{h.variants, h.byAccess} {
+		for _, v := range variants(p, r) {
+			query := h.query(v)
+			one := *change
+			one.Example = exampleOf(query)
+			one.Before, one.After = h.answer(0, query), h.answer(1, query)
+			if plain == nil {
+				plain = &one
+			}
+			if one.Before.sameAs(one.After) || best != nil && shown(one) <= shown(*best) {
+				continue
+			}
+			if best = &one; shown(one) >= most {
+				break
+			}
 		}
-		if one.Before.sameAs(one.After) || best != nil && shown(one) <= shown(*best) {
-			continue
-		}
-		if best = &one; shown(one) >= most {
+		if best != nil && shown(*best) >= most {
 			break
 		}
 	}
@@ -164,6 +173,9 @@ func (h *hostPair) mostShown(p pair) (most int) {
 		return 0
 	}
 	a, b := &p.before.rule.Action, &p.after.rule.Action
+	if h.effects[0].of(a.Extras) == h.effects[1].of(b.Extras) {
+		return 0
+	}
 	before, after := components(a), components(b)
 	for i := range before {
 		kind := before[i].kind

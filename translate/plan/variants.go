@@ -14,9 +14,6 @@ const maxVariants = 200
 // variants returns the request of a pair as it is, and then as the policies of its rules would have
 // to look at it: all have the same pair, if no rule matches the headers that are added.
 func (h *hostPair) variants(p pair, r request) []variant {
-	if r.headers == nil {
-		r.headers = http.Header{}
-	}
 	byGRPC := false
 	for _, m := range p.matches() {
 		byGRPC = byGRPC || m.Path.RPC.Is
@@ -38,7 +35,6 @@ func (h *hostPair) variants(p pair, r request) []variant {
 			out = append(out, h.byPolicies(p, r, &e.rule.Action)...)
 		}
 	}
-	out = append(out, h.byAccess(p, r)...)
 	return out[:min(len(out), maxVariants)]
 }
 
@@ -58,7 +54,7 @@ func (h *hostPair) byAccess(p pair, r request) (out []variant) {
 			continue
 		}
 		for _, text := range extras.RBAC.Expressions[:min(len(extras.RBAC.Expressions), maxByExpression)] {
-			for _, one := range byExpression(text, r) {
+			for _, one := range h.byExpression(text, r) {
 				if len(requests) < maxVariants && h.samePlace(p, one) {
 					requests = append(requests, one)
 				}
@@ -77,7 +73,7 @@ func (h *hostPair) byAccess(p pair, r request) (out []variant) {
 			out = append(out, variant{request: one, from: address})
 		}
 	}
-	return out
+	return out[:min(len(out), maxVariants)]
 }
 
 // samePlace reports whether a request has the pair, too.
