@@ -144,7 +144,7 @@ func (o *Objects) clean(object *item) {
 		case "name", "namespace", "labels", "annotations":
 		case "creationTimestamp":
 			// It decides between routes and policies that want the same.
-			if !object.isRoute() && !object.isPolicy() && !object.is("Gateway", "ListenerSet") || metadata[key] == nil {
+			if !object.isRoute() && !object.isPolicy() && !object.is("Gateway", "ListenerSet") && object.key.Kind != "Ingress" || metadata[key] == nil {
 				delete(metadata, key)
 			}
 		default:

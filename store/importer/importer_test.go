@@ -137,3 +137,36 @@ func hasVerdict(objects *Objects, result Result, object *item, leaf string, valu
 		return v.Covers(object.name(), leaf) && (whole || len(v.Fields) > 0) || after == nil && v.File == object.place.file && v.Object == ""
 	})
 }
+
+// Of two Ingresses with one path, the older one counts, as in nginx. Where ages are not known
+// and they protect differently, the path is closed.
+func TestOlderIngressCounts(t *testing.T) {
+	ingress := func(name, created, annotations string) string {
+		return "kind: Ingress\napiVersion: networking.k8s.io/v1\nmetadata: {name: " + name + ", " + created + "annotations: {" + annotations + "}}\n" +
+			"spec: {rules: [{host: a, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: " + name + ", port: {number: 1}}}}]}}]}\n---\n"
+	}
+	const guarded = "nginx.ingress.kubernetes.io/whitelist-source-range: 10.0.0.0/8"
+	for _, c := range []struct{ input, served string }{
+		{ingress("a", `creationTimestamp: "2025-01-02T00:00:00Z", `, "") + ingress("b", `creationTimestamp: "2025-01-01T00:00:00Z", `, guarded), "b"},
+		{ingress("a", "", "") + ingress("b", "", guarded), ""},
+		{ingress("a", "", "") + ingress("b", "", ""), "a"},
+	} {
+		inputs, err := Read("f", []byte(c.input))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := Ingress(inputs, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := ""
+		for _, object := range objects.objects {
+			if refs, _ := lookup(object.spec(), parse("rules[0].backendRefs[0].name")); object.is("HTTPRoute") {
+				served += text(refs)
+			}
+		}
+		if served != c.served {
+			t.Errorf("%q is served, want %q", served, c.served)
+		}
+	}
+}

@@ -74,6 +74,11 @@ type ingressPath struct {
 	canary   *ingressPath
 }
 
+// created returns when the Ingress of a path was created; "" if that is not known.
+func (p *ingressPath) created() string {
+	return text(at(p.ingress.fields, "metadata", "creationTimestamp"))
+}
+
 func (n *nginx) host(name string) *ingressHost {
 	if n.hosts[name] == nil {
 		n.hosts[name] = &ingressHost{name: name}
@@ -204,6 +209,11 @@ func (n *nginx) keep(p *ingressPath) {
 	host := n.host(p.host)
 	for _, other := range host.paths {
 		if other.path == p.path && other.pathType == p.pathType {
+			aged := p.created() != "" && other.created() != ""
+			if !aged && guard(&location{ingressPath: p}) != guard(&location{ingressPath: other}) {
+				other.closed = "two Ingresses have the path and protect it differently, and import does not know which is older"
+				n.protecting(p.ingress.place, p.ingress.name(), "answers 500: "+other.closed, "export them with their creationTimestamp", p.field)
+			}
 			if p.field != "spec.defaultBackend" {
 				n.add(Different, p.ingress.place, p.ingress.name(), "left out: "+other.ingress.name()+" is older and has the same path; nginx takes that one", p.field)
 			}
