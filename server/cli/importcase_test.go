@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // The case import-ingress, which runs on a real Envoy, has what import writes; UPDATE=1 writes it there.
