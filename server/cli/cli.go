@@ -161,6 +161,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		bootstrapCommand(),
 		completionCommand(),
+		envoyCommand(),
 		explainCommand(),
 		treeCommand(),
 		healthcheckCommand(),
@@ -179,12 +180,21 @@ func rootCommand() *cobra.Command {
 		versionCommand(),
 	)
 	root.SetFlagErrorFunc(explainFlagError)
-	for _, cmd := range root.Commands() {
+	for _, cmd := range allCommands(root) {
 		addConfigFlag(cmd.Flags())
 		describeEnvironment(cmd.Flags())
 		completeArguments(cmd)
 	}
 	return root
+}
+
+// allCommands returns the commands below a command, and those below them.
+func allCommands(parent *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, cmd := range parent.Commands() {
+		all = append(append(all, cmd), allCommands(cmd)...)
+	}
+	return all
 }
 
 func noSuchCommand(cmd *cobra.Command, args []string) error {

@@ -34,7 +34,11 @@ func fromEnvironment(f *pflag.Flag) bool { return f.Name != "help" && f.Name != 
 
 // describeEnvironment names each flag's variables in the help.
 func describeEnvironment(flags *pflag.FlagSet) {
-	flags.VisitAll(func(f *pflag.Flag) { f.Usage += " [$" + strings.Join(environmentNames(f.Name), ", $") + "]" })
+	flags.VisitAll(func(f *pflag.Flag) {
+		if fromEnvironment(f) {
+			f.Usage += " [$" + strings.Join(environmentNames(f.Name), ", $") + "]"
+		}
+	})
 }
 
 // applyEnvironment sets the flags that are not on the command line and whose variable is
@@ -88,7 +92,7 @@ func plainFlagError(err error) error {
 // is like. Others may belong to somebody else: container platforms make some of their own.
 func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	var known []string
-	for _, cmd := range root.Commands() {
+	for _, cmd := range allCommands(root) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if fromEnvironment(f) {
 				known = append(known, environmentNames(f.Name)...)

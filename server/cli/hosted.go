@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/engine"
 	"github.com/gatefold/gatefold/server/host"
+	"github.com/gatefold/gatefold/server/install"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -34,7 +36,7 @@ type hostOptions struct {
 
 func (o *hostOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.on, "envoy", false, "run an Envoy for each Gateway on this machine; xDS is served on a socket in --envoy-run-dir then, unless --xds-address says otherwise")
-	flags.StringVar(&o.path, "envoy-path", "", "the Envoy of --envoy (default envoy on $PATH)")
+	flags.StringVar(&o.path, "envoy-path", "", "the Envoy of --envoy (default the one that 'gatefold envoy install' put into use, else envoy on $PATH)")
 	flags.StringVar(&o.folder, "envoy-run-dir", "", "where --envoy keeps sockets and which processes are its own (default $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/gatefold or /run/gatefold)")
 	flags.DurationVar(&o.drain, "envoy-drain", 30*time.Second, "how long requests under way may take when an Envoy of --envoy ends")
 	flags.IntVar(&o.most, "max-envoys", host.MaxEnvoys, "largest number of Envoys that --envoy runs: those that run stay, then older Gateways come first")
@@ -62,7 +64,7 @@ func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *tra
 	if to.XDSAddress == "" || to.XDSAddress == defaultXDSAddress {
 		to.XDSAddress = "unix:" + filepath.Join(folder, "xds.sock")
 	}
-	binary, err := host.NewBinary(ctx, o.path)
+	binary, err := host.NewBinary(ctx, cmp.Or(o.path, install.InUse()))
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func TestCommandsReference(t *testing.T) {
 	text.WriteString("# Commands and flags\n\nThis page is what `gatefold COMMAND --help` prints.\n" +
 		"Exit codes of all commands: 0 success, 1 problems found, 2 usage or runtime error.\n" +
 		"A flag can be given in the environment, too: the variable is in brackets behind it.\n")
-	for _, cmd := range rootCommand().Commands() {
+	for _, cmd := range allCommands(rootCommand()) {
 		if cmd.IsAvailableCommand() {
 			addCommand(t, &text, cmd)
 		}
@@ -55,9 +55,6 @@ func TestCommandsReference(t *testing.T) {
 func addCommand(t *testing.T, text *strings.Builder, cmd *cobra.Command) {
 	t.Helper()
 	path := strings.Fields(cmd.CommandPath())[1:]
-	if len(path) > 1 {
-		return // shells of completion
-	}
 	var stdout, stderr bytes.Buffer
 	if code := Main(append(path, "--help"), &stdout, &stderr); code != exitFine {
 		t.Fatalf("%s: exit code %d: %s", cmd.CommandPath(), code, stderr.String())

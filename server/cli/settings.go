@@ -132,7 +132,7 @@ func readSettingsFile(name string) ([]byte, error) {
 // copies: setting one changes no command.
 func settingFlags() *pflag.FlagSet {
 	known := pflag.NewFlagSet("", pflag.ContinueOnError)
-	commands := rootCommand().Commands()
+	commands := allCommands(rootCommand())
 	// The words of serve are those of the reference: it comes first.
 	slices.SortStableFunc(commands, func(a, b *cobra.Command) int {
 		return cmp.Compare(strings.Index(b.Name(), "serve"), strings.Index(a.Name(), "serve"))

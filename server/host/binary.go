@@ -40,7 +40,7 @@ func NewBinary(ctx context.Context, path string) (Binary, error) {
 	}
 	found, err := exec.LookPath(name)
 	if err != nil && path == "" {
-		return Binary{}, errors.New("--envoy needs Envoy, " + Supported + ", and no envoy is on $PATH: install it (https://www.envoyproxy.io/docs/envoy/latest/start/install), or name it by --envoy-path")
+		return Binary{}, errors.New("--envoy needs Envoy, " + Supported + ", and there is none: run gatefold envoy install, or name one by --envoy-path")
 	}
 	if err == nil {
 		found, err = filepath.Abs(found)

@@ -131,7 +131,7 @@ func TestNewBinary(t *testing.T) {
 		t.Error(err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := NewBinary(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "--envoy-path") {
+	if _, err := NewBinary(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "run gatefold envoy install, or name one by --envoy-path") {
 		t.Error(err)
 	}
 }
