@@ -30,7 +30,7 @@ COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION)) \
             $(if $(COMMIT),-X github.com/gatefold/gatefold/server/cli.commit=$(COMMIT))
 
-.PHONY: site help build run envoy envoys test packages suite race random conformance compose check lint tidy generate generated fuzz fuzz-long differ plans hostile hostile-streams bench clean
+.PHONY: site help build run envoy envoys test go-packages suite release packages-test race random conformance compose check lint tidy generate generated fuzz fuzz-long differ plans hostile hostile-streams bench clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -46,9 +46,9 @@ envoy: ## Fetch the Envoy that tests and `make run` use
 
 test: envoy ## Vet, and run every test against a real Envoy; beside it the conformance suite with short waits
 	$(GO) vet ./...
-	$(MAKE) --no-print-directory -j2 packages suite
+	$(MAKE) --no-print-directory -j2 go-packages suite
 
-packages: envoy
+go-packages: envoy
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -p $(AT_ONCE) -timeout 30m ./...
 
 envoys: ## Run the cases and examples on each older Envoy that is served (ENVOYS="1.37.0 1.38.3 1.39.3")
@@ -119,6 +119,12 @@ hostile-streams: envoy ## Serve hostile xDS clients beside a real Envoy for abou
 bench: envoy ## Measure edits, starts, memory, fan-out and lookup: one table of ratios (BENCH=quick, usual or full)
 	cd envoy/bench && $(GO) vet . && GATEFOLD_ENVOY="$$(../get-envoy)" $(GO) test -count=1 -timeout 0 -run TestBench -size=$(BENCH)
 
+release: ## Make a release into dist/: binaries, deb, rpm, SBOMs, SHA256SUMS (VERSION=1.2.3)
+	GO="$(GO)" packaging/release "$(VERSION)"
+
+packages-test: ## Make a release twice, compare, and install, upgrade and remove it in a chroot (root, Debian)
+	GO="$(GO)" packaging/test
+
 SITE = .cache/site-tools/.installed
 
 site: $(SITE) ## Build the documents as a website in .cache/site; a link that leads nowhere fails
@@ -131,4 +137,4 @@ $(SITE): .ci/site/requirements.txt
 	touch $@
 
 clean: ## Remove what was built and the scratch copy of `make run`
-	rm -rf bin .cache
+	rm -rf bin dist .cache

@@ -166,6 +166,7 @@ func rootCommand() *cobra.Command {
 		treeCommand(),
 		healthcheckCommand(),
 		lspCommand(),
+		manCommand(),
 		planCommand(),
 		reloadCommand(),
 		schemaCommand(),
