@@ -148,6 +148,13 @@ func (o *Options) place(ctx context.Context, binary string) (Envoy, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return Envoy{}, err
 	}
+	if os.Geteuid() == 0 { // for all users, whatever root's umask is
+		for _, shared := range []string{filepath.Dir(o.Root), o.Root, folder} {
+			if err := os.Chmod(shared, 0o755); err != nil {
+				return Envoy{}, err
+			}
+		}
+	}
 	path := filepath.Join(folder, "envoy")
 	if err := os.Rename(binary, path); err != nil {
 		return Envoy{}, err

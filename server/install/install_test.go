@@ -100,6 +100,11 @@ func TestInstallListUse(t *testing.T) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
+	for _, folder := range []string{root, filepath.Join(root, "1.39.9")} {
+		if info, err := os.Stat(folder); err != nil || os.Geteuid() == 0 && info.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v, %v", folder, info.Mode(), err)
+		}
+	}
 	if err := Use(root, "1.40.2"); err != nil {
 		t.Fatal(err)
 	}
