@@ -173,7 +173,7 @@ func unpack(file, to string) error {
 	if err != nil {
 		return fmt.Errorf("the archive cannot be read: %w", err)
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }()
 	for _, entry := range archive.File {
 		if entry.Name == member {
 			content, err := entry.Open()
