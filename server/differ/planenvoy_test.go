@@ -115,6 +115,12 @@ func plannedOf(change plan.Change, e *edited, id string) *planned {
 // sameBackends reports whether both answers have a backend, or a status, in common: then a single request may reach
 // it both times.
 func sameBackends(change plan.Change) bool {
+	has := func(a plan.Answer, status uint32) bool {
+		return status != 0 && slices.ContainsFunc(a.Backends, func(b plan.Share) bool { return b.Status == status })
+	}
+	if has(change.After, change.Before.Status) || has(change.Before, change.After.Status) {
+		return true
+	}
 	if len(change.Before.Backends) < 2 && len(change.After.Backends) < 2 {
 		return false
 	}

@@ -107,3 +107,19 @@ func TestDrainingListeners(t *testing.T) {
 		})
 	}
 }
+
+// A 503 of another backend without endpoints is the same answer.
+func TestSameStatusOfAnotherBackend(t *testing.T) {
+	empty := func(backend string) string {
+		return gateway + route("shop", "", "  - backendRefs: [{name: "+backend+", port: 80}]\n") + service("a") + service("b")
+	}
+	report := compared(t, empty("a"), empty("b"))
+	if len(report.Requests) > 0 || len(report.Handling) != 1 {
+		t.Errorf("requests:\n%s\nhandling:\n%s", texts(report.Requests), texts(report.Handling))
+	}
+}
+
+// service is a Service without endpoints.
+func service(name string) string {
+	return "---\napiVersion: v1\nkind: Service\nmetadata: {name: " + name + "}\nspec: {ports: [{port: 80}]}\n"
+}

@@ -141,6 +141,9 @@ type Answer struct {
 func (a Answer) sameAs(b Answer) bool {
 	seen := func(a Answer) Answer {
 		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)
+		if a.Outcome != explain.Forwarded && !slices.ContainsFunc(a.Backends, func(b Share) bool { return b.Status != a.Status }) {
+			a.Backends = nil // the client gets the status, whichever backend it is of
+		}
 		for i := range a.Backends {
 			if receives := a.Backends[i].Receives; receives != nil {
 				one := *receives
