@@ -21,6 +21,7 @@ import (
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Streams of hostile clients, several at a time, say anything in any order: what they ask for
@@ -91,7 +92,7 @@ func newHostile(f *folded, round, n uint64) *hostile {
 	_, port, _ := strings.Cut(f.address, ":")
 	return &hostile{
 		Rand: rand.New(rand.NewPCG(round, n)), f: f, nonces: map[string][]string{},
-		known: []string{"*", "", "default/eg/http-" + port, "default/eg", probeMark, "\u00ff"},
+		known: []string{"*", "", "default/eg/http-" + port, ir.TableName("default/eg/http-"+port, ir.FilterGeneration), "default/eg", probeMark, "\u00ff"},
 	}
 }
 

@@ -36,7 +36,7 @@ func (f *folded) lie(cluster, hates string) *liar {
 	f.t.Helper()
 	c := f.open("")
 	_, port, _ := strings.Cut(f.address, ":")
-	l := &liar{client: c, table: "default/eg/http-" + port, ended: make(chan struct{})}
+	l := &liar{client: c, table: ir.TableName("default/eg/http-"+port, ir.FilterGeneration), ended: make(chan struct{})}
 	c.send(&discoveryv3.DeltaDiscoveryRequest{Node: &corev3.Node{Id: "liar", Cluster: cluster, UserAgentName: "envoy"}, TypeUrl: cds})
 	c.ask(lds)
 	c.ask(rds, l.table)
@@ -69,7 +69,7 @@ func (f *folded) lieInWorlds(hates string) *liar {
 	f.t.Helper()
 	c := f.world()
 	_, port, _ := strings.Cut(f.address, ":")
-	l := &liar{client: &client{t: f.t, close: c.close}, table: "default/eg/http-" + port, ended: make(chan struct{})}
+	l := &liar{client: &client{t: f.t, close: c.close}, table: ir.TableName("default/eg/http-"+port, ir.FilterGeneration), ended: make(chan struct{})}
 	c.node = &corev3.Node{Id: "liar", Cluster: "default/eg", UserAgentName: "envoy"}
 	for _, typ := range []string{cds, lds, rds} {
 		if typ == rds {

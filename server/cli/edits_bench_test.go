@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -107,7 +108,7 @@ func (s *served) subscribe(b *testing.B) <-chan string {
 	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
 		{Node: node, TypeUrl: xds.ClusterType},
 		{TypeUrl: xds.ListenerType},
-		{TypeUrl: xds.RouteType, ResourceNamesSubscribe: []string{"default/eg/http-" + port}},
+		{TypeUrl: xds.RouteType, ResourceNamesSubscribe: []string{ir.TableName("default/eg/http-"+port, ir.FilterGeneration)}},
 	} {
 		if err := stream.Send(request); err != nil {
 			b.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // asked is a served folder whose routes ask one gRPC server.
@@ -114,8 +115,9 @@ func TestAnEditOfAPolicyIsNoNewsForListeners(t *testing.T) {
 	s.answers("other", 200, nil)
 	_, port, _ := strings.Cut(s.address, ":")
 	name := "default/eg/http-" + port
+	table := ir.TableName(name, ir.FilterGeneration)
 	sentListeners := func() uint64 { return s.envoy.Stat("listener_manager.lds.update_attempt") }
-	sentRoutes := func() uint64 { return s.envoy.Stat("http." + name + ".rds." + name + ".update_attempt") }
+	sentRoutes := func() uint64 { return s.envoy.Stat("http." + name + ".rds." + table + ".update_attempt") }
 	listeners, routes := sentListeners(), sentRoutes()
 
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{Targets: []envoytest.Target{s.target("other", "b")}})

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -44,7 +45,7 @@ func startPicky(s *served, node string) *picky {
 	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
 		{Node: &corev3.Node{Id: node, Cluster: "default/eg", UserAgentName: "envoy"}, TypeUrl: xds.ClusterType},
 		{TypeUrl: xds.ListenerType},
-		{TypeUrl: xds.RouteType, ResourceNamesSubscribe: []string{"default/eg/http-" + port}},
+		{TypeUrl: xds.RouteType, ResourceNamesSubscribe: []string{ir.TableName("default/eg/http-"+port, ir.FilterGeneration)}},
 	} {
 		if err := p.stream.Send(request); err != nil {
 			s.t.Fatal(err)
