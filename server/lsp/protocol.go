@@ -28,13 +28,6 @@ type initializeParams struct {
 		General struct {
 			PositionEncodings []string `json:"positionEncodings"`
 		} `json:"general"`
-		TextDocument struct {
-			Completion struct {
-				CompletionItem struct {
-					SnippetSupport bool `json:"snippetSupport"`
-				} `json:"completionItem"`
-			} `json:"completion"`
-		} `json:"textDocument"`
 	} `json:"capabilities"`
 }
 
@@ -56,6 +49,19 @@ type serverCapabilities struct {
 	PositionEncoding string          `json:"positionEncoding"`
 	TextDocumentSync textSync        `json:"textDocumentSync"`
 	Workspace        json.RawMessage `json:"workspace,omitempty"`
+
+	HoverProvider      bool              `json:"hoverProvider"`
+	DefinitionProvider bool              `json:"definitionProvider"`
+	CompletionProvider completionOptions `json:"completionProvider"`
+	CodeActionProvider codeActionOptions `json:"codeActionProvider"`
+}
+
+type completionOptions struct {
+	TriggerCharacters []string `json:"triggerCharacters"`
+}
+
+type codeActionOptions struct {
+	CodeActionKinds []string `json:"codeActionKinds"`
 }
 
 type textSync struct {

@@ -36,7 +36,7 @@ var ErrNoShutdown = errors.New("the editor ended without a shutdown")
 func Serve(ctx context.Context, in io.ReadCloser, out io.Writer, options Options) error {
 	session, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{options: options, documents: newDocuments(), ctx: session, projects: map[string]*project{}}
+	s := &server{options: options, documents: newDocuments(), ctx: session, projects: map[string]*project{}, catalog: newCatalog()}
 	s.ready.Add(1)
 	s.conn = jsonrpc2.NewConn(session, newStream(in, out), s, jsonrpc2.SetLogger(log.New(io.Discard, "", 0)))
 	s.ready.Done()
@@ -68,6 +68,7 @@ type server struct {
 	conn      *jsonrpc2.Conn
 	state     state
 	projects  map[string]*project // by root
+	catalog   *catalog
 }
 
 // handler answers a request, or takes a notification.
@@ -84,6 +85,10 @@ func (s *server) handlers() map[string]handler {
 		"textDocument/didChange":              with(s.didChange),
 		"textDocument/didClose":               with(s.didClose),
 		"textDocument/didSave":                ignore,
+		"textDocument/hover":                  with(s.hover),
+		"textDocument/completion":             with(s.completion),
+		"textDocument/definition":             with(s.definition),
+		"textDocument/codeAction":             with(s.actions),
 		"workspace/didChangeWorkspaceFolders": with(s.didChangeFolders),
 	}
 }
@@ -174,7 +179,10 @@ func (s *server) initialize(p initializeParams) (any, error) {
 		Capabilities: serverCapabilities{
 			PositionEncoding: string(s.documents.units),
 			TextDocumentSync: textSync{OpenClose: true, Change: incrementalSync, Save: true},
-			Workspace:        json.RawMessage(`{"workspaceFolders":{"supported":true,"changeNotifications":true}}`),
+			HoverProvider:    true, DefinitionProvider: true,
+			CompletionProvider: completionOptions{TriggerCharacters: []string{" ", ":", "-", "{", "["}},
+			CodeActionProvider: codeActionOptions{CodeActionKinds: []string{"quickfix"}},
+			Workspace:          json.RawMessage(`{"workspaceFolders":{"supported":true,"changeNotifications":true}}`),
 		},
 		ServerInfo: serverInfo{Name: "gatefold", Version: s.options.Version},
 	}, nil

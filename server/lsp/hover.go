@@ -1,0 +1,159 @@
+package lsp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gatefold/gatefold/server/engine"
+	"github.com/gatefold/gatefold/server/lsp/sketch"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/visible"
+)
+
+type placeParams struct {
+	TextDocument textDocument `json:"textDocument"`
+	Position     position     `json:"position"`
+}
+
+type hoverResult struct {
+	Contents markup `json:"contents"`
+	Range    span   `json:"range"`
+}
+
+type markup struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+}
+
+// spotAt returns what is at a position of an open document; doc is nil if there is nothing.
+func (s *server) spotAt(p placeParams) (doc *document, o subject, spot sketch.Spot) {
+	if doc = s.documents.get(p.TextDocument.URI); doc == nil {
+		return nil, o, spot
+	}
+	offset := doc.offset(p.Position)
+	root := sketch.Document(doc.content, offset)
+	if spot = root.Find(offset); len(spot.Path) == 0 {
+		return nil, o, spot
+	}
+	return doc, s.subjectOf(root), spot
+}
+
+// hover describes the field at a position, and the object that its value names.
+func (s *server) hover(p placeParams) (any, error) {
+	doc, o, spot := s.spotAt(p)
+	if doc == nil {
+		return nil, nil //nolint:nilnil // there is nothing to show
+	}
+	at := follow(o.schema, spot.Path)
+	if at == nil {
+		return nil, nil //nolint:nilnil // a field that nobody knows; its diagnostic says so
+	}
+	last := spot.Path[len(spot.Path)-1]
+	mandatory := last.Key != "" && required(follow(o.schema, spot.Path[:len(spot.Path)-1]), last.Key)
+	text := describe(pathText(spot.Path), at, mandatory)
+	out := hoverResult{Contents: markup{Kind: "markdown"}}
+	if spot.Key != nil {
+		out.Range = doc.span(spot.Key.Start, spot.Key.End)
+	} else if spot.Value != nil {
+		out.Range = doc.span(spot.Value.Start, spot.Value.End)
+	}
+	if ref, ok := o.referenceAt(spot.Path, scalarOf(spot)); ok && ref.to.Name != "" {
+		text += "\n\n" + s.target(doc, ref.to)
+	}
+	out.Contents.Value = text
+	return out, nil
+}
+
+// scalarOf returns the value at a spot, or of the key there.
+func scalarOf(spot sketch.Spot) string {
+	if spot.Key != nil {
+		return spot.Key.Value.Text()
+	}
+	return spot.Value.Text()
+}
+
+// describe returns the schema of a field in Markdown.
+func describe(path string, s schema.JSONSchema, mandatory bool) string {
+	title := code(path) + ": " + typeOf(s)
+	if mandatory {
+		title += ", required"
+	}
+	parts := []string{title}
+	if text, _ := s["description"].(string); text != "" {
+		parts = append(parts, text)
+	}
+	if values := list(s, "enum"); len(values) > 0 {
+		for i := range values {
+			values[i] = code(values[i])
+		}
+		parts = append(parts, "Values: "+strings.Join(values, ", "))
+	}
+	if s["default"] != nil {
+		parts = append(parts, "Default: "+code(fmt.Sprint(s["default"])))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// code returns a text of a file as code in Markdown, in which nothing else counts.
+func code(text string) string {
+	return "`" + strings.ReplaceAll(visible.Text(text), "`", "'") + "`"
+}
+
+// target says in Markdown where the object of a reference is defined.
+func (s *server) target(doc *document, to manifest.Key) string {
+	name := code(to.String())
+	place, uri := s.placeOf(doc, manifest.Field{Object: to})
+	if uri == "" {
+		return "→ " + name + ", which no file of the folder defines"
+	}
+	return fmt.Sprintf("→ %s in [%s](%s#L%d)", name, visible.Text(strings.NewReplacer("[", "(", "]", ")").Replace(fmt.Sprintf("%s:%d", place.File, place.Line))), uri, place.Line)
+}
+
+// placeOf returns where a field is written and the URI of the file, "" for none.
+func (s *server) placeOf(doc *document, of manifest.Field) (place store.Place, uri string) {
+	s.withLive(doc, func(p *project, live *engine.Live) {
+		if place = live.Place(of); place.File == "" || place.Line == 0 {
+			return
+		}
+		uri = p.uri(place.File)
+		if open := p.documents()[place.File]; open != nil {
+			uri = open.uri
+		}
+	})
+	return place, uri
+}
+
+// withLive calls do with the folder of a document and what was read of it, if there is one.
+func (s *server) withLive(doc *document, do func(p *project, live *engine.Live)) {
+	for _, p := range s.projects {
+		if _, ok := p.name(doc.path); ok && doc.path != "" {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			do(p, p.live)
+			return
+		}
+	}
+}
+
+// definition returns where the object is defined that the value at a position names.
+func (s *server) definition(p placeParams) (any, error) {
+	doc, o, spot := s.spotAt(p)
+	if doc == nil {
+		return nil, nil //nolint:nilnil // there is nothing to go to
+	}
+	ref, ok := o.referenceAt(spot.Path, scalarOf(spot))
+	if !ok || ref.to.Name == "" {
+		return nil, nil //nolint:nilnil // there is nothing to go to
+	}
+	place, uri := s.placeOf(doc, manifest.Field{Object: ref.to, Path: "metadata.name"})
+	if uri == "" {
+		return nil, nil //nolint:nilnil // there is nothing to go to
+	}
+	at := position{Line: place.Line - 1}
+	if target := s.documents.get(uri); target != nil {
+		at = target.position(target.place(place.Line, place.Column))
+	}
+	return location{URI: uri, Range: span{at, at}}, nil
+}

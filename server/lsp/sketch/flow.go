@@ -1,0 +1,74 @@
+package sketch
+
+// flow reads { } or [ ]. A line that begins before column least ends it: its end was not written yet.
+func (p *parser) flow(least, depth int) *Node {
+	n := &Node{Kind: Mapping, Start: p.at}
+	end := byte('}')
+	if p.text[p.at] == '[' {
+		n.Kind, end = Sequence, ']'
+	}
+	p.at++
+	for n.End = p.at; p.inFlow(least); n.End = p.at {
+		switch c := p.byteAt(p.at); {
+		case c == end:
+			p.at++
+			n.End = p.at
+			return n
+		case c == '}' || c == ']': // that of an outer one
+			return n
+		case c == ',' || depth > maxDepth:
+			p.at++
+		case n.Kind == Sequence:
+			n.Items = append(n.Items, p.flowValue(least, depth))
+		default:
+			n.Entries = append(n.Entries, p.flowEntry(least, depth))
+		}
+	}
+	return n
+}
+
+// inFlow goes to the next token of a flow; false if the flow ends without its bracket.
+func (p *parser) inFlow(least int) bool {
+	from, line := p.at, p.lineEnd()
+	if p.next() && (p.at < line || p.column() >= least) {
+		return true
+	}
+	p.at = from
+	return false
+}
+
+func (p *parser) flowEntry(least, depth int) Entry {
+	from := p.at
+	key := p.scalar(",[]{}")
+	e := Entry{Key: key.Value, Start: key.Start, End: key.End}
+	if p.inLine() && p.byteAt(p.at) == ':' {
+		e.Colon = true
+		p.at++
+		line := p.lineEnd()
+		if p.inFlow(least) && p.byteAt(p.at) != ',' && p.byteAt(p.at) != '}' && p.byteAt(p.at) != ']' && (p.at < line || !p.flowKey()) {
+			e.Value = p.flowValue(least, depth)
+		}
+	}
+	if p.at == from { // a bracket that nothing opened
+		p.at++
+	}
+	return e
+}
+
+// flowKey reports whether a key begins at at.
+func (p *parser) flowKey() bool {
+	_, found := p.keyEnd()
+	return found
+}
+
+func (p *parser) flowValue(least, depth int) *Node {
+	from := p.at
+	if c := p.byteAt(p.at); c == '{' || c == '[' {
+		return p.flow(least, depth+1)
+	}
+	n := p.scalar(",[]{}")
+	if p.at == from { // a colon, or a bracket that nothing opened
+		p.at++
+	}
+	return n
+}
