@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"slices"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -19,6 +20,7 @@ type Live struct {
 	reader     *reader // nil until the next Read makes one
 	translator *translate.Translator
 	objects    map[manifest.Key]*manifest.Object
+	skipped    []watcher.Skip // of the last Tree
 }
 
 // NewLive returns a Live that has read nothing.
@@ -36,6 +38,9 @@ func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest
 			l.reader = nil
 		}
 	}()
+	if !slices.Equal(tree.Skipped, l.skipped) { // the Store keeps what it knows of a file that cannot be read
+		l.reader, l.skipped = nil, tree.Skipped
+	}
 	began := l.reader != nil
 	problems, frozen, err := l.read(ctx, tree)
 	if err == nil && frozen && began { // what was read before would count

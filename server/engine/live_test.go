@@ -98,6 +98,8 @@ func TestLiveForgets(t *testing.T) {
 		{"g.yaml": gateway, "r.yaml": route},
 		{"g.yaml": gateway + "x: 1\n", "r.yaml": route}, // invalid: no route has a parent
 		{"g.yaml": gateway, "r.yaml": route},
+		{"r.yaml": route}, // the other file is skipped
+		{"g.yaml": gateway, "r.yaml": route},
 		{},
 		{"g.yaml": gateway, "r.yaml": route, "n.yaml": fence}, // frozen: no --cluster-paths
 		{"g.yaml": gateway, "r.yaml": route},
@@ -109,6 +111,9 @@ func TestLiveForgets(t *testing.T) {
 			all = append(all, watcher.File{Path: name, Content: []byte(text), Hash: sha256.Sum256([]byte(text))})
 		}
 		tree := watcher.Tree{Root: "x", Files: watcher.FilesOf(all...)}
+		if len(files) == 1 {
+			tree.Skipped = []watcher.Skip{{Path: "g.yaml", Reason: watcher.TooLarge, Detail: "too large"}}
+		}
 		got, err := live.Read(t.Context(), tree)
 		if err != nil {
 			t.Fatal(err)

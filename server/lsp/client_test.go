@@ -19,11 +19,11 @@ import (
 )
 
 // deadline is what a test waits for an answer: far longer than one takes on a busy machine.
-const deadline = 20 * time.Second
+const deadline = 2 * time.Minute
 
 // client is an editor. Its framing is the library's, not the server's.
 type client struct {
-	*testing.T
+	testing.TB
 	conn *jsonrpc2.Conn
 	root string
 	ends chan error // of Serve
@@ -34,19 +34,21 @@ type client struct {
 }
 
 // connect starts a server and a client whose workspace is the folder with files.
-func connect(t *testing.T, files map[string]string, initialize map[string]any) *client {
+func connect(t testing.TB, files map[string]string, initialize map[string]any) *client {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{T: t, root: root, ends: make(chan error, 1), shown: map[string]publishParams{}, news: make(chan struct{}, 1000)}
+	c := &client{TB: t, root: root, ends: make(chan error, 1), shown: map[string]publishParams{}, news: make(chan struct{}, 1000)}
 	for name, text := range files {
 		c.write(name, text)
 	}
 	near, far := net.Pipe()
+	limits := watcher.DefaultLimits()
+	limits.FileBytes = 4 << 20
 	options := Options{Folder: func(root string) engine.Folder {
-		return engine.Folder{Watch: watcher.Options{Root: root, Limits: watcher.DefaultLimits(), Ignore: watcher.Ignore{File: watcher.IgnoreRead}}}
+		return engine.Folder{Watch: watcher.Options{Root: root, Limits: limits, Ignore: watcher.Ignore{File: watcher.IgnoreRead}}}
 	}}
 	go func() { c.ends <- Serve(context.Background(), far, far, options) }()
 	c.conn = jsonrpc2.NewConn(t.Context(), jsonrpc2.NewBufferedStream(near, jsonrpc2.VSCodeObjectCodec{}), c)

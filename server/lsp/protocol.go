@@ -107,22 +107,16 @@ type publishParams struct {
 }
 
 type diagnostic struct {
-	Range           span                 `json:"range"`
-	Severity        int                  `json:"severity"`
-	Code            string               `json:"code,omitempty"`
-	CodeDescription *codeDescription     `json:"codeDescription,omitempty"`
-	Source          string               `json:"source"`
-	Message         string               `json:"message"`
-	Related         []relatedInformation `json:"relatedInformation,omitempty"`
+	Range           span             `json:"range"`
+	Severity        int              `json:"severity"`
+	Code            string           `json:"code,omitempty"`
+	CodeDescription *codeDescription `json:"codeDescription,omitempty"`
+	Source          string           `json:"source"`
+	Message         string           `json:"message"`
 }
 
 type codeDescription struct {
 	Href string `json:"href"`
-}
-
-type relatedInformation struct {
-	Location location `json:"location"`
-	Message  string   `json:"message"`
 }
 
 const (

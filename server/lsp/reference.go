@@ -15,11 +15,11 @@ import (
 
 // subject is the object that a document defines, as far as it is written.
 type subject struct {
-	root                  *sketch.Node
-	schema                schema.JSONSchema // nil for an unknown kind
-	group, kind           string
-	namespace, name       string
-	apiVersion, kindTyped string
+	root            *sketch.Node
+	schema          schema.JSONSchema // nil for an unknown kind
+	group, kind     string
+	namespace, name string
+	apiVersion      string
 }
 
 // subjectOf returns the object of a document.
