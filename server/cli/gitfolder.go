@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,68 +21,88 @@ import (
 // gitPrefix begins an argument that is a commit and no folder.
 const gitPrefix = "git:"
 
-// checkOut writes the folder dir, as it is in a commit of its repository, into a new folder, which
-// the caller removes. The files are read from git's objects: no hook or filter runs, nothing in the
-// repository changes, and no file of a commit is written elsewhere. Symbolic links and submodules are
-// left out. The limits are those of the folder.
-func checkOut(ctx context.Context, revision, dir string, limits watcher.Limits) (folder string, err error) {
+// errNew is the error of a folder that a commit does not have.
+var errNew = errors.New("the commit does not have the folder")
+
+// checkOut writes the folder of options, as it is in a commit of its repository, into a new folder,
+// which the caller removes. The files are read from git's objects: no hook or filter runs, nothing in
+// the repository changes, and no file of a commit is written elsewhere. Symbolic links and submodules
+// are left out. The limits, and what is left out, are those of the folder. Where the commit does not
+// have the folder, the error is errNew, and the new folder is empty.
+func checkOut(ctx context.Context, revision string, options watcher.Options) (folder string, err error) {
+	dir := options.Root
+	prefix, err := git(ctx, dir, "rev-parse", "--show-prefix")
+	if err != nil {
+		return "", fmt.Errorf("git:%s needs a folder in a git repository: %s is in none that can be read (%w)", visible.Text(revision), visible.Text(dir), err)
+	}
 	commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil {
 		return "", fmt.Errorf("git:%s is no commit of the repository with %s", visible.Text(revision), visible.Text(dir))
 	}
-	prefix, err := git(ctx, dir, "rev-parse", "--show-prefix")
-	if err != nil {
-		return "", err
-	}
-	list, err := git(ctx, dir, "ls-tree", "-r", "-l", "-z", "--full-tree", strings.TrimSpace(commit)+":"+strings.TrimSpace(prefix))
-	if err != nil {
-		return "", fmt.Errorf("%s is not in git:%s", visible.Text(dir), visible.Text(revision))
-	}
-	files, err := gitFiles(list, limits)
-	if err != nil {
-		return "", err
-	}
 	if folder, err = os.MkdirTemp("", "gatefold-plan-"); err != nil {
 		return "", err
 	}
-	if err := writeBlobs(ctx, dir, folder, files, limits); err != nil {
+	tree := strings.TrimSpace(commit) + ":" + strings.TrimSuffix(prefix, "\n")
+	if _, err := git(ctx, dir, "cat-file", "-e", tree); err != nil {
+		return folder, errNew
+	}
+	if err := writeTree(ctx, tree, folder, options); err != nil {
 		_ = os.RemoveAll(folder)
 		return "", err
 	}
 	return folder, nil
 }
 
+// writeTree writes the files of a git tree that the watcher reads.
+func writeTree(ctx context.Context, tree, folder string, options watcher.Options) error {
+	list, err := git(ctx, options.Root, "ls-tree", "-r", "-l", "-z", "--full-tree", tree)
+	if err != nil {
+		return err
+	}
+	files, err := gitFiles(list)
+	if err != nil {
+		return err
+	}
+	var ignore []byte
+	if i := slices.IndexFunc(files, func(f gitFile) bool { return f.path == watcher.IgnoreFile }); i >= 0 {
+		text, err := git(ctx, options.Root, "cat-file", "blob", files[i].object)
+		if err != nil {
+			return err
+		}
+		ignore = []byte(text)
+	}
+	reads, limits := options.Selects(ignore), options.Limits.WithDefaults()
+	files = slices.DeleteFunc(files, func(f gitFile) bool { return f.path != watcher.IgnoreFile && !reads(f.path) })
+	left := limits.TreeBytes
+	for _, f := range files {
+		if left -= min(f.size, limits.FileBytes); left < 0 || len(files) > limits.Files+1 {
+			return fmt.Errorf("the commit has more than %d files or %d bytes (--max-files, --max-tree-bytes)", limits.Files, limits.TreeBytes)
+		}
+	}
+	return writeBlobs(ctx, options.Root, folder, files, limits)
+}
+
 // gitFile is a file of a commit.
-type gitFile struct{ object, path string }
+type gitFile struct {
+	object, path string
+	size         int64
+}
 
 // gitFiles reads the list of git ls-tree -l -z: "MODE TYPE OBJECT SIZE\tPATH", ended by NUL.
-func gitFiles(list string, limits watcher.Limits) (files []gitFile, err error) {
-	left := limits.TreeBytes
+func gitFiles(list string) (files []gitFile, err error) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
 		about, path, _ := strings.Cut(line, "\t")
 		words := strings.Fields(about)
-		if len(words) != 4 || words[1] != "blob" || words[0] == "120000" || !isYAML(path) {
+		if len(words) != 4 || words[1] != "blob" || words[0] == "120000" {
 			continue
 		}
 		size, err := strconv.ParseInt(words[3], 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("git ls-tree: %w", err)
 		}
-		if left -= min(size, limits.FileBytes); left < 0 || len(files) == limits.Files {
-			return nil, fmt.Errorf("the commit has more than %d files or %d bytes (--max-files, --max-tree-bytes)", limits.Files, limits.TreeBytes)
-		}
-		files = append(files, gitFile{words[2], path})
+		files = append(files, gitFile{object: words[2], path: path, size: size})
 	}
 	return files, nil
-}
-
-// isYAML reports whether the watcher may read a file.
-func isYAML(path string) bool {
-	switch filepath.Ext(path) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return filepath.Base(path) == watcher.IgnoreFile
 }
 
 // writeBlobs writes files below a folder, which no path leaves. Of a file that is too large for the

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gatefold/gatefold/store/visible"
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
@@ -36,6 +38,9 @@ func planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if report.Note != "" && format != formatMarkdown {
+				fmt.Fprintln(cmd.ErrOrStderr(), "gatefold:", report.Note)
+			}
 			if err := printPlan(cmd.OutOrStdout(), format, report); err != nil {
 				return err
 			}
@@ -50,41 +55,89 @@ func planCommand() *cobra.Command {
 	return cmd
 }
 
+// planned is a plan, and what is to be said of how it came about.
+type planned struct {
+	*plan.Report
+	// Note says which side was not there; "" if both were.
+	Note string `json:"note,omitempty"`
+
+	// shared are the ports of several Gateways, on either side.
+	shared map[uint32]bool
+}
+
 // planReport compares two folders, which are read at the same time.
-func planReport(ctx context.Context, before, after string, o folderOptions) (*plan.Report, error) {
+func planReport(ctx context.Context, before, after string, o folderOptions) (*planned, error) {
 	places := [2]string{before, after}
 	var sides [2]plan.Side
+	var notes [2]string
 	var errs [2]error
 	var readers sync.WaitGroup
 	for i, place := range places {
-		readers.Go(func() { sides[i], errs[i] = readSide(ctx, place, places[1-i], o) })
+		readers.Go(func() { sides[i], notes[i], errs[i] = readSide(ctx, place, places[1-i], o) })
 	}
 	readers.Wait()
 	if err := cmp.Or(errs[0], errs[1]); err != nil {
 		return nil, err
 	}
-	return plan.Compare(ctx, sides[0], sides[1])
+	report, err := plan.Compare(ctx, sides[0], sides[1])
+	return &planned{Report: report, Note: cmp.Or(notes[0], notes[1]), shared: sharedPorts(sides)}, err
 }
 
-// readSide reads a folder, or the folder of another argument as it is in a commit.
-func readSide(ctx context.Context, place, other string, o folderOptions) (plan.Side, error) {
+// sharedPorts returns the ports on which several Gateways of a side listen: a question about one of
+// them names its Gateway.
+func sharedPorts(sides [2]plan.Side) map[uint32]bool {
+	shared := map[uint32]bool{}
+	for _, side := range sides {
+		gateways := map[uint32]string{}
+		for _, gateway := range side.View.Gateways {
+			for _, port := range gateway.Ports {
+				n := port.Port.Port
+				if other, known := gateways[n]; known && other != gateway.Name {
+					shared[n] = true
+				}
+				gateways[n] = gateway.Name
+			}
+		}
+	}
+	return shared
+}
+
+// command is the example of a change as explain takes it.
+func (p *planned) command(c plan.Change) string {
+	words := exampleWords(c.Example)
+	if len(c.Regions) > 0 && p.shared[c.Regions[0].Port] {
+		words += " --gateway " + c.Regions[0].Gateway
+	}
+	return words
+}
+
+// readSide reads a folder, or the folder of another argument as it is in a commit. A folder that the
+// commit does not have is empty, which the note says.
+func readSide(ctx context.Context, place, other string, o folderOptions) (side plan.Side, note string, err error) {
 	dir := place
 	if revision, isGit := strings.CutPrefix(place, gitPrefix); isGit {
 		if strings.HasPrefix(other, gitPrefix) {
 			other = "."
 		}
-		folder, err := checkOut(ctx, revision, other, o.tree)
+		options, err := o.folder(other)
 		if err != nil {
-			return plan.Side{}, err
+			return side, "", err
+		}
+		folder, err := checkOut(ctx, revision, options.Watch)
+		switch {
+		case errors.Is(err, errNew):
+			note = fmt.Sprintf("%s is not in %s: it is compared with an empty folder", visible.Text(other), visible.Text(place))
+		case err != nil:
+			return side, "", err
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
 		dir = folder
 	}
 	read, err := readFolder(ctx, dir, o)
 	if err != nil {
-		return plan.Side{}, err
+		return side, "", err
 	}
-	return sideOf(read), nil
+	return sideOf(read), note, nil
 }
 
 func sideOf(read reading) plan.Side {
@@ -93,7 +146,7 @@ func sideOf(read reading) plan.Side {
 	}
 }
 
-func printPlan(w io.Writer, format outputFormat, report *plan.Report) error {
+func printPlan(w io.Writer, format outputFormat, report *planned) error {
 	switch format {
 	case formatText:
 		_, err := w.Write(planText(report, useColor(isTerminal(w))))

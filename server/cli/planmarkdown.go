@@ -2,15 +2,19 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
 // planMarkdown is a plan as a comment of a pull request.
-func planMarkdown(r *plan.Report) string {
-	p := &markdownPage{}
+func planMarkdown(r *planned) string {
+	p := &markdownPage{command: r.command}
 	p.line("### gatefold plan: %s", markdownText(r.Summary))
+	if r.Note != "" {
+		p.line("\n%s", markdownText(r.Note))
+	}
 	p.changes("Requests that get another answer", r.Requests)
 	p.changes("Requests that are handled otherwise", r.Handling)
 	var lines []string
@@ -50,7 +54,13 @@ func planMarkdown(r *plan.Report) string {
 	return p.out.String()
 }
 
-type markdownPage struct{ out strings.Builder }
+type markdownPage struct {
+	out     strings.Builder
+	command func(plan.Change) string // the example of a change, as explain takes it
+}
+
+// maxNamedKinds bounds the kinds of requests that are named below a table.
+const maxNamedKinds = 200
 
 func (p *markdownPage) line(format string, args ...any) {
 	fmt.Fprintf(&p.out, format+"\n", args...)
@@ -64,7 +74,7 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 	p.line("| example | before | after | because |\n|---|---|---|---|")
 	for i, c := range list {
 		if i == maxPlanned {
-			p.line("\nand %d more", len(list)-maxPlanned)
+			p.kinds(list[i:])
 			return
 		}
 		before, after := markdownText(c.Before.Words()), markdownText(c.After.Words())
@@ -77,12 +87,33 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 		for _, reason := range c.Reasons {
 			because = append(because, markdownText(reason.Text+placesWords(reason.At)))
 		}
-		more := ""
-		if len(c.Regions) > 1 {
-			more = fmt.Sprintf("<br>and %d more kinds of requests", len(c.Regions)-1)
+		regions := ""
+		for j, region := range c.Regions {
+			if j == maxRegions {
+				regions += fmt.Sprintf("<br>and %d more kinds of requests", len(c.Regions)-maxRegions)
+				break
+			}
+			regions += "<br>" + markdownText(regionWords(region))
 		}
-		p.line("| %s<br>%s%s | %s | %s | %s |", markdownCode(exampleWords(c.Example)), markdownText(regionWords(c.Regions[0])), more, before, after, strings.Join(because, "<br>"))
+		p.line("| %s%s | %s | %s | %s |", markdownCode(p.command(c)), regions, before, after, strings.Join(because, "<br>"))
 	}
+}
+
+// kinds names the kinds of requests of changes that have no row of their own.
+func (p *markdownPage) kinds(list []plan.Change) {
+	p.line("\n<details><summary>and %d more</summary>\n", len(list))
+	named := 0
+	for _, c := range list {
+		for _, region := range c.Regions {
+			if named++; named <= maxNamedKinds {
+				p.line("- %s: %s", markdownCode(p.command(c)), markdownText(regionWords(region)))
+			}
+		}
+	}
+	if named > maxNamedKinds {
+		p.line("- and %d more kinds of requests (-o json lists all)", named-maxNamedKinds)
+	}
+	p.line("\n</details>")
 }
 
 func (p *markdownPage) list(heading string, lines []string) {
@@ -111,21 +142,42 @@ func (p *markdownPage) items(lines []string) {
 	}
 }
 
-// markdownText returns a text in which nothing is markup: names and values are those of whoever
-// writes the folder.
+// markdownText returns a text in which nothing is markup, a link, a mention or a reference to an
+// issue: names and values are those of whoever writes the folder. Characters that begin what GitHub
+// and GitLab look for in the finished page, @name and #1 among them, are followed by a comment, which
+// is not shown and divides the text.
 func markdownText(text string) string {
+	runes, emoji := []rune(text), regexp.MustCompile(`^[a-z0-9_+-]+:`)
 	var b strings.Builder
-	for _, r := range text {
+	for i, r := range runes {
+		rest := string(runes[i+1 : min(len(runes), i+maxShortcode)])
 		switch {
 		case r == '\n' || r == '\r':
 			b.WriteByte(' ')
-		case strings.ContainsRune("\\`*_{}[]<>()#+-.!|~@&:", r) && !strings.ContainsRune("-.:()+_", r):
+		case strings.ContainsRune("@#!~%$^&", r) && startsWord(rest), r == ':' && emoji.MatchString(rest):
+			fmt.Fprintf(&b, "&#%d;<!-- -->", r)
+		case strings.ContainsRune("\\`*_{}[]<>#!|~@&", r), r == ':' && strings.HasPrefix(rest, "//"):
 			fmt.Fprintf(&b, "&#%d;", r)
+		case (r == 'w' || r == 'W') && strings.HasPrefix(strings.ToLower(rest), "ww."), r == '-' && isIssue(runes[:i], rest):
+			b.WriteRune(r)
+			b.WriteString("<!-- -->")
 		default:
 			b.WriteRune(r)
 		}
 	}
 	return b.String()
+}
+
+// maxShortcode is how far a shortcode of an emoji is looked for.
+const maxShortcode = 64
+
+func startsWord(text string) bool {
+	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' || text[0] == '"')
+}
+
+// isIssue reports whether a hyphen is that of GH-1, which is issue 1.
+func isIssue(before []rune, rest string) bool {
+	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && strings.HasSuffix(strings.ToUpper(string(before[max(0, len(before)-2):])), "GH")
 }
 
 // markdownCode returns a text as code in a table.

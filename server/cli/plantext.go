@@ -21,11 +21,12 @@ const (
 // planPage writes a plan as text.
 type planPage struct {
 	explainPage
+	command func(plan.Change) string // the example of a change, as explain takes it
 }
 
 // planText is a plan for people.
-func planText(r *plan.Report, color bool) []byte {
-	t := &planPage{explainPage{color: color}}
+func planText(r *planned, color bool) []byte {
+	t := &planPage{explainPage: explainPage{color: color}, command: r.command}
 	fmt.Fprintln(&t.out, t.paint(bold, "plan: "+r.Summary))
 	t.changes("These requests get another answer:", r.Requests)
 	t.changes("These requests are handled otherwise, and the example gets the same answer:", r.Handling)
@@ -67,7 +68,7 @@ func section[T any](t *planPage, heading string, list []T, line func(T)) {
 
 func (t *planPage) changes(heading string, list []plan.Change) {
 	section(t, heading, list, func(c plan.Change) {
-		fmt.Fprintf(&t.out, "\n  %s\n", t.paint(bold, exampleWords(c.Example)))
+		fmt.Fprintf(&t.out, "\n  %s\n", t.paint(bold, t.command(c)))
 		if before, after := c.Before.Words(), c.After.Words(); before != after {
 			fmt.Fprintf(&t.out, "    before  %s\n    after   %s\n", before, t.paint(bold, after))
 		} else {
