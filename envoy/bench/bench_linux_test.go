@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // The roles that this program takes when it starts itself again.
@@ -226,5 +228,5 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 
 func tableName(address string) string {
 	_, port, _ := strings.Cut(address, ":")
-	return "default/eg/http-" + port
+	return ir.TableName("default/eg/http-"+port, ir.FilterGeneration)
 }

@@ -60,7 +60,7 @@ type floorPlace struct {
 func newFloorTable(s shape) *floorTable {
 	t := &floorTable{shape: s, where: map[string]floorPlace{}}
 	t.head = mustMarshal(&routev3.RouteConfiguration{
-		Name: "default/eg/http-10000", ValidateClusters: wrapperspb.Bool(false), IgnorePortInHostMatching: true,
+		Name: tableName("127.0.0.1:10000"), ValidateClusters: wrapperspb.Bool(false), IgnorePortInHostMatching: true,
 	})
 	for h := range s.Hosts {
 		host := &floorHost{
