@@ -15,7 +15,6 @@ import (
 	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/translate/expect"
 	"github.com/gatefold/gatefold/translate/explain"
-	"github.com/gatefold/gatefold/translate/plan"
 )
 
 const jsonDocument = "../../docs/json.md"
@@ -118,7 +117,7 @@ func TestJSONDocumentNamesEveryKey(t *testing.T) {
 	}
 	keys := map[string]bool{}
 	addKeys(reflect.TypeFor[explain.Report](), keys)
-	addKeys(reflect.TypeFor[plan.Report](), keys)
+	addKeys(reflect.TypeFor[planned](), keys)
 	addKeys(reflect.TypeFor[admin.EnvoyList](), keys)
 	addKeys(reflect.TypeFor[report](), keys)
 	addKeys(reflect.TypeFor[importReport](), keys)
