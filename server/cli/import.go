@@ -26,6 +26,7 @@ import (
 const (
 	sourceCluster = "cluster"
 	sourceIngress = "ingress"
+	sourceTraefik = "traefik"
 )
 
 // importFlags are the flags of import.
@@ -33,6 +34,7 @@ type importFlags struct {
 	out, secrets  string
 	force, dryRun bool
 	replace       []string
+	entryPoints   []string
 	options       importer.Options
 	folder        folderOptions
 	format        outputFormat
@@ -41,17 +43,19 @@ type importFlags struct {
 func importCommand() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use:   "import cluster|ingress FILE… | -",
+		Use:   "import cluster|ingress|traefik FILE… | -",
 		Short: "Write a folder from the configuration of another program",
 		Long: "Write a folder from the objects of a cluster, as kubectl get -o yaml or -o json prints them: a file for each object;\n" +
-			"or from Ingresses for ingress-nginx, with the Services, EndpointSlices and Secrets that they need.\n" +
+			"or from Ingresses for ingress-nginx, with the Services, EndpointSlices and Secrets that they need;\n" +
+			"or from the YAML files of Traefik's file provider (the dynamic configuration).\n" +
 			"A report says what is the same, what is different, and what is refused: what protects comes first.\n" +
 			"Nothing that was closed becomes open: where a field or object that may protect is refused, its routes answer 500.\n" +
 			"If what it protects cannot be said, nothing is written. The exit code is 1 if something is refused.\n" +
 			"docs/guides/import.md has examples.",
 		Example: "  kubectl get -o yaml -A gateways,httproutes,services,endpointslices,secrets | gatefold import cluster - --out ./folder --secret-dir ./secrets\n" +
 			"  gatefold import cluster export.yaml --dry-run\n" +
-			"  kubectl get -o yaml -A ingresses,services,endpointslices,secrets | gatefold import ingress - --out ./folder --secret-dir ./secrets",
+			"  kubectl get -o yaml -A ingresses,services,endpointslices,secrets | gatefold import ingress - --out ./folder --secret-dir ./secrets\n" +
+			"  gatefold import traefik dynamic/*.yml --out ./folder --entry-point internal=8081",
 		Args: importArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -81,6 +85,7 @@ func importCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the report and the files, and write nothing; Secrets are not printed")
 	cmd.Flags().StringArrayVar(&f.options.Accept, "accept", nil, "leave out an object (KIND/NAMESPACE/NAME), its field (…/FIELD), or a kind (KIND.GROUP), and close nothing for it; may be repeated")
 	cmd.Flags().StringArrayVar(&f.replace, "replace-service", nil, "NAMESPACE/NAME=HOST:PORT: write a Backend in place of a Service; may be repeated")
+	cmd.Flags().StringArrayVar(&f.entryPoints, "entry-point", nil, "NAME=PORT: the port of an entry point of Traefik; web is 80 and websecure 443; may be repeated")
 	return cmd
 }
 
@@ -88,9 +93,9 @@ func importCommand() *cobra.Command {
 func importArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return fmt.Errorf("import needs a source, cluster or ingress, and files; see '%s --help'", cmd.CommandPath())
-	case args[0] != sourceCluster && args[0] != sourceIngress:
-		return fmt.Errorf("import: unknown source %q; known are cluster and ingress", args[0])
+		return fmt.Errorf("import needs a source, cluster, ingress or traefik, and files; see '%s --help'", cmd.CommandPath())
+	case !slices.Contains([]string{sourceCluster, sourceIngress, sourceTraefik}, args[0]):
+		return fmt.Errorf("import: unknown source %q; known are cluster, ingress and traefik", args[0])
 	case len(args) == 1:
 		return fmt.Errorf("import needs files, or - for standard input; see '%s --help'", cmd.CommandPath())
 	}
@@ -107,6 +112,15 @@ func (f *importFlags) check() error {
 			return err
 		}
 		f.options.Replace[service] = address
+	}
+	f.options.EntryPoints = map[string]int{}
+	for _, text := range f.entryPoints {
+		name, port, _ := strings.Cut(text, "=")
+		number, err := strconv.ParseUint(port, 10, 16)
+		if name == "" || err != nil || number == 0 {
+			return fmt.Errorf("--entry-point %q: write NAME=PORT", text)
+		}
+		f.options.EntryPoints[name] = int(number)
 	}
 	if f.dryRun {
 		return nil
@@ -144,6 +158,9 @@ func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, e
 	in := inputs{stdin: stdin}
 	var all []importer.Input
 	for _, name := range names {
+		if strings.HasSuffix(strings.ToLower(name), ".toml") {
+			return nil, fmt.Errorf("%s: import reads no TOML: write the file as YAML", visible.Text(name))
+		}
 		content, err := in.readFile(name, f.folder.tree.FileBytes)
 		if err != nil {
 			return nil, err
@@ -166,10 +183,9 @@ func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, e
 
 // run imports, validates what comes of it, and closes what is found wrong until nothing is.
 func (f *importFlags) run(ctx context.Context, source string, inputs []importer.Input) (importer.Result, error) {
-	read := importer.Cluster
-	if source == sourceIngress {
-		read = importer.Ingress
-	}
+	read := map[string]func([]importer.Input, importer.Options) (*importer.Objects, error){
+		sourceCluster: importer.Cluster, sourceIngress: importer.Ingress, sourceTraefik: importer.Traefik,
+	}[source]
 	objects, err := read(inputs, f.options)
 	if err != nil {
 		return importer.Result{}, err

@@ -23,6 +23,8 @@ type Options struct {
 	Accept []string
 	// Replace are the Services (NAMESPACE/NAME) that become Backends.
 	Replace map[string]Address
+	// EntryPoints are the ports of Traefik's entry points, beside those of web and websecure.
+	EntryPoints map[string]int
 	// Secrets is true if files for Secrets may be written.
 	Secrets bool
 }

@@ -1,0 +1,254 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Traefik reads the dynamic configuration of Traefik's file provider, of version 2 or 3. Its
+// routers, services and so on are named router/NAME, service/NAME in verdicts.
+func Traefik(inputs []Input, options Options) (*Objects, error) {
+	o, err := newObjects(nil, options)
+	if err != nil {
+		return nil, err
+	}
+	t := &traefik{Objects: o, parts: map[string]*part{}, names: map[string]bool{}, backends: map[string]*backends{}, effects: map[string]*effect{}}
+	for _, in := range inputs {
+		t.readDocument(in)
+	}
+	for _, p := range t.ordered {
+		t.acceptPart(p)
+	}
+	t.readTLS()
+	t.readConnections()
+	t.readRouters()
+	t.write()
+	for _, p := range t.ordered {
+		t.unused(p)
+	}
+	o.finish()
+	return o, nil
+}
+
+// traefik collects what the files want.
+type traefik struct {
+	*Objects
+	parts    map[string]*part // by KIND/NAME
+	ordered  []*part
+	names    map[string]bool // of objects, as KIND/NAME
+	backends map[string]*backends
+	effects  map[string]*effect
+	routers  []*router
+	// closedTLS is why routers with TLS and the default options are closed.
+	closedTLS    string
+	certificates []any // references to Secrets
+}
+
+// part is a router, service, middleware or alike.
+type part struct {
+	kind, name string
+	place      place
+	value      any
+	told       []string // fields with a verdict
+	accepted   bool
+	closed     string // why what needs it answers 500
+}
+
+func (p *part) id() string { return p.kind + "/" + p.name }
+
+// get returns the value of a field.
+func (p *part) get(field string) any {
+	value, _ := lookup(p.value, parse(field))
+	return value
+}
+
+// sections are the kinds of parts by where they are written.
+var sections = map[string]string{
+	"http.routers": "router", "http.services": "service", "http.middlewares": "middleware", "http.serversTransports": "serversTransport",
+	"tcp.routers": "tcpRouter", "tcp.services": "tcpService", "tcp.middlewares": "tcpMiddleware", "tcp.serversTransports": "tcpServersTransport",
+	"udp.routers": "udpRouter", "udp.services": "udpService", "tls.options": "tlsOption", "tls.stores": "tlsStore",
+}
+
+func (t *traefik) readDocument(in Input) {
+	at := place{in.File, in.Line}
+	document, ok := in.Value.(map[string]any)
+	if !ok && in.Value != nil {
+		t.block(at, "", "the document is no dynamic configuration of Traefik", "remove the document")
+		return
+	}
+	for _, top := range sortedKeys(document) {
+		below, isMap := document[top].(map[string]any)
+		switch {
+		case document[top] == nil:
+			t.add(Same, at, "", "it says nothing", top)
+			continue
+		case !slices.Contains([]string{"http", "tcp", "udp", "tls"}, top) || !isMap:
+			t.block(at, "", "import does not know it, nor what it protects", "give import the dynamic configuration alone, without the static one", top)
+			continue
+		case len(below) == 0:
+			t.add(Same, at, "", "it says nothing", top)
+		}
+		for _, section := range sortedKeys(below) {
+			t.readSection(at, top+"."+section, below[section])
+		}
+	}
+}
+
+func (t *traefik) readSection(at place, field string, value any) {
+	kind := sections[field]
+	entries, isMap := value.(map[string]any)
+	if field == "tls.certificates" {
+		for i, entry := range list(value) {
+			t.put1(&part{kind: "certificate", name: fmt.Sprint(len(t.ordered)), place: at, value: entry})
+			t.add(Same, at, "", "read as certificate/"+t.ordered[len(t.ordered)-1].name, fmt.Sprintf("%s[%d]", field, i))
+		}
+		if list(value) != nil {
+			return
+		}
+	}
+	switch {
+	case value == nil || isMap && len(entries) == 0 && kind != "":
+		t.add(Same, at, "", "it says nothing", field)
+	case kind == "" || !isMap:
+		t.block(at, "", "import does not know it, nor what it protects", "remove it from the input", field)
+	default:
+		for _, name := range sortedKeys(entries) {
+			t.put1(&part{kind: kind, name: name, place: at, value: entries[name]})
+		}
+	}
+}
+
+// put1 keeps a part, once.
+func (t *traefik) put1(p *part) {
+	if same := t.parts[p.id()]; same != nil {
+		if !reflect.DeepEqual(same.value, p.value) {
+			t.block(p.place, p.id(), "it is there twice, and differs", "remove one of the two")
+		}
+		return
+	}
+	t.parts[p.id()] = p
+	t.ordered = append(t.ordered, p)
+}
+
+// acceptPart leaves out what the user has looked at.
+func (t *traefik) acceptPart(p *part) {
+	if t.accepted(p.id()) {
+		p.accepted = true
+		t.say(p, Different, "left out, as --accept says")
+		return
+	}
+	for _, entry := range t.options.Accept {
+		if field, ok := strings.CutPrefix(entry, p.id()+"/"); ok && remove(p.value, parse(field)) {
+			t.used[entry] = true
+			t.add(Different, p.place, p.id(), "left out, as --accept says", field)
+		}
+	}
+}
+
+// say adds a verdict for those fields that are there, or for the whole part.
+func (t *traefik) say(p *part, class Class, message string, fields ...string) {
+	var there []string
+	for _, field := range fields {
+		if value := p.get(field); value != nil || field == "" {
+			there = append(there, field)
+		}
+	}
+	if len(there) > 0 || len(fields) == 0 {
+		t.add(class, p.place, p.id(), message, there...)
+		p.told = append(p.told, there...)
+		if len(fields) == 0 {
+			p.told = append(p.told, "*")
+		}
+	}
+}
+
+// shut closes what needs a part, for fields that cannot be expressed.
+func (t *traefik) shut(p *part, message, hint string, fields ...string) {
+	reason := p.id()
+	if len(fields) > 0 {
+		reason += "/" + fields[0]
+	}
+	p.closed = cmp.Or(p.closed, reason)
+	t.protecting(p.place, p.id(), "what needs it answers 500: "+message, cmp.Or(hint, "write it in another way, or leave it out with --accept "+reason), fields...)
+	p.told = append(p.told, fields...)
+}
+
+// rest closes a part for each field that nothing has a verdict for.
+func (t *traefik) rest(p *part) {
+	var unknown []string
+	Leaves(p.value, func(leaf string, value any) {
+		told := slices.ContainsFunc(p.told, func(field string) bool { return field == "*" || within(leaf, field) })
+		switch {
+		case told:
+		case value == nil && leaf != "":
+			t.say(p, Same, "it says nothing", leaf)
+			t.add(Same, p.place, p.id(), "it says nothing", leaf)
+		default:
+			unknown = append(unknown, leaf)
+		}
+	})
+	if len(unknown) == 1 && unknown[0] == "" {
+		t.shut(p, "it says nothing that import knows", "")
+		p.told = append(p.told, "*")
+	} else if len(unknown) > 0 {
+		t.shut(p, "import does not know it, nor what it protects", "", unknown...)
+	}
+}
+
+// unused gives a verdict to what no router needs.
+func (t *traefik) unused(p *part) {
+	if len(p.told) == 0 && !p.accepted {
+		t.say(p, Same, "left out: no router needs it")
+	}
+}
+
+// number returns a value that is a number, or a text of one.
+func number(value any) (n int64, ok bool) {
+	switch v := value.(type) {
+	case int64:
+		return v, true
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// yes reports whether a value is true, in one of the spellings of Traefik.
+func yes(value any) bool {
+	on, _ := strconv.ParseBool(fmt.Sprint(value))
+	return on
+}
+
+// objectName returns a name for an object of a kind, which no other one has.
+func (t *traefik) objectName(kind, wanted string) string {
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, wanted)
+	if len(plain) > 50 {
+		plain = plain[:50]
+	}
+	plain = cmp.Or(strings.Trim(plain, "-"), "unnamed")
+	name := plain
+	for i := 2; t.names[kind+"/"+name]; i++ {
+		name = fmt.Sprintf("%s-%d", plain, i)
+	}
+	t.names[kind+"/"+name] = true
+	return name
+}
+
+// local returns a name without the provider; ok is false for those of other providers.
+func local(name string) (plain string, ok bool) {
+	plain, provider, found := strings.Cut(name, "@")
+	return plain, !found || provider == "file"
+}

@@ -1,0 +1,219 @@
+package importer
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// and returns what holds if both hold; ok is false if that cannot be.
+func (c condition) and(d condition) (both condition, ok bool) {
+	both = c
+	both.wide = c.wide || d.wide
+	switch {
+	case len(c.hosts) == 0:
+		both.hosts = d.hosts
+	case len(d.hosts) > 0:
+		both.hosts = nil
+		for _, a := range c.hosts {
+			for _, b := range d.hosts {
+				switch {
+				case covers(a, b):
+					both.hosts = append(both.hosts, b)
+				case covers(b, a):
+					both.hosts = append(both.hosts, a)
+				}
+			}
+		}
+		if len(both.hosts) == 0 {
+			return both, false
+		}
+	}
+	switch {
+	case d.method != "" && c.method != "" && d.method != c.method:
+		return both, false
+	case d.method != "":
+		both.method = d.method
+	}
+	if !both.andPath(c, d) {
+		return both, false
+	}
+	var headers, queries bool
+	both.headers, headers = merge(c.headers, d.headers)
+	both.queries, queries = merge(c.queries, d.queries)
+	both.wide = both.wide || !headers || !queries
+	return both, true
+}
+
+// andPath writes the path that is both that of c and of d. It reports whether there is one.
+func (c *condition) andPath(a, b condition) bool {
+	if a.kind > b.kind {
+		a, b = b, a
+	}
+	c.kind, c.path = a.kind, a.path
+	switch {
+	case a.kind == anyPath:
+		c.kind, c.path = b.kind, b.path
+	case a.kind == b.kind && a.path == b.path:
+	case b.kind == regexPath:
+		c.wide = true
+	case a.kind == exactPath && b.kind == textPrefix:
+		return strings.HasPrefix(a.path, b.path)
+	case a.kind == textPrefix && strings.HasPrefix(b.path, a.path):
+		c.path = b.path
+	case a.kind == textPrefix:
+		return strings.HasPrefix(a.path, b.path)
+	default:
+		return false
+	}
+	return true
+}
+
+// merge joins pairs; whole is false if two want different things of one name.
+func merge(a, b []pair) (all []pair, whole bool) {
+	all, whole = slices.Clone(a), true
+	for _, p := range b {
+		i := slices.IndexFunc(all, func(other pair) bool { return other.name == p.name })
+		switch {
+		case i < 0 && len(all) < maxRules:
+			all = append(all, p)
+		case i < 0 || all[i] != p:
+			whole = false
+		}
+	}
+	return all, whole
+}
+
+// covers reports whether all hosts of a pattern are hosts of another; "" is every host.
+func covers(pattern, host string) bool {
+	tail, wild := strings.CutPrefix(pattern, "*")
+	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, tail)
+}
+
+// covers reports whether the condition is about all requests for a host.
+func (c condition) covers(host string) bool {
+	return len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(pattern string) bool { return covers(pattern, host) })
+}
+
+// empty reports whether every request has the condition.
+func (c condition) empty() bool {
+	return len(c.hosts) == 0 && c.kind == anyPath && c.method == "" && len(c.headers) == 0 && len(c.queries) == 0
+}
+
+// routeMatch is a match of a route.
+type routeMatch struct {
+	condition
+	kind, value string // of the path
+	text        string // with which all its paths begin
+	tail        tail
+}
+
+// tail says what follows the text of a match.
+type tail int
+
+const (
+	nothing  tail = iota
+	anything      // for expressions that nobody looks into, with an empty text
+	segment       // nothing, or /
+	within1       // at least one byte, which is no /
+)
+
+// matches returns the matches of a condition. With ordered, all are regular expressions, which
+// rank alike.
+func (c condition) matches(ordered bool) []routeMatch {
+	one := func(kind, value, text string, t tail) routeMatch {
+		return routeMatch{condition: c, kind: kind, value: value, text: text, tail: t}
+	}
+	quoted := regexp.QuoteMeta(c.path)
+	switch {
+	case c.kind == regexPath:
+		return []routeMatch{one("RegularExpression", found(c.path), "", anything)}
+	case ordered && c.kind == exactPath:
+		return []routeMatch{one("RegularExpression", quoted, c.path, nothing)}
+	case c.kind == exactPath:
+		return []routeMatch{one("Exact", c.path, c.path, nothing)}
+	case ordered && c.kind == anyPath:
+		return []routeMatch{one("RegularExpression", "/.*", "/", anything)}
+	case c.kind == anyPath:
+		return []routeMatch{one("PathPrefix", "/", "/", anything)}
+	case ordered || strings.HasSuffix(c.path, "/"):
+		return []routeMatch{one("RegularExpression", quoted+".*", c.path, anything)}
+	}
+	return []routeMatch{one("PathPrefix", c.path, c.path, segment), one("RegularExpression", quoted+"[^/].*", c.path, within1)}
+}
+
+// fields returns the match as a route has it.
+func (m routeMatch) fields() map[string]any {
+	match := pathMatch(m.kind, m.value)
+	if m.method != "" {
+		match["method"] = m.method
+	}
+	write := func(key string, pairs []pair) {
+		var all []any
+		for _, p := range pairs {
+			kind := "Exact"
+			if p.regex {
+				kind = "RegularExpression"
+			}
+			all = append(all, map[string]any{"type": kind, "name": p.name, "value": p.value})
+		}
+		if len(all) > 0 {
+			match[key] = all
+		}
+	}
+	write("headers", m.headers)
+	write("queryParams", m.queries)
+	return match
+}
+
+// overlaps reports whether a request may have both matches; their hosts are those of one route.
+func (m routeMatch) overlaps(o routeMatch) bool {
+	if m.method != "" && o.method != "" && m.method != o.method || disjoint(m.headers, o.headers) || disjoint(m.queries, o.queries) {
+		return false
+	}
+	short, long := m, o
+	if len(short.text) > len(long.text) {
+		short, long = long, short
+	}
+	rest, ok := strings.CutPrefix(long.text, short.text)
+	switch {
+	case !ok:
+		return false
+	case rest == "":
+		return short.tail == anything || long.tail == anything || short.tail == long.tail || short.tail+long.tail == nothing+segment
+	case short.tail == nothing:
+		return false
+	case short.tail == segment:
+		return rest[0] == '/'
+	case short.tail == within1:
+		return rest[0] != '/'
+	}
+	return true
+}
+
+func disjoint(a, b []pair) bool {
+	return slices.ContainsFunc(a, func(p pair) bool {
+		return slices.ContainsFunc(b, func(q pair) bool { return p.name == q.name && p.value != q.value && !p.regex && !q.regex })
+	})
+}
+
+// before reports whether the Gateway API puts the match before another whatever their places are.
+func (m routeMatch) before(o routeMatch) bool {
+	rank := map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
+	length := func(m routeMatch) int {
+		if m.kind == "RegularExpression" {
+			return 0
+		}
+		return len(m.value)
+	}
+	method := func(m routeMatch) int { return min(len(m.method), 1) }
+	for _, by := range [][2]int{
+		{-rank[m.kind], -rank[o.kind]}, {length(m), length(o)}, {method(m), method(o)},
+		{len(m.headers), len(o.headers)}, {len(m.queries), len(o.queries)},
+	} {
+		if by[0] != by[1] {
+			return by[0] > by[1]
+		}
+	}
+	return false
+}

@@ -1,0 +1,267 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// router is a router of Traefik with what it comes to.
+type router struct {
+	*part
+	conditions []condition
+	priority   int64
+	tls        bool
+	points     []string // entry points; none for those that are the default
+	effect     *effect
+	backends   *backends
+	// lost is true if some of its requests cannot be matched: they go to other routers.
+	lost bool
+}
+
+// readRouters reads the routers, and closes those that are no longer asked in Traefik's order.
+func (t *traefik) readRouters() {
+	for _, p := range t.ordered {
+		if p.kind == "router" && !p.accepted {
+			t.routers = append(t.routers, t.router(p))
+		}
+	}
+	slices.SortStableFunc(t.routers, func(a, b *router) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), strings.Compare(a.name, b.name))
+	})
+	t.closeBehindLost()
+	t.closeBehindConnections()
+}
+
+func (t *traefik) router(p *part) *router {
+	r := &router{part: p, effect: newEffect()}
+	t.readMatch(r)
+	t.readPoints(r)
+	for _, name := range list(p.get("middlewares")) {
+		r.effect.add(t.middleware(text(name)))
+	}
+	if r.effect.closed != "" {
+		t.shut(p, r.effect.closed, "", "middlewares")
+	}
+	t.say(p, Same, "filters and policies of its rules", "middlewares")
+	r.backends = t.service(text(p.get("service")), 0)
+	if r.backends.closed != "" && !r.redirects() {
+		t.shut(p, r.backends.closed, "give import all files together", "service")
+	}
+	t.say(p, Same, "the backends of its rules", "service")
+	t.say(p, Different, "left out: access logs, metrics and traces are for all routes", "observability")
+	t.rest(p)
+	return r
+}
+
+func (t *traefik) readMatch(r *router) {
+	rule := text(r.get("rule"))
+	conditions, err := readRule(rule)
+	wide := slices.ContainsFunc(conditions, func(c condition) bool { return c.wide })
+	for _, c := range conditions {
+		if !c.wide || !c.empty() {
+			r.conditions = append(r.conditions, c)
+		} else {
+			r.lost = true
+		}
+	}
+	switch {
+	case err != nil:
+		r.lost = true
+		t.shut(r.part, "the rule cannot be read, and no route is written: "+err.Error(), "", "rule")
+	case r.lost:
+		t.shut(r.part, "what the rule matches cannot be expressed, and no route is written for that", "match it by hosts and paths", "rule")
+	case wide:
+		t.shut(r.part, "the rule wants more of a request than a route can say; all that the rest of it matches is closed", "", "rule")
+	default:
+		t.say(r.part, Same, "the matches of its rules", "rule")
+	}
+	r.priority = int64(len(rule))
+	if n, ok := number(r.get("priority")); ok {
+		if n != 0 {
+			r.priority = n
+		}
+		t.say(r.part, Different, "routes have no priority: where the order would be another one, the report says so", "priority")
+	}
+	syntax := text(r.get("ruleSyntax"))
+	if syntax == "v2" || syntax == "v3" {
+		t.say(r.part, Same, "both are read", "ruleSyntax")
+	}
+}
+
+// readPoints reads where a router listens, and its TLS.
+func (t *traefik) readPoints(r *router) {
+	for i, point := range list(r.get("entryPoints")) {
+		if name := text(point); t.port(name) == 0 {
+			t.add(Refused, r.place, r.id(), "not served there: the port of the entry point is not known", fmt.Sprintf("entryPoints[%d]", i)).
+				Hint = "say it with --entry-point " + name + "=PORT"
+		} else if !slices.Contains(r.points, name) {
+			r.points = append(r.points, name)
+		}
+	}
+	t.say(r.part, Same, "the listeners", "entryPoints")
+	named := len(list(r.get("entryPoints"))) > 0
+	value := r.get("tls")
+	r.tls = value != nil && value != false || len(r.points) > 0 && !slices.ContainsFunc(r.points, func(name string) bool { return t.port(name) != 443 })
+	if !named {
+		r.points = []string{"web"}
+		if r.tls {
+			r.points = []string{"websecure"}
+		}
+		t.add(Different, r.place, r.id(), "it names no entry point: it is served on "+r.points[0], "entryPoints")
+	}
+	if options := text(r.get("tls.options")); options != "" && strings.TrimSuffix(options, "@file") != "default" {
+		plain, _ := local(options)
+		if p := t.parts["tlsOption/"+plain]; p == nil || p.closed != "" {
+			t.shut(r.part, "import cannot express the options of TLS", "", "tls.options")
+		}
+	} else if r.tls && t.closedTLS != "" {
+		t.shut(r.part, "import cannot express "+t.closedTLS, "", "tls")
+	}
+	if value, isMap := r.get("tls").(map[string]any); isMap && len(value) > 0 {
+		t.say(r.part, Different, "gatefold gets no certificates: write them as Secrets", "tls.certResolver", "tls.domains")
+		t.say(r.part, Same, "the options of its listener", "tls.options")
+	} else {
+		t.say(r.part, Same, "a listener with TLS", "tls")
+	}
+}
+
+// port returns the port of an entry point; 0 if it is not known.
+func (t *traefik) port(name string) int64 {
+	if port, ok := t.options.EntryPoints[name]; ok {
+		return int64(port)
+	}
+	return map[string]int64{"web": 80, "http": 80, "websecure": 443, "https": 443}[name]
+}
+
+// redirects reports whether every request of the router is redirected.
+func (r *router) redirects() bool {
+	scheme := "http"
+	if r.tls {
+		scheme = "https"
+	}
+	return r.effect.redirect != nil && r.effect.onlyFrom == scheme
+}
+
+// guard returns what protects the requests of a router, as a text to be compared; "" if nothing does.
+func (r *router) guard() string {
+	if r.closed != "" {
+		return "closed"
+	}
+	guard := map[string]any{}
+	for key, value := range r.effect.policy {
+		guard[key] = value
+	}
+	if r.redirects() {
+		guard["redirect"] = r.effect.redirect
+	}
+	if len(guard) == 0 {
+		return ""
+	}
+	return string(marshal(guard))
+}
+
+// protects reports whether the router protects requests by more than an error of import's own.
+func (r *router) protects() bool {
+	return len(r.effect.policy) > 0 || r.effect.closed != "" || r.redirects() || r.backends.closed != "" || r.tls
+}
+
+// closeBehindLost closes the routers that get the requests of one that protects and cannot be matched.
+func (t *traefik) closeBehindLost() {
+	for _, a := range t.routers {
+		for _, b := range t.routers {
+			if a != b && a.lost && a.protects() && a.priority >= b.priority && a.meets(b) && b.closed == "" {
+				t.shut(b.part, "it would get requests of "+a.id()+", which cannot be matched", "", "rule")
+			}
+		}
+	}
+}
+
+// meets reports whether two routers have an entry point in common.
+func (r *router) meets(o *router) bool {
+	return slices.ContainsFunc(r.points, func(name string) bool { return slices.Contains(o.points, name) })
+}
+
+// readConnections is about what is not HTTP.
+func (t *traefik) readConnections() {
+	for _, p := range t.ordered {
+		if strings.HasPrefix(p.kind, "tcp") || strings.HasPrefix(p.kind, "udp") {
+			if !p.accepted {
+				t.protecting(p.place, p.id(), "left out: import writes no routes of connections", "write a TCPRoute, TLSRoute or UDPRoute")
+				p.told = append(p.told, "*")
+			}
+		}
+	}
+}
+
+// closeBehindConnections closes the routers whose requests are of connections that a router of
+// connections takes first.
+func (t *traefik) closeBehindConnections() {
+	for _, p := range t.ordered {
+		if p.kind != "tcpRouter" || p.accepted {
+			continue
+		}
+		points := list(p.get("entryPoints"))
+		for _, r := range t.routers {
+			shared := len(points) == 0 || slices.ContainsFunc(points, func(name any) bool { return slices.Contains(r.points, text(name)) })
+			if shared && r.closed == "" && r.tls == (p.get("tls") != nil) {
+				t.shut(r.part, "it may get connections of "+p.id()+", which is left out", "", "entryPoints")
+			}
+		}
+	}
+}
+
+// readTLS reads certificates and options of TLS.
+func (t *traefik) readTLS() {
+	for _, p := range t.ordered {
+		switch {
+		case p.kind == "certificate":
+			t.certificate(p)
+		case p.kind == "tlsOption" && !p.accepted:
+			t.say(p, Same, "a listener of gatefold wants a certificate for the name, too", "sniStrict")
+			t.say(p, Different, "left out: Envoy has its own lists", "cipherSuites", "curvePreferences", "alpnProtocols", "preferServerCipherSuites")
+			if v := text(p.get("minVersion")); v == "VersionTLS10" || v == "VersionTLS11" || v == "VersionTLS12" {
+				t.say(p, Different, "Envoy begins at TLS 1.2", "minVersion")
+			}
+			t.rest(p)
+			if p.name == "default" && p.closed != "" {
+				t.closedTLS = p.id()
+			}
+		case p.kind == "tlsStore" && !p.accepted:
+			t.say(p, Refused, "left out: the certificates of listeners are Secrets")
+		}
+	}
+}
+
+// certificate has the listeners name a Secret, which the user writes: import reads no further file.
+func (t *traefik) certificate(p *part) {
+	name := t.objectName("Secret", "certificate")
+	ref := map[string]any{"name": name}
+	t.certificates = append(t.certificates, ref)
+	t.say(p, Different, "listeners name the Secret "+traefikNamespace+"/"+name+": put the two files there, as tls.crt and tls.key", "certFile", "keyFile")
+	t.say(p, Different, "all listeners have it", "stores")
+	t.rest(p)
+}
+
+// gateway writes the Gateway with its listeners.
+func (t *traefik) gateway(listeners []*listener) {
+	var all []any
+	for _, l := range listeners {
+		fields := map[string]any{"name": l.name, "port": l.port, "protocol": "HTTP"}
+		if l.tls {
+			refs := t.certificates
+			if len(refs) == 0 {
+				refs = []any{map[string]any{"name": "certificate"}}
+			}
+			fields["protocol"], fields["tls"] = "HTTPS", map[string]any{"certificateRefs": refs}
+		}
+		all = append(all, fields)
+	}
+	if len(all) > 0 {
+		t.put(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: traefikNamespace, Name: "traefik"}, gatewayGroup+"/v1",
+			map[string]any{"gatewayClassName": "gatefold", "listeners": all})
+	}
+}

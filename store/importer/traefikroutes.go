@@ -1,0 +1,301 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// listener is an entry point with the routers that are asked there, in Traefik's order.
+type listener struct {
+	name    string
+	port    int64
+	tls     bool
+	routers []*router
+}
+
+// entry is a condition of a router for one host.
+type entry struct {
+	*router
+	condition condition
+	matches   []routeMatch
+	rewrite   map[string]any // of the path
+}
+
+// write writes the Gateway, and the routes and policies of all hosts.
+func (t *traefik) write() {
+	listeners := t.listeners()
+	for _, l := range listeners {
+		for _, host := range l.hosts() {
+			t.compare(l, host)
+		}
+	}
+	t.gateway(listeners)
+	targets := map[*router][]any{}
+	for _, l := range listeners {
+		for _, host := range l.hosts() {
+			t.route(l, host, targets)
+		}
+	}
+	for _, r := range t.routers {
+		t.policy(r, targets[r])
+	}
+}
+
+func (t *traefik) listeners() []*listener {
+	byPort := map[int64]*listener{}
+	for _, r := range t.routers {
+		for _, point := range r.points {
+			port := t.port(point)
+			l := byPort[port]
+			if l == nil {
+				l = &listener{name: t.objectName("listener", point), port: port, tls: r.tls}
+				byPort[port] = l
+			}
+			switch {
+			case l.tls != r.tls:
+				t.protecting(r.place, r.id(), "not served on "+point+": another router there has TLS, or has none", "")
+			case !slices.Contains(l.routers, r):
+				l.routers = append(l.routers, r)
+			}
+		}
+	}
+	var all []*listener
+	for _, port := range slices.Sorted(maps.Keys(byPort)) {
+		all = append(all, byPort[port])
+	}
+	return all
+}
+
+// hosts returns the hosts that routers name; "" is every other host.
+func (l *listener) hosts() []string {
+	var all []string
+	for _, r := range l.routers {
+		for _, c := range r.conditions {
+			all = append(all, c.hosts...)
+			if len(c.hosts) == 0 {
+				all = append(all, "")
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// entries returns what is asked for a host, in Traefik's order. Rules for every host are among
+// those of each.
+func (l *listener) entries(host string, ordered bool) []entry {
+	var all []entry
+	for _, r := range l.routers {
+		for _, c := range r.conditions {
+			if !c.covers(host) {
+				continue
+			}
+			rewrite, _ := r.rewrite(c)
+			matches := c.matches(ordered && (rewrite == nil || rewrite["replacePrefixMatch"] == nil))
+			all = append(all, entry{router: r, condition: c, matches: matches, rewrite: rewrite})
+		}
+	}
+	return all
+}
+
+// conflict is a pair of routers that the Gateway API asks in the other order.
+type conflict struct{ first, second *router }
+
+func (l *listener) conflicts(host string, ordered bool) []conflict {
+	var all []conflict
+	entries := l.entries(host, ordered)
+	for _, a := range entries {
+		for _, b := range entries {
+			pair := conflict{a.router, b.router}
+			if a.router == b.router || a.priority < b.priority || slices.Contains(all, pair) {
+				continue
+			}
+			if turned(a, b) {
+				all = append(all, pair)
+			}
+		}
+	}
+	return all
+}
+
+// turned reports whether a request may have a match of both, and b's is before a's.
+func turned(a, b entry) bool {
+	return slices.ContainsFunc(a.matches, func(m routeMatch) bool {
+		return slices.ContainsFunc(b.matches, func(o routeMatch) bool { return m.overlaps(o) && o.before(m) })
+	})
+}
+
+// ordered reports whether regular expressions keep Traefik's order better than prefixes do.
+func (l *listener) ordered(host string) bool {
+	plain := len(l.conflicts(host, false))
+	return plain > 0 && len(l.conflicts(host, true)) < plain
+}
+
+// compare has a verdict for routers that are asked in another order, and closes one that would
+// get requests which another one protects.
+func (t *traefik) compare(l *listener, host string) {
+	for _, pair := range l.conflicts(host, l.ordered(host)) {
+		first, second := pair.first, pair.second
+		switch {
+		case first.guard() != "" && first.guard() != second.guard() && second.closed == "":
+			t.shut(second.part, "a route would get requests that "+first.id()+" protects: its match is more specific, and its priority is not higher", "", "priority", "rule")
+		case first.priority > second.priority:
+			t.add(Different, second.place, second.id(), "it gets requests that "+first.id()+" got: its match is more specific, though its priority is lower", "rule")
+		}
+	}
+}
+
+// route writes the rules of a host at a listener, in several routes if they are many.
+func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
+	var rules []any
+	var owners []*router
+	for _, e := range l.entries(host, l.ordered(host)) {
+		for _, rule := range t.rules(e) {
+			rules, owners = append(rules, rule), append(owners, e.router)
+		}
+	}
+	base := t.objectName("host", cmp.Or(strings.Replace(host, "*", "wildcard", 1), "any-host")+"-"+l.name)
+	for part := 0; part*maxRules < len(rules); part++ {
+		some := rules[part*maxRules : min(len(rules), (part+1)*maxRules)]
+		spec := map[string]any{"rules": some, "parentRefs": []any{map[string]any{"name": "traefik", "sectionName": l.name}}}
+		if host != "" {
+			spec["hostnames"] = []any{host}
+		}
+		name := fmt.Sprintf("%s-%04d", base, part)
+		t.put(manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: traefikNamespace, Name: name}, gatewayGroup+"/v1", spec)
+		for i, rule := range some {
+			fields := rule.(map[string]any)
+			fields["name"] = fmt.Sprintf("rule-%d", i)
+			if owner := owners[part*maxRules+i]; fields["backendRefs"] != nil || fields["filters"] != nil {
+				targets[owner] = append(targets[owner], map[string]any{"group": gatewayGroup, "kind": "HTTPRoute", "name": name, "sectionName": fields["name"]})
+			}
+		}
+	}
+}
+
+// rules returns the rules of an entry: without backends where it is closed.
+func (t *traefik) rules(e entry) []any {
+	var open, closed []any
+	_, ok := e.router.rewrite(e.condition)
+	for _, m := range e.matches {
+		prefix := e.rewrite != nil && e.rewrite["replacePrefixMatch"] != nil
+		if e.closed != "" || !ok || prefix && m.kind != "PathPrefix" {
+			closed = append(closed, m.fields())
+		} else {
+			open = append(open, m.fields())
+		}
+	}
+	var rules []any
+	if len(open) > 0 {
+		rule := map[string]any{"matches": open}
+		if filters := e.filters(); len(filters) > 0 {
+			rule["filters"] = filters
+		}
+		if !e.redirects() {
+			rule["backendRefs"] = e.backends.refs
+		}
+		rules = append(rules, rule)
+	}
+	if len(closed) > 0 {
+		rules = append(rules, map[string]any{"matches": closed})
+		if e.closed == "" {
+			t.protecting(e.place, e.id(), "answers 500 where the path would be rewritten within a segment, or in a way that cannot be expressed", "", "middlewares")
+		}
+	}
+	return rules
+}
+
+// filters returns the filters of an entry that is open.
+func (e entry) filters() []any {
+	if e.redirects() {
+		return []any{map[string]any{"type": "RequestRedirect", "requestRedirect": e.effect.redirect}}
+	}
+	filters := slices.Clone(e.backends.mirrors)
+	rewrite := map[string]any{}
+	if e.effect.host != "" {
+		rewrite["hostname"] = e.effect.host
+	}
+	if e.rewrite != nil {
+		rewrite["path"] = e.rewrite
+	}
+	if len(rewrite) > 0 {
+		filters = append(filters, map[string]any{"type": "URLRewrite", "urlRewrite": rewrite})
+	}
+	response := maps.Clone(e.effect.response)
+	if e.tls && e.effect.transport != "" {
+		response["strict-transport-security"] = e.effect.transport
+	}
+	for _, headers := range []struct {
+		filter, field string
+		values        map[string]string
+	}{{"RequestHeaderModifier", "requestHeaderModifier", e.effect.request}, {"ResponseHeaderModifier", "responseHeaderModifier", response}} {
+		modifier := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(headers.values)) {
+			if value := headers.values[name]; value == "" {
+				modifier["remove"] = append(list(modifier["remove"]), name)
+			} else {
+				modifier["set"] = append(list(modifier["set"]), map[string]any{"name": name, "value": value})
+			}
+		}
+		if len(modifier) > 0 {
+			filters = append(filters, map[string]any{"type": headers.filter, headers.field: modifier})
+		}
+	}
+	return filters
+}
+
+// rewrite returns how a path of the condition is rewritten, nil for not at all; ok is false if
+// that cannot be expressed.
+func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
+	before, after, whole := "/", "", c.kind == exactPath
+	if c.path != "" && c.kind != regexPath {
+		before = c.path
+	}
+	after = before
+	for _, step := range r.effect.paths {
+		switch step.kind {
+		case "replace":
+			after, whole = step.values[0], true
+		case "add":
+			after = strings.TrimSuffix(step.values[0], "/") + "/" + strings.TrimPrefix(after, "/")
+		case "strip":
+			i := slices.IndexFunc(step.values, func(p string) bool { return strings.HasPrefix(after, p) })
+			longer := slices.ContainsFunc(step.values, func(p string) bool { return p != after && strings.HasPrefix(p, after) })
+			switch {
+			case !whole && longer, c.kind == regexPath:
+				return nil, false
+			case i >= 0:
+				after = "/" + strings.TrimPrefix(strings.TrimPrefix(after, step.values[i]), "/")
+			}
+		}
+	}
+	switch {
+	case len(r.effect.paths) == 0 || after == before && (whole == (c.kind == exactPath)):
+		return nil, true
+	case whole:
+		return map[string]any{"type": "ReplaceFullPath", "replaceFullPath": after}, true
+	case c.kind == regexPath || c.kind == textPrefix && strings.HasSuffix(c.path, "/"):
+		return nil, false
+	}
+	return map[string]any{"type": "ReplacePrefixMatch", "replacePrefixMatch": after}, true
+}
+
+// policy writes the TrafficPolicies of a router for its rules.
+func (t *traefik) policy(r *router, targets []any) {
+	spec := maps.Clone(r.effect.policy)
+	if r.backends.rewriteHost && r.effect.host == "" {
+		spec["autoHostRewrite"] = true
+	}
+	for part := 0; part*maxRules < len(targets) && len(spec) > 0; part++ {
+		some := maps.Clone(spec)
+		some["targetRefs"] = targets[part*maxRules : min(len(targets), (part+1)*maxRules)]
+		name := t.objectName("TrafficPolicy", r.name)
+		t.put(manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: traefikNamespace, Name: name}, api.Group+"/"+api.Version, some)
+	}
+}

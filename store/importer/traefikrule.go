@@ -1,0 +1,327 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	maxConditions = 32 // of a rule
+	maxRuleDepth  = 32
+)
+
+// condition is what a request must be for a rule: all of it holds. A rule is any of several.
+type condition struct {
+	hosts   []string // any of them, maybe *.NAME; none is every host
+	kind    pathKind
+	path    string
+	method  string
+	headers []pair
+	queries []pair
+	// wide is true if the rule wants more of a request than the condition says.
+	wide bool
+}
+
+// pair is a header or a parameter of the query.
+type pair struct {
+	name, value string
+	regex       bool
+}
+
+// pathKind says how a path is matched.
+type pathKind int
+
+const (
+	anyPath    pathKind = iota
+	exactPath           // the whole path
+	textPrefix          // paths that begin with the text, as in Traefik: /foo has /foobar, too
+	regexPath           // paths in which an expression is found
+)
+
+// readRule reads a rule of Traefik, of version 2 or 3, as a bounded disjunction. What cannot be
+// expressed makes a condition wide.
+func readRule(rule string) ([]condition, error) {
+	p := &ruleParser{rest: rule}
+	all, err := p.either(0)
+	if err == nil {
+		p.space()
+		if p.rest != "" {
+			err = fmt.Errorf("unexpected text %q", p.rest)
+		}
+	}
+	return all, err
+}
+
+type ruleParser struct{ rest string }
+
+func (p *ruleParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
+
+// take reports whether the next thing is word, and steps behind it.
+func (p *ruleParser) take(word string) bool {
+	p.space()
+	rest, ok := strings.CutPrefix(p.rest, word)
+	if ok {
+		p.rest = rest
+	}
+	return ok
+}
+
+var errManyConditions = fmt.Errorf("it has more than %d alternatives", maxConditions)
+
+func (p *ruleParser) either(depth int) ([]condition, error) {
+	all, err := p.both(depth)
+	for err == nil && p.take("||") {
+		var more []condition
+		more, err = p.both(depth)
+		if all = append(all, more...); len(all) > maxConditions {
+			return nil, errManyConditions
+		}
+	}
+	return all, err
+}
+
+func (p *ruleParser) both(depth int) ([]condition, error) {
+	all, err := p.one(depth)
+	for err == nil && p.take("&&") {
+		var more []condition
+		if more, err = p.one(depth); err != nil {
+			break
+		}
+		if len(all)*len(more) > maxConditions {
+			return nil, errManyConditions
+		}
+		var joined []condition
+		for _, a := range all {
+			for _, b := range more {
+				if c, ok := a.and(b); ok {
+					joined = append(joined, c)
+				}
+			}
+		}
+		all = joined
+	}
+	return all, err
+}
+
+func (p *ruleParser) one(depth int) ([]condition, error) {
+	if depth > maxRuleDepth {
+		return nil, errors.New("it has too many brackets")
+	}
+	switch {
+	case p.take("!"):
+		_, err := p.one(depth + 1)
+		return []condition{{wide: true}}, err
+	case p.take("("):
+		all, err := p.either(depth + 1)
+		if err == nil && !p.take(")") {
+			err = errors.New("a bracket is not closed")
+		}
+		return all, err
+	}
+	return p.matcher()
+}
+
+func (p *ruleParser) matcher() ([]condition, error) {
+	p.space()
+	end := strings.IndexFunc(p.rest, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
+	if end <= 0 {
+		return nil, fmt.Errorf("no matcher at %q", p.rest)
+	}
+	name := p.rest[:end]
+	p.rest = p.rest[end:]
+	if !p.take("(") {
+		return nil, fmt.Errorf("no bracket behind %s", name)
+	}
+	var args []string
+	for {
+		arg, err := p.quoted()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, arg)
+		if p.take(")") {
+			return matcher(strings.ToLower(name), args)
+		}
+		if !p.take(",") {
+			return nil, fmt.Errorf("no bracket closes %s", name)
+		}
+	}
+}
+
+// quoted reads a text in backticks or in double quotes, with \" and \\ in those.
+func (p *ruleParser) quoted() (string, error) {
+	if p.take("`") {
+		text, rest, ok := strings.Cut(p.rest, "`")
+		if !ok {
+			return "", errors.New("a text is not closed")
+		}
+		p.rest = rest
+		return text, nil
+	}
+	if !p.take(`"`) {
+		return "", fmt.Errorf("no text in quotes at %q", p.rest)
+	}
+	var text strings.Builder
+	for i := 0; i < len(p.rest); i++ {
+		switch c := p.rest[i]; {
+		case c == '"':
+			p.rest = p.rest[i+1:]
+			return text.String(), nil
+		case c == '\\' && i+1 < len(p.rest) && (p.rest[i+1] == '"' || p.rest[i+1] == '\\'):
+			i++
+			text.WriteByte(p.rest[i])
+		case c == '\\':
+			return "", errors.New(`a \ in quotes that is not before " or \`)
+		default:
+			text.WriteByte(c)
+		}
+	}
+	return "", errors.New("a text is not closed")
+}
+
+// matcher returns what a matcher wants: any of its arguments in version 2, its one in version 3.
+func matcher(name string, args []string) ([]condition, error) {
+	each := func(of func(arg string) condition) []condition {
+		var all []condition
+		for _, arg := range args {
+			all = append(all, of(arg))
+		}
+		return all
+	}
+	switch name {
+	case "host", "hostheader":
+		var hosts []string
+		for _, arg := range args {
+			host := strings.ToLower(arg)
+			if len(validation.IsDNS1123Subdomain(host)) > 0 {
+				return nil, fmt.Errorf("the host %q is no DNS name", arg)
+			}
+			hosts = append(hosts, host)
+		}
+		return []condition{{hosts: hosts}}, nil
+	case "hostregexp":
+		return each(hostRegexp), nil
+	case "path":
+		return each(func(arg string) condition { return pathCondition(exactPath, arg) }), nil
+	case "pathprefix":
+		return each(func(arg string) condition { return pathCondition(textPrefix, arg) }), nil
+	case "pathregexp":
+		return each(func(arg string) condition {
+			if _, err := regexp.Compile(arg); err != nil {
+				return condition{wide: true}
+			}
+			return condition{kind: regexPath, path: arg}
+		}), nil
+	case "method":
+		return each(func(arg string) condition {
+			if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}, strings.ToUpper(arg)) {
+				return condition{wide: true}
+			}
+			return condition{method: strings.ToUpper(arg)}
+		}), nil
+	case "header", "headers", "headerregexp", "headersregexp":
+		return []condition{headerCondition(args, strings.HasSuffix(name, "regexp"))}, nil
+	case "query":
+		return queryConditions(args), nil
+	}
+	// ClientIP, QueryRegexp, HostSNI, and what is not known.
+	return []condition{{wide: true}}, nil
+}
+
+var (
+	plainPath = regexp.MustCompile(`^/[A-Za-z0-9._~!$&'()*+,;=:@/-]*$`)
+	dotPath   = regexp.MustCompile(`//|/\.{1,2}(/|$)`)
+	// A host of any first labels: {name:.+}.example.com of version 2, ^.+\.example\.com$ of version 3.
+	hostTail = regexp.MustCompile(`^(?:\{[^{}:]*(?::(.*))?\}|(.*?))\.([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)$`)
+)
+
+func pathCondition(kind pathKind, path string) condition {
+	if before, _, ok := strings.Cut(path, "{"); ok && before != "" {
+		c := pathCondition(textPrefix, before) // version 2 has expressions in brackets
+		c.wide = true
+		return c
+	}
+	if !plainPath.MatchString(path) || dotPath.MatchString(path) || len(path) > 900 {
+		return condition{wide: true}
+	}
+	if kind == textPrefix && path == "/" {
+		return condition{}
+	}
+	return condition{kind: kind, path: path}
+}
+
+// hostRegexp matches every host for an expression that does, and *.NAME for one that ends with a name.
+func hostRegexp(expression string) condition {
+	inner := expression
+	if name, rest, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(inner, "{"), "}"), ":"); ok && inner == "{"+name+":"+rest+"}" {
+		inner = rest
+	}
+	inner = strings.TrimSuffix(strings.TrimPrefix(inner, "^"), "$")
+	if inner == ".+" || inner == ".*" {
+		return condition{}
+	}
+	anchored := strings.HasSuffix(expression, "$") || strings.HasPrefix(expression, "{")
+	found := hostTail.FindStringSubmatch(strings.ReplaceAll(strings.TrimSuffix(expression, "$"), `\.`, "."))
+	if found == nil || !anchored {
+		return condition{wide: true}
+	}
+	tail := strings.ToLower(found[3])
+	// In version 3, the name is at the end only if its dots are dots, and no alternative is beside it.
+	if !strings.HasPrefix(expression, "{") {
+		_, err := regexp.Compile(expression)
+		if err != nil || alternatives(expression) || strings.Contains(expression, `\Q`) || !strings.HasSuffix(expression, regexp.QuoteMeta("."+found[3])+"$") {
+			return condition{wide: true}
+		}
+	}
+	if len(validation.IsDNS1123Subdomain(tail)) > 0 {
+		return condition{wide: true}
+	}
+	head := strings.TrimPrefix(found[1]+found[2], "^")
+	return condition{hosts: []string{"*." + tail}, wide: head != ".+"}
+}
+
+func headerCondition(args []string, regex bool) condition {
+	if len(args) != 2 || !headerName.MatchString(args[0]) || args[1] == "" || len(args[1]) > 4000 || strings.EqualFold(args[0], "host") {
+		return condition{wide: true}
+	}
+	value := args[1]
+	if regex {
+		if _, err := regexp.Compile(value); err != nil {
+			return condition{wide: true}
+		}
+		value = found(value)
+	}
+	return condition{headers: []pair{{strings.ToLower(args[0]), value, regex}}}
+}
+
+// found returns an expression for all of a text in which another one is found.
+func found(expression string) string { return ".*(?:" + expression + ").*" }
+
+// queryConditions reads Query(`k`, `v`) of version 3, and Query(`k=v`, …) of version 2.
+func queryConditions(args []string) []condition {
+	one := func(name, value string) condition {
+		if !headerName.MatchString(name) || value == "" || len(value) > 1000 || strings.ContainsAny(value, "{}") {
+			return condition{wide: true}
+		}
+		return condition{queries: []pair{{name: name, value: value}}}
+	}
+	if len(args) == 2 && !strings.Contains(args[0], "=") {
+		return []condition{one(args[0], args[1])}
+	}
+	// In version 2, all arguments hold.
+	all := condition{}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		joined, ok := all.and(one(name, value))
+		if !ok {
+			return nil
+		}
+		all = joined
+	}
+	return []condition{all}
+}

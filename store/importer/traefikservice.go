@@ -1,0 +1,194 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+const traefikNamespace = "traefik"
+
+// backends are what a service comes to.
+type backends struct {
+	refs        []any
+	mirrors     []any // filters
+	rewriteHost bool
+	closed      string // why what needs it answers 500
+}
+
+// service returns the backends of a service by its name.
+func (t *traefik) service(name string, depth int) *backends {
+	plain, ok := local(name)
+	p := t.parts["service/"+plain]
+	if !ok || p == nil || p.accepted {
+		return &backends{closed: fmt.Sprintf("the service %q is not among the files", name)}
+	}
+	if known := t.backends[plain]; known != nil {
+		return known
+	}
+	b := &backends{closed: "it leads to itself"}
+	t.backends[plain] = b
+	made := &backends{}
+	switch {
+	case depth > 1:
+		t.shut(p, "services within services within services cannot be expressed", "")
+		p.told = append(p.told, "*")
+	case p.get("loadBalancer") != nil:
+		made = t.loadBalancer(p)
+	case p.get("weighted") != nil:
+		made = t.weighted(p, depth)
+	case p.get("mirroring") != nil:
+		made = t.mirroring(p, depth)
+	default:
+		for _, kind := range []string{"failover", "highestRandomWeight"} {
+			if p.get(kind) != nil {
+				t.shut(p, "gatefold has no such service", "list all servers in one loadBalancer", kind)
+			}
+		}
+	}
+	t.rest(p)
+	if p.closed != "" {
+		made.closed = p.closed
+	}
+	*b = *made
+	return b
+}
+
+func (t *traefik) loadBalancer(p *part) *backends {
+	var hosts []any
+	protocol, names := "", true
+	fail := func(field, why string) { t.shut(p, why, "", field) }
+	for i, server := range list(p.get("loadBalancer.servers")) {
+		field := fmt.Sprintf("loadBalancer.servers[%d]", i)
+		target, err := url.Parse(text(at(server, "url")))
+		if err != nil || target.Host == "" {
+			fail(field+".url", "the server has no URL")
+			continue
+		}
+		port := map[string]int64{"http": 80, "h2c": 80}[target.Scheme]
+		if n, ok := number(target.Port()); ok {
+			port = n
+		}
+		host := target.Hostname()
+		_, wrong := netip.ParseAddr(host)
+		names = names && wrong != nil
+		weight, weighs := number(at(server, "weight"))
+		switch {
+		case target.Scheme == "https":
+			t.shut(p, "gatefold verifies the certificates of servers, and needs a BackendTLSPolicy for that", "docs/guides/backend-tls.md", field+".url")
+		case target.Scheme != "http" && target.Scheme != "h2c" || i > 0 && protocol != target.Scheme:
+			fail(field+".url", "the servers do not all speak http, or all h2c")
+		case strings.Trim(target.Path, "/") != "" || target.RawQuery != "" || target.User != nil:
+			fail(field+".url", "the URL says more than a server and a port")
+		case port < 1 || port > 65535 || wrong != nil && len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0:
+			fail(field+".url", "it is no address or DNS name with a port")
+		case weighs && weight == 0:
+			t.say(p, Same, "gets no requests", field)
+		default:
+			hosts = append(hosts, map[string]any{"host": strings.ToLower(host), "port": port})
+			t.say(p, Same, "a host of the Backend", field+".url")
+		}
+		t.say(p, Different, "all servers get the same share", field+".weight")
+		protocol = target.Scheme
+	}
+	t.say(p, Different, "requests of one client may go to several servers", "loadBalancer.sticky")
+	t.say(p, Different, "left out: no server is asked for its health; a BackendConfigPolicy can say it", "loadBalancer.healthCheck", "loadBalancer.passiveHealthCheck")
+	t.say(p, Different, "left out: Envoy does this in its own way", "loadBalancer.responseForwarding", "loadBalancer.strategy", "loadBalancer.serversTransport")
+	b := &backends{}
+	if value := p.get("loadBalancer.passHostHeader"); value != nil && !yes(value) {
+		b.rewriteHost = true
+		if names {
+			t.say(p, Different, "autoHostRewrite: the server receives its own name, without the port", "loadBalancer.passHostHeader")
+		} else {
+			t.say(p, Different, "the server receives the host of the request: Envoy rewrites it for DNS names alone", "loadBalancer.passHostHeader")
+			b.rewriteHost = false
+		}
+	} else {
+		t.say(p, Same, "the server receives the host of the request", "loadBalancer.passHostHeader")
+	}
+	if transport, _ := local(text(p.get("loadBalancer.serversTransport"))); t.parts["serversTransport/"+transport] != nil {
+		if q := t.parts["serversTransport/"+transport]; len(q.told) == 0 {
+			t.say(q, Different, "left out: servers are reached without TLS, and with Envoy's timeouts")
+		}
+	}
+	if len(hosts) == 0 {
+		if p.closed == "" {
+			t.shut(p, "it has no servers", "", "loadBalancer")
+		}
+		return b
+	}
+	static := map[string]any{"hosts": hosts}
+	if protocol == "h2c" {
+		static["appProtocol"] = "kubernetes.io/h2c"
+	}
+	if p.closed == "" {
+		name := t.objectName("Backend", p.name)
+		t.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: traefikNamespace, Name: name},
+			api.Group+"/"+api.Version, map[string]any{"type": "Static", "static": static})
+		b.refs = []any{map[string]any{"group": api.Group, "kind": api.KindBackend, "name": name}}
+	}
+	return b
+}
+
+// weighted splits requests between services that have servers.
+func (t *traefik) weighted(p *part, depth int) *backends {
+	b := &backends{}
+	for i, entry := range list(p.get("weighted.services")) {
+		field := fmt.Sprintf("weighted.services[%d]", i)
+		weight, ok := int64(1), true
+		if at(entry, "weight") != nil {
+			weight, ok = number(at(entry, "weight"))
+		}
+		one := t.service(text(at(entry, "name")), depth+1)
+		switch {
+		case !ok || weight < 0 || weight > 1_000_000:
+			t.shut(p, "the weight is no number that a route may have", "", field)
+		case one.closed != "":
+			t.shut(p, "one of its services is closed: "+one.closed, "", field)
+		case len(one.refs) != 1 || len(one.mirrors) > 0 || one.rewriteHost:
+			t.shut(p, "one of its services is more than servers that receive the host of the request", "", field)
+		default:
+			ref := maps.Clone(one.refs[0].(map[string]any))
+			ref["weight"] = weight
+			b.refs = append(b.refs, ref)
+			t.say(p, Same, "a backend with a weight", field+".name", field+".weight")
+		}
+	}
+	t.say(p, Different, "requests of one client may go to several services", "weighted.sticky")
+	t.say(p, Different, "left out: no service is asked for its health", "weighted.healthCheck")
+	if len(b.refs) == 0 && p.closed == "" {
+		t.shut(p, "it has no services", "", "weighted")
+	}
+	return b
+}
+
+// mirroring sends copies of requests to further services.
+func (t *traefik) mirroring(p *part, depth int) *backends {
+	main := t.service(text(p.get("mirroring.service")), depth+1)
+	b := &backends{refs: main.refs, rewriteHost: main.rewriteHost}
+	if main.closed != "" {
+		t.shut(p, main.closed, "", "mirroring.service")
+	}
+	t.say(p, Same, "the backends of the rule", "mirroring.service")
+	for i, entry := range list(p.get("mirroring.mirrors")) {
+		field := fmt.Sprintf("mirroring.mirrors[%d]", i)
+		one := t.service(text(at(entry, "name")), depth+1)
+		percent, _ := number(at(entry, "percent"))
+		switch {
+		case one.closed != "" || len(one.refs) != 1 || len(one.mirrors) > 0 || percent < 0 || percent > 100:
+			t.say(p, Different, "left out: it is no service with servers, and a share of 0 to 100", field)
+		default:
+			b.mirrors = append(b.mirrors, map[string]any{"type": "RequestMirror", "requestMirror": map[string]any{"backendRef": one.refs[0], "percent": percent}})
+			t.say(p, Same, "requestMirror", field+".name", field+".percent")
+		}
+	}
+	t.say(p, Different, "left out: whole requests are mirrored", "mirroring.mirrorBody", "mirroring.maxBodySize", "mirroring.healthCheck")
+	return b
+}
