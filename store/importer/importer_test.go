@@ -24,6 +24,10 @@ func FuzzImport(f *testing.F) {
 			"kind: HTTPRoute\napiVersion: gateway.networking.k8s.io/v1\nmetadata: {name: r}\nspec: {rules: [2, {matches: 3}], parentRefs: [4]}\n",
 		"kind: Ingress\napiVersion: networking.k8s.io/v1\nmetadata: {name: i, annotations: {nginx.ingress.kubernetes.io/rewrite-target: /$1, nginx.ingress.kubernetes.io/canary: x}}\n" +
 			"spec: {tls: [{hosts: [a]}], rules: [{host: a, http: {paths: [{path: '/(.*)', backend: {service: {name: s, port: {number: 1}}}}]}}]}\n",
+		"http:\n  routers:\n    r: {rule: 'Host(`a`) && (!PathPrefix(`/x`) || Query(`k=v`))', entryPoints: [web], service: s, middlewares: [m]}\n" +
+			"  middlewares: {m: {chain: {middlewares: [m, 3]}, stripPrefix: {prefixes: [/x]}}}\n  services: {s: {weighted: {services: [{name: s}]}}}\n" +
+			"tls: {certificates: [1, {certFile: a}]}\ntcp: {routers: {r: 1}}\n",
+		"http:\n  routers: {r: {rule: 'HostRegexp(`^.+\\.a\\.b$`)', service: s}}\n  services: {s: {loadBalancer: {servers: [{url: 'http://a'}]}}}\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -32,7 +36,7 @@ func FuzzImport(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, read := range []func([]Input, Options) (*Objects, error){Cluster, Ingress} {
+		for _, read := range []func([]Input, Options) (*Objects, error){Cluster, Ingress, Traefik} {
 			again, _ := Read("f", content) // an import changes what it is given
 			objects, err := read(again, Options{Secrets: true, Replace: map[string]Address{"default/x": {Host: "a", Port: 1}}})
 			if err != nil {

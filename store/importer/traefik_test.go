@@ -1,0 +1,130 @@
+package importer
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// Each case of testdata/traefik.txtar has the routes that it wants, and a verdict for every leaf.
+func TestTraefik(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/traefik.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(archive.Files); i += 2 {
+		in, want := archive.Files[i], archive.Files[i+1]
+		t.Run(strings.TrimSuffix(in.Name, ".yaml"), func(t *testing.T) {
+			objects := readTraefik(t, string(in.Data))
+			if got := routesOf(objects); got != string(want.Data) {
+				t.Errorf("got\n%swant\n%s", got, want.Data)
+			}
+			checkLeaves(t, objects, string(in.Data))
+			if os.Getenv("SHOW") != "" {
+				for _, v := range objects.sorted() {
+					t.Log(v.Class, v.Object, v.Fields, v.Message)
+				}
+			}
+		})
+	}
+}
+
+func readTraefik(t *testing.T, content string) *Objects {
+	t.Helper()
+	inputs, err := Read("f.yaml", []byte(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := Traefik(inputs, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// checkLeaves wants a verdict that names each leaf, or the whole of what has it.
+func checkLeaves(t *testing.T, objects *Objects, content string) {
+	t.Helper()
+	inputs, _ := Read("f.yaml", []byte(content))
+	for _, in := range inputs {
+		Leaves(in.Value, func(leaf string, _ any) {
+			steps := parse(leaf)
+			object, field := "", leaf
+			if len(steps) > 2 && sections[steps[0]+"."+steps[1]] != "" {
+				object = sections[steps[0]+"."+steps[1]] + "/" + steps[2]
+				field = ""
+				value, _ := lookup(in.Value, steps[:3])
+				Leaves(value, func(below string, _ any) {
+					if slices.Equal(parse(below), steps[3:]) {
+						field = below
+					}
+				})
+			}
+			if !slices.ContainsFunc(objects.verdicts, func(v Verdict) bool { return v.Covers(object, field) }) {
+				t.Errorf("no verdict for %s %s", object, field)
+			}
+		})
+	}
+}
+
+// routesOf returns a line for each match of all routes.
+func routesOf(objects *Objects) string {
+	policies := map[string]string{}
+	for _, o := range objects.objects {
+		for _, target := range list(o.spec()["targetRefs"]) {
+			for _, key := range sortedKeys(o.spec()) {
+				if key != "targetRefs" {
+					policies[text(at(target, "name"))+text(at(target, "sectionName"))] += " " + key
+				}
+			}
+		}
+	}
+	var lines strings.Builder
+	for _, o := range objects.objects {
+		for _, rule := range list(o.spec()["rules"]) {
+			host, answer := "", ""
+			for _, name := range list(o.spec()["hostnames"]) {
+				host += text(name)
+			}
+			section, _ := lookup(o.spec(), parse("parentRefs[0].sectionName"))
+			for _, ref := range list(at(rule, "backendRefs")) {
+				answer += " " + text(at(ref, "name"))
+				if weight := at(ref, "weight"); weight != nil {
+					answer += fmt.Sprint("*", weight)
+				}
+			}
+			for _, filter := range list(at(rule, "filters")) {
+				switch kind := text(at(filter, "type")); kind {
+				case "RequestRedirect":
+					answer += fmt.Sprint(" ", at(filter, "requestRedirect", "statusCode"))
+				case "URLRewrite":
+					path := at(filter, "urlRewrite", "path")
+					answer += " " + text(at(path, "type")) + "=" + text(at(path, "replacePrefixMatch")) + text(at(path, "replaceFullPath"))
+				default:
+					answer += " " + kind
+				}
+			}
+			if answer == "" {
+				answer = " 500"
+			}
+			for _, match := range list(at(rule, "matches")) {
+				fmt.Fprintf(&lines, "%s %s %s %s", section, host, at(match, "path", "type"), at(match, "path", "value"))
+				if method := text(at(match, "method")); method != "" {
+					lines.WriteString(" " + method)
+				}
+				for _, h := range list(at(match, "headers")) {
+					fmt.Fprintf(&lines, " %s=%s", at(h, "name"), at(h, "value"))
+				}
+				for _, q := range list(at(match, "queryParams")) {
+					fmt.Fprintf(&lines, " ?%s=%s", at(q, "name"), at(q, "value"))
+				}
+				fmt.Fprintf(&lines, " ->%s%s\n", answer, policies[o.key.Name+text(at(rule, "name"))])
+			}
+		}
+	}
+	return lines.String()
+}
