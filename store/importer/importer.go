@@ -1,5 +1,5 @@
 // Package importer turns configuration of other programs into a folder that gatefold serves:
-// objects of a cluster, and Ingresses for ingress-nginx. It reads values and returns files and
+// objects of a cluster, Ingresses for ingress-nginx, and dynamic files of Traefik. It reads values and returns files and
 // verdicts; it writes nothing and knows no folder.
 //
 // Its first promise is that nothing that was closed becomes open. A field or object that may
@@ -35,7 +35,8 @@ type Verdict struct {
 	// File and Line are where the document begins that has the object; Line counts from 1.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
-	// Object is KIND/NAMESPACE/NAME, or KIND/NAME without a namespace.
+	// Object is KIND/NAMESPACE/NAME, or KIND/NAME without a namespace; of Traefik, router/NAME
+	// and alike.
 	Object string `json:"object,omitempty"`
 	// Fields are paths such as spec.rules[0].host, with all that is below them; none for the
 	// whole object.

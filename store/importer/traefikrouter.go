@@ -106,6 +106,9 @@ func (t *traefik) readPoints(r *router) {
 	named := len(list(r.get("entryPoints"))) > 0
 	value := r.get("tls")
 	r.tls = value != nil && value != false || len(r.points) > 0 && !slices.ContainsFunc(r.points, func(name string) bool { return t.port(name) != 443 })
+	if r.tls && value == nil {
+		t.add(Different, r.place, r.id(), "it is served with TLS, as port 443 usually is", "entryPoints")
+	}
 	if !named {
 		r.points = []string{"web"}
 		if r.tls {
