@@ -103,7 +103,7 @@ func (t *traefik) readSection(at place, field string, value any) {
 	entries, isMap := value.(map[string]any)
 	if field == "tls.certificates" {
 		for i, entry := range list(value) {
-			t.put1(&part{kind: "certificate", name: fmt.Sprint(len(t.ordered)), place: at, value: entry})
+			t.keep(&part{kind: "certificate", name: fmt.Sprint(len(t.ordered)), place: at, value: entry})
 			t.add(Same, at, "", "read as certificate/"+t.ordered[len(t.ordered)-1].name, fmt.Sprintf("%s[%d]", field, i))
 		}
 		if list(value) != nil {
@@ -117,13 +117,13 @@ func (t *traefik) readSection(at place, field string, value any) {
 		t.block(at, "", "import does not know it, nor what it protects", "remove it from the input", field)
 	default:
 		for _, name := range sortedKeys(entries) {
-			t.put1(&part{kind: kind, name: name, place: at, value: entries[name]})
+			t.keep(&part{kind: kind, name: name, place: at, value: entries[name]})
 		}
 	}
 }
 
-// put1 keeps a part, once.
-func (t *traefik) put1(p *part) {
+// keep keeps a part, once.
+func (t *traefik) keep(p *part) {
 	if same := t.parts[p.id()]; same != nil {
 		if !reflect.DeepEqual(same.value, p.value) {
 			t.block(p.place, p.id(), "it is there twice, and differs", "remove one of the two")

@@ -128,3 +128,47 @@ func routesOf(objects *Objects) string {
 	}
 	return lines.String()
 }
+
+// Rules of both versions are read with the precedence of their operators; what cannot be
+// expressed makes a condition wide, and never narrower than the rule.
+func TestReadRule(t *testing.T) {
+	for rule, want := range map[string]string{
+		"Host(`a`) || Host(`b`) && Path(`/x`)":          "a| b|/x",
+		"(Host(`a`) || Host(`b`)) && Path(\"/x\")":      "a|/x b|/x",
+		"Host(`a`,`B`) && Path(`/x`, `/y`)":             "a,b|/x a,b|/y",
+		"Path(`/x`) && PathPrefix(`/y`)":                "",
+		"PathPrefix(`/x`) && PathPrefix(`/x/y`)":        "|/x/y",
+		"Path(`/x/{id:[0-9]+}`)":                        "|/x/ wide",
+		"!Host(`a`) && Path(`/x`)":                      "|/x wide",
+		"ClientIP(`10.0.0.0/8`)":                        "| wide",
+		"HostRegexp(`{any:.+}`)":                        "|",
+		"HostRegexp(`{any:.+}.example.com`)":            "*.example.com|",
+		"HostRegexp(`{any:[a-z]+}.example.com`)":        "*.example.com| wide",
+		"HostRegexp(`^.+\\.example\\.com$`)":            "*.example.com|",
+		"HostRegexp(`^.+.example.com$`)":                "| wide",
+		"HostRegexp(`^a|b\\.example\\.com$`)":           "| wide",
+		"HostRegexp(`example\\.com`)":                   "| wide",
+		"Host(`a`) &&":                                  "error",
+		"(Host(`a`)":                                    "error",
+		"Host(`a`) Path(`/`)":                           "error",
+		"Host(`a`":                                      "error",
+		strings.Repeat("(", 100) + "Host(`a`)":          "error",
+		"":                                              "error",
+		strings.Repeat("Path(`/`)||", 40) + "Path(`/`)": "error",
+	} {
+		got := ""
+		conditions, err := readRule(rule)
+		for _, c := range conditions {
+			got += " " + strings.Join(c.hosts, ",") + "|" + c.path
+			if c.wide {
+				got += " wide"
+			}
+		}
+		if err != nil {
+			got = "error"
+		}
+		if got = strings.TrimPrefix(got, " "); got != want {
+			t.Errorf("%s: %s, want %s", rule, got, want)
+		}
+	}
+}

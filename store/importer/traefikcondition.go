@@ -115,7 +115,7 @@ const (
 	nothing  tail = iota
 	anything      // for expressions that nobody looks into, with an empty text
 	segment       // nothing, or /
-	within1       // at least one byte, which is no /
+	letters       // at least one byte, which is no /
 )
 
 // matches returns the matches of a condition. With ordered, all are regular expressions, which
@@ -139,7 +139,7 @@ func (c condition) matches(ordered bool) []routeMatch {
 	case ordered || strings.HasSuffix(c.path, "/"):
 		return []routeMatch{one("RegularExpression", quoted+".*", c.path, anything)}
 	}
-	return []routeMatch{one("PathPrefix", c.path, c.path, segment), one("RegularExpression", quoted+"[^/].*", c.path, within1)}
+	return []routeMatch{one("PathPrefix", c.path, c.path, segment), one("RegularExpression", quoted+"[^/].*", c.path, letters)}
 }
 
 // fields returns the match as a route has it.
@@ -185,7 +185,7 @@ func (m routeMatch) overlaps(o routeMatch) bool {
 		return false
 	case short.tail == segment:
 		return rest[0] == '/'
-	case short.tail == within1:
+	case short.tail == letters:
 		return rest[0] != '/'
 	}
 	return true
