@@ -66,11 +66,13 @@ func (p *part) get(field string) any {
 	return value
 }
 
-// sections are the kinds of parts by where they are written.
-var sections = map[string]string{
-	"http.routers": "router", "http.services": "service", "http.middlewares": "middleware", "http.serversTransports": "serversTransport",
-	"tcp.routers": "tcpRouter", "tcp.services": "tcpService", "tcp.middlewares": "tcpMiddleware", "tcp.serversTransports": "tcpServersTransport",
-	"udp.routers": "udpRouter", "udp.services": "udpService", "tls.options": "tlsOption", "tls.stores": "tlsStore",
+// partKinds returns the kinds of parts by where they are written.
+func partKinds() map[string]string {
+	return map[string]string{
+		"http.routers": "router", "http.services": "service", "http.middlewares": "middleware", "http.serversTransports": "serversTransport",
+		"tcp.routers": "tcpRouter", "tcp.services": "tcpService", "tcp.middlewares": "tcpMiddleware", "tcp.serversTransports": "tcpServersTransport",
+		"udp.routers": "udpRouter", "udp.services": "udpService", "tls.options": "tlsOption", "tls.stores": "tlsStore",
+	}
 }
 
 func (t *traefik) readDocument(in Input) {
@@ -99,7 +101,7 @@ func (t *traefik) readDocument(in Input) {
 }
 
 func (t *traefik) readSection(at place, field string, value any) {
-	kind := sections[field]
+	kind := partKinds()[field]
 	entries, isMap := value.(map[string]any)
 	if field == "tls.certificates" {
 		for i, entry := range list(value) {

@@ -54,8 +54,8 @@ func checkLeaves(t *testing.T, objects *Objects, content string) {
 		Leaves(in.Value, func(leaf string, _ any) {
 			steps := parse(leaf)
 			object, field := "", leaf
-			if len(steps) > 2 && sections[steps[0]+"."+steps[1]] != "" {
-				object = sections[steps[0]+"."+steps[1]] + "/" + steps[2]
+			if len(steps) > 2 && partKinds()[steps[0]+"."+steps[1]] != "" {
+				object = partKinds()[steps[0]+"."+steps[1]] + "/" + steps[2]
 				field = ""
 				value, _ := lookup(in.Value, steps[:3])
 				Leaves(value, func(below string, _ any) {
