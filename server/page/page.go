@@ -125,7 +125,8 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show
 	shown, err := body(r)
 	name := v.Active
 	if err != nil {
-		code, name, shown, v.Live = codeOf(err), "failure", err.Error(), code == http.StatusServiceUnavailable
+		code, name, shown = codeOf(err), "failure", err.Error()
+		v.Live = code == http.StatusServiceUnavailable
 	}
 	v.Body = shown
 	var drawn bytes.Buffer

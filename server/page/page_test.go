@@ -41,6 +41,15 @@ func serve(t *testing.T, files map[string]string) *site {
 	for name, text := range files {
 		s.write(name, text)
 	}
+	s.start()
+	s.until("gatefold is ready", func() bool { code, _ := s.try("/readyz"); return code == http.StatusOK })
+	return s
+}
+
+// start runs gatefold on the site's folder until the test ends.
+func (s *site) start() {
+	t := s.t
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	options := engine.Options{
@@ -54,8 +63,6 @@ func serve(t *testing.T, files map[string]string) *site {
 			t.Error(err)
 		}
 	})
-	s.until("gatefold is ready", func() bool { code, _ := s.try("/readyz"); return code == http.StatusOK })
-	return s
 }
 
 func (s *site) write(name, text string) {
@@ -351,6 +358,29 @@ func TestThePagesAreSecured(t *testing.T) {
 }
 
 // A page that is as the client has it is not sent again.
+// A page that is opened before gatefold has read the folder asks again by itself; one that does not exist does not.
+func TestAPageWaitsForTheFolder(t *testing.T) {
+	t.Parallel()
+	s := &site{t: t, dir: filepath.Join(t.TempDir(), "later"), admin: fmt.Sprintf("127.0.0.1:%d", envoytest.FreePort(t))}
+	s.start()
+	var early string
+	s.until("the admin address answers", func() (answers bool) {
+		code, text := s.try("/page/routes")
+		early = text
+		return code == http.StatusServiceUnavailable
+	})
+	if !strings.Contains(early, "data-live") {
+		t.Errorf("the page before the folder is read does not ask again:\n%s", early)
+	}
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the page shows the folder", func() bool { code, _ := s.try("/page/routes"); return code == http.StatusOK })
+	if code, text := s.try("/page/nowhere"); code != http.StatusNotFound || strings.Contains(text, "data-live") {
+		t.Errorf("a page that does not exist answers %d:\n%s", code, text)
+	}
+}
+
 func TestAPageThatDidNotChangeIsNotSentAgain(t *testing.T) {
 	s := serve(t, map[string]string{"shop.yaml": shop})
 	ask := func(tag string) (int, string) {

@@ -28,7 +28,7 @@
       const answer = await fetch(location.href, { headers: tag ? { 'If-None-Match': tag } : {}, cache: 'no-store' });
       const text = answer.status === 304 ? '' : await answer.text();
       if (text && !atWork()) {
-        if (tag) show(text);
+        show(text);
         tag = answer.headers.get('ETag') || '';
       }
       if (live.dataset.lost) live.textContent = words;
