@@ -19,6 +19,7 @@ type routeConfigIn struct {
 type routeConfigRules struct {
 	in          routeConfigIn
 	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]
+	tlsNames    *memo.Rule[portKey, *listen.TLSNames]
 	misdirected *memo.Rule[chainKey, []xds.Host]
 	routeConfig *memo.Rule[chainKey, xds.Resource]
 }
@@ -31,18 +32,24 @@ func newRouteConfigRules(e *memo.Engine, in routeConfigIn) *routeConfigRules {
 			yield(memo.Place[chainKey, string]{Key: key.chainKey, ID: key.Domain}, host)
 		}
 	}, identical)
+	r.tlsNames = memo.NewRule(e, "tlsnames", r.runTLSNames, (*listen.TLSNames).Same)
 	r.misdirected = memo.NewRule(e, "misdirected", r.runMisdirected, sameHosts)
 	r.routeConfig = memo.NewRule(e, "routeconfig", r.runRouteConfig, sameResource)
 	memo.Each(r.routeConfig, r.hosts)
 	return r
 }
 
+func (r *routeConfigRules) runTLSNames(c *memo.Ctx, key portKey) *listen.TLSNames {
+	if g := r.in.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil && !key.UDP {
+		return g.TLSNames(key.Port)
+	}
+	return nil
+}
+
 // runMisdirected returns the hosts that answer 421 in a chain with TLS.
 func (r *routeConfigRules) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xds.Host) {
-	if g := r.in.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
-		for _, host := range g.Misdirected(key.Port, key.Chain) {
-			hosts = append(hosts, xds.Misdirected(host))
-		}
+	for _, host := range r.tlsNames.Get(c, key.portKey).Misdirected(key.Chain) {
+		hosts = append(hosts, xds.Misdirected(host))
 	}
 	return hosts
 }

@@ -85,8 +85,12 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 		answer.Domain = host.Domain
 	}
 	if refused == nil && host == nil && query.misdirected(port.Port) {
+		owner := "is the host of another listener"
+		if port.Port.ManyTLSNames() {
+			owner = "is not a host of its listener, or is another's"
+		}
 		refused = &localReply{status: http.StatusMisdirectedRequest, why: fmt.Sprintf(
-			"the connection is open for %s, and %s is the host of another listener: ask for it over a connection of its own", query.SNI, hostname(query.Host))}
+			"the connection is open for %s, and %s %s: ask for it over a connection of its own", query.SNI, hostname(query.Host), owner)}
 		if r.upgradesToUnknown() {
 			refused = &localReply{status: http.StatusForbidden, why: upgradeRejected}
 		}
@@ -191,9 +195,16 @@ func (q Query) misdirected(port *ir.Port) bool {
 	return is
 }
 
-// otherListener reports whether a listener with TLS has a hostname, which is not the chain's.
+// otherListener reports whether the table of a chain has a hostname that is another listener's, and
+// answers 421: listen.TLSNames.Misdirected says which it has.
 func otherListener(port *ir.Port, chain, hostname string) bool {
-	return port.Secure() && hostname != chain &&
+	if !port.Secure() || hostname == chain {
+		return false
+	}
+	if hostname == "*" && port.ManyTLSNames() {
+		return true
+	}
+	return (covers(chain, hostname) || !port.ManyTLSNames()) &&
 		(slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.Name == hostname }) ||
 			slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Chain == hostname }))
 }

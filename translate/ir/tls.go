@@ -9,6 +9,22 @@ import (
 // Secure reports whether the port uses TLS.
 func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }
 
+// MaxMisdirected is how many hostnames listeners with TLS may have on a port for the table of each to
+// name those of all others. Each name costs Envoy 3 KiB in each table: 64 names, as many as one Gateway
+// has listeners, cost 12 MiB in all; 1,000 would cost 3 GiB.
+const MaxMisdirected = 64
+
+// ManyTLSNames reports whether the port has more than MaxMisdirected hostnames with TLS.
+func (p *Port) ManyTLSNames() bool {
+	names, last := len(p.Chains), ""
+	for i := range p.Streams { // those of a listener stand together
+		if chain := p.Streams[i].Chain; chain != last {
+			names, last = names+1, chain
+		}
+	}
+	return names > MaxMisdirected
+}
+
 // Scheme returns the scheme of its URLs: http or https, or tcp, udp or tls if it only has
 // streams.
 func (p *Port) Scheme() string {

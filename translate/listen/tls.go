@@ -128,17 +128,72 @@ func (l *Listener) terminate() *ir.TLS {
 	return &out
 }
 
-// Misdirected returns the hosts of other listeners of a port, which answer 421 on a
-// connection that was opened for the chain: HTTP/2 clients send requests for all
-// hosts of a certificate over one connection, and each listener serves its own
-// alone (Gateway API, ListenerTLSConfig and GatewayHTTPSListenerDetectMisdirectedRequests).
-func (g *Gateway) Misdirected(port int32, chain string) []string {
-	var out []string
+// TLSNames are the hostnames by which TLS handshakes choose among the listeners of a port. HTTP/2
+// clients send requests for all hosts of a certificate over one connection, and each listener serves
+// its own alone: it answers 421 for those of the others (Gateway API, ListenerTLSConfig and
+// GatewayHTTPSListenerDetectMisdirectedRequests).
+type TLSNames struct {
+	names []string
+	// under are the names that a wildcard covers, of more than ir.MaxMisdirected names.
+	under map[string][]string
+}
+
+// TLSNames returns the names of a port, nil for none.
+func (g *Gateway) TLSNames(port int32) *TLSNames {
+	out := &TLSNames{}
 	for _, l := range g.Listeners {
-		if l.Serves() && l.Port == port && l.chain() != "" && l.chain() != chain {
-			out = append(out, l.chain())
+		if l.Serves() && l.Port == port && l.chain() != "" {
+			out.names = append(out.names, l.chain())
 		}
 	}
-	slices.Sort(out)
+	if len(out.names) == 0 {
+		return nil
+	}
+	slices.Sort(out.names)
+	if len(out.names) > ir.MaxMisdirected {
+		out.under = under(out.names)
+	}
 	return out
+}
+
+// under returns the names that each possible wildcard covers, itself excluded.
+func under(names []string) map[string][]string {
+	out := map[string][]string{}
+	for _, name := range names {
+		for rest := strings.TrimPrefix(name, "*."); ; {
+			_, parent, found := strings.Cut(rest, ".")
+			wildcard := "*"
+			if rest = parent; found {
+				wildcard += "." + parent
+			}
+			if name != "*" {
+				out[wildcard] = append(out[wildcard], name)
+			}
+			if !found {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Same reports whether both have the same names.
+func (n *TLSNames) Same(other *TLSNames) bool {
+	return n == other || n != nil && other != nil && slices.Equal(n.names, other.names)
+}
+
+// Misdirected returns the hosts that answer 421 in the table of a chain. They are the names of the other
+// listeners. For more than ir.MaxMisdirected, they are the names that the chain covers, and "*" for
+// all that it does not: each table would be as long as the list of listeners.
+func (n *TLSNames) Misdirected(chain string) (hosts []string) {
+	if n == nil {
+		return nil
+	}
+	if n.under == nil {
+		return slices.DeleteFunc(slices.Clone(n.names), func(name string) bool { return name == chain })
+	}
+	if chain != "*" {
+		hosts = append(hosts, "*")
+	}
+	return append(hosts, n.under[chain]...)
 }
