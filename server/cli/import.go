@@ -85,6 +85,7 @@ func importCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the report and the files, and write nothing; Secrets are not printed")
 	cmd.Flags().StringArrayVar(&f.options.Accept, "accept", nil, "leave out an object (KIND/NAMESPACE/NAME), its field (…/FIELD), or a kind (KIND.GROUP), and close nothing for it; may be repeated")
 	cmd.Flags().StringArrayVar(&f.replace, "replace-service", nil, "NAMESPACE/NAME=HOST:PORT: write a Backend in place of a Service; may be repeated")
+	cmd.Flags().StringArrayVar(&f.options.IngressClasses, "ingress-class", nil, "the class of Ingresses to import, nginx if it is not set; Ingresses without a class are imported, too; may be repeated")
 	cmd.Flags().StringArrayVar(&f.entryPoints, "entry-point", nil, "NAME=PORT: the port of an entry point of Traefik; web is 80 and websecure 443; may be repeated")
 	return cmd
 }

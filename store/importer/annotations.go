@@ -58,8 +58,8 @@ func (n *nginx) settings(ingress *item) *settings {
 		case ours:
 			s.annotation(n, key, s.values[key])
 		case name == "kubernetes.io/ingress.class":
-			s.say(n, Different, name, "gatefold serves it, whatever class it had")
-		case strings.Contains(name, "ingress") || strings.Contains(name, "nginx") || strings.Contains(name, "traefik") || strings.Contains(name, "haproxy"):
+			s.say(n, Different, name, "its class is imported; gatefold has none")
+		case ofController(name):
 			s.shut(n, "another controller reads this annotation, and import does not know what it protects", "metadata.annotations["+name+"]")
 		default:
 			s.say(n, Same, name, "ingress-nginx does not read it")
@@ -87,9 +87,21 @@ func (s *settings) shut(n *nginx, message string, fields ...string) {
 func (s *settings) annotation(n *nginx, key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
-	class, message, on := Same, "", value == "true"
 	fail := func(why string) { s.shut(n, why, field) }
+	on, isBoolean := boolean(value)
+	if reason := s.ofHost(key, on); reason != "" {
+		s.closedHost = cmp.Or(s.closedHost, key)
+		fail("all of its hosts are closed: " + reason)
+		return
+	}
+	if !isBoolean && isSwitch(key) {
+		fail("it is neither true nor false")
+		return
+	}
+	class, message := Same, ""
 	switch key {
+	case "ssl-passthrough":
+		message = "TLS ends at the Gateway"
 	case "use-regex":
 		s.regex = on
 		class, message = Different, "all paths of its hosts are regular expressions of RE2, without regard to case"
@@ -97,14 +109,11 @@ func (s *settings) annotation(n *nginx, key, value string) {
 		s.rewrite = value
 		class, message = Different, "the path that the backend receives; where parts of the path are kept, as a prefix"
 	case "ssl-redirect":
-		s.sslRedirect = value != "false"
-		message = "http is redirected to https where the host has a certificate"
+		s.sslRedirect, message = on, "http is redirected to https where the host has a certificate"
 	case "force-ssl-redirect":
-		s.forceRedirect = on
-		message = "http is redirected to https"
+		s.forceRedirect, message = on, "http is redirected to https"
 	case "app-root":
-		s.appRoot = value
-		message = "a redirect of /"
+		s.appRoot, message = value, "a redirect of /"
 		if !strings.HasPrefix(value, "/") || strings.ContainsAny(value, "$ ") {
 			fail("it is no plain path")
 			return
@@ -125,20 +134,15 @@ func (s *settings) annotation(n *nginx, key, value string) {
 		}
 		message = "the protocol of the backend"
 	case "upstream-vhost":
-		s.upstreamHost = value
-		message = "the host that the backend receives"
+		s.upstreamHost, message = value, "the host that the backend receives"
 		if len(validation.IsDNS1123Subdomain(value)) > 0 {
 			fail("it is no DNS name")
 			return
 		}
 	case "server-alias":
-		for _, alias := range strings.Split(value, ",") {
-			alias = strings.ToLower(strings.TrimSpace(alias))
-			if len(validation.IsDNS1123Subdomain(strings.TrimPrefix(alias, "*."))) > 0 {
-				fail("it is no list of DNS names")
-				return
-			}
-			s.aliases = append(s.aliases, alias)
+		if !s.readAliases(value) {
+			fail("it is no list of DNS names")
+			return
 		}
 		message = "further hostnames"
 	case "canary", "canary-weight", "canary-weight-total", "canary-by-header", "canary-by-header-value", "canary-by-header-pattern", "canary-by-cookie":
@@ -149,10 +153,6 @@ func (s *settings) annotation(n *nginx, key, value string) {
 		class, message = Different, "requests of the same path are split; the settings of the Ingress without canary count"
 	case "satisfy":
 		class, message = Different, "both the address and the credentials must be right"
-	case "server-snippet":
-		s.closedHost = "server-snippet"
-		fail("a snippet of nginx has no equal; all of its hosts are closed")
-		return
 	default:
 		class, message = s.protection(key, value)
 		if class == "" {
@@ -167,6 +167,36 @@ func (s *settings) annotation(n *nginx, key, value string) {
 	s.say(n, class, name, message)
 }
 
+// isSwitch reports whether an annotation is true or false.
+func isSwitch(key string) bool {
+	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough"}, key)
+}
+
+// ofHost returns why an annotation closes all paths of its hosts, also those of other Ingresses:
+// nginx has these settings by host. "" is for all others.
+func (s *settings) ofHost(key string, on bool) (reason string) {
+	switch {
+	case key == "server-snippet":
+		return "a snippet of nginx has no equal"
+	case key == "ssl-passthrough" && on:
+		return "connections went to the backend with their TLS"
+	case strings.HasPrefix(key, "auth-tls-") && s.values["auth-tls-secret"] != "":
+		return "nginx asks clients for certificates; a Gateway can say that in tls.frontend"
+	}
+	return ""
+}
+
+func (s *settings) readAliases(value string) bool {
+	for _, alias := range strings.Split(value, ",") {
+		alias = strings.ToLower(strings.TrimSpace(alias))
+		if len(validation.IsDNS1123Subdomain(strings.TrimPrefix(alias, "*."))) > 0 {
+			return false
+		}
+		s.aliases = append(s.aliases, alias)
+	}
+	return true
+}
+
 // protection is about the annotations that become fields of a TrafficPolicy. class is Refused
 // with the reason, or "" for other annotations.
 func (s *settings) protection(key, value string) (class Class, message string) {
@@ -175,13 +205,16 @@ func (s *settings) protection(key, value string) (class Class, message string) {
 		if !s.readRanges(value) {
 			return Refused, "it is no list of networks"
 		}
+		if old, two := s.values["whitelist-source-range"]; two && key != "denylist-source-range" && old != cmp.Or(s.values["allowlist-source-range"], old) {
+			return Refused, "allowlist-source-range and whitelist-source-range differ"
+		}
 		s.writeACL()
 		return Different, "acl, by the address that Envoy takes for the client's: --trusted-hops is what proxy-real-ip and use-forwarded-headers were"
 	case "auth-type", "auth-secret", "auth-secret-type", "auth-realm":
 		return s.readBasicAuth(key)
 	case "enable-cors", "cors-allow-origin", "cors-allow-methods", "cors-allow-headers", "cors-allow-credentials", "cors-expose-headers", "cors-max-age":
 		s.readCORS()
-		return Different, "cors; Envoy answers preflight requests of allowed origins alone"
+		return Different, "cors, without origins that have a wildcard; Envoy answers preflight requests of allowed origins alone"
 	case "proxy-read-timeout", "proxy-send-timeout":
 		seconds, err := strconv.Atoi(strings.TrimSuffix(value, "s"))
 		if err != nil || seconds < 0 || seconds > 1_000_000 {

@@ -33,7 +33,7 @@ func (s *settings) readBasicAuth(key string) (class Class, message string) {
 
 // readCORS writes what nginx answers, with its defaults.
 func (s *settings) readCORS() {
-	if s.values["enable-cors"] != "true" {
+	if on, _ := boolean(s.values["enable-cors"]); !on {
 		return
 	}
 	words := func(key, fallback string) []any {
@@ -49,8 +49,12 @@ func (s *settings) readCORS() {
 		}
 		return all
 	}
+	origins, anyOrigin := plainOrigins(words("cors-allow-origin", "*"))
+	if len(origins) == 0 {
+		return
+	}
 	cors := map[string]any{
-		"allowOrigins": words("cors-allow-origin", "*"),
+		"allowOrigins": origins,
 		"allowMethods": words("cors-allow-methods", "GET, PUT, POST, DELETE, PATCH, OPTIONS"),
 		"allowHeaders": words("cors-allow-headers", "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,Authorization"),
 		"maxAge":       int64(1728000),
@@ -62,12 +66,24 @@ func (s *settings) readCORS() {
 		cors["exposeHeaders"] = exposed
 	}
 	// For any origin, nginx answers *, and browsers send no credentials; Envoy would answer the origin.
-	anyOrigin := false
-	for _, origin := range cors["allowOrigins"].([]any) {
-		anyOrigin = anyOrigin || origin == "*"
-	}
-	cors["allowCredentials"] = !anyOrigin && s.values["cors-allow-credentials"] != "false"
+	credentials, given := boolean(s.values["cors-allow-credentials"])
+	cors["allowCredentials"] = !anyOrigin && (credentials || !given)
 	s.policy["cors"] = cors
+}
+
+// plainOrigins returns the origins without those that have a wildcard, which is one label in nginx,
+// plain text in Traefik, and any number of labels in a policy. anyOrigin is true if one is *.
+func plainOrigins(all []any) (plain []any, anyOrigin bool) {
+	for _, origin := range all {
+		switch {
+		case origin == "*":
+			anyOrigin = true
+			plain = append(plain, origin)
+		case !strings.Contains(text(origin), "*") && text(origin) != "":
+			plain = append(plain, origin)
+		}
+	}
+	return plain, anyOrigin
 }
 
 // readIdle keeps the longer one of the times without data.
@@ -103,7 +119,7 @@ func (s *settings) readCanary(key, value string) bool {
 	number, err := strconv.ParseInt(value, 10, 32)
 	switch key {
 	case "canary":
-		s.canary = value == "true"
+		s.canary, _ = boolean(value)
 	case "canary-weight":
 		s.weight = number
 		return err == nil && number >= 0

@@ -25,6 +25,8 @@ type Options struct {
 	Replace map[string]Address
 	// EntryPoints are the ports of Traefik's entry points, beside those of web and websecure.
 	EntryPoints map[string]int
+	// IngressClasses are the classes of Ingresses that are imported; none is nginx.
+	IngressClasses []string
 	// Secrets is true if files for Secrets may be written.
 	Secrets bool
 }

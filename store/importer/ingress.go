@@ -22,12 +22,13 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	var ingresses []*item
 	for _, object := range o.objects {
 		o.clean(object)
-		if object.key.Group == "networking.k8s.io" && object.key.Kind == "Ingress" && !o.accepted(object.name(), "Ingress.networking.k8s.io") {
+		switch {
+		case !isIngress(object) || o.accepted(object.name(), object.key.GroupKind().String()):
+			o.classify(object)
+		case o.ofClass(object):
 			object.left = true
 			ingresses = append(ingresses, object)
-			continue
 		}
-		o.classify(object)
 	}
 	// Of two Ingresses with the same path, ingress-nginx takes the older one.
 	slices.SortStableFunc(ingresses, func(a, b *item) int {
@@ -37,15 +38,55 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	for _, ingress := range ingresses {
 		n.read(ingress)
 	}
+	// A default backend gets what no rule has, also none of a later Ingress.
+	for _, path := range n.defaults {
+		n.keep(path)
+	}
 	n.write()
 	o.finish()
 	return o, nil
+}
+
+func isIngress(object *item) bool {
+	return object.key.Kind == "Ingress" && (object.key.Group == "networking.k8s.io" || object.key.Group == "extensions")
+}
+
+// ofClass reports whether an Ingress is of a class that is imported. All others are left out: their
+// controller has other addresses, which may be reached from inside alone.
+func (o *Objects) ofClass(ingress *item) bool {
+	var other []string
+	field := map[string]any{"spec.ingressClassName": at(ingress.fields, "spec", "ingressClassName"),
+		"metadata.annotations[kubernetes.io/ingress.class]": at(ingress.fields, "metadata", "annotations", "kubernetes.io/ingress.class")}
+	for _, value := range field {
+		if class, isText := value.(string); value != nil && (!isText || class != "" && !o.importsClass(class)) {
+			other = append(other, fmt.Sprint(value))
+		}
+	}
+	if len(other) == 0 {
+		return true
+	}
+	slices.Sort(other)
+	ingress.left = true
+	o.add(Refused, ingress.place, ingress.name(), fmt.Sprintf("left out: it is of the class %q, of another controller with addresses of its own", other[0])).
+		Hint = "if ingress-nginx serves that class on the addresses of this Gateway, import it with --ingress-class " + other[0]
+	return false
+}
+
+// importsClass reports whether Ingresses of a class are imported: those that the options name, or
+// nginx, unless another controller has that name.
+func (o *Objects) importsClass(class string) bool {
+	if len(o.options.IngressClasses) > 0 {
+		return slices.Contains(o.options.IngressClasses, class)
+	}
+	object := o.find(manifest.Key{Group: "networking.k8s.io", Kind: "IngressClass", Namespace: "default", Name: class})
+	return class == "nginx" && (object == nil || text(object.spec()["controller"]) == "k8s.io/ingress-nginx")
 }
 
 // nginx collects what Ingresses want for each host.
 type nginx struct {
 	*Objects
 	hosts    map[string]*ingressHost
+	defaults []*ingressPath
 	canaries []*ingressPath
 }
 
@@ -88,10 +129,15 @@ func (n *nginx) host(name string) *ingressHost {
 
 // read reads one Ingress. Each leaf gets a verdict: one that nothing here knows closes its paths.
 func (n *nginx) read(ingress *item) {
+	before := len(n.verdicts)
 	s := n.settings(ingress)
 	n.tell(ingress, Same, "read", "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp")
-	n.tell(ingress, Different, "gatefold serves it, whatever class it had", "spec.ingressClassName")
+	n.tell(ingress, Different, "its class is imported; gatefold has none", "spec.ingressClassName")
 	for _, path := range n.paths(ingress, s) {
+		if path.field == "spec.defaultBackend" {
+			n.defaults = append(n.defaults, path)
+			continue
+		}
 		n.keep(path)
 	}
 	for i, entry := range list(at(ingress.fields, "spec", "tls")) {
@@ -99,7 +145,7 @@ func (n *nginx) read(ingress *item) {
 	}
 	var unknown []string
 	Leaves(ingress.fields, func(leaf string, _ any) {
-		if !slices.ContainsFunc(n.verdicts, func(v Verdict) bool { return v.Covers(ingress.name(), leaf) && len(v.Fields) > 0 }) {
+		if !slices.ContainsFunc(n.verdicts[before:], func(v Verdict) bool { return v.Covers(ingress.name(), leaf) && len(v.Fields) > 0 }) {
 			unknown = append(unknown, leaf)
 		}
 	})
@@ -111,7 +157,7 @@ func (n *nginx) read(ingress *item) {
 			n.host(name).closed = s.closedHost
 		}
 		n.host(name).regex = n.host(name).regex || !s.canary && (s.regex || s.rewrite != "")
-		n.host(name).aliases = append(n.host(name).aliases, s.aliases...)
+		n.alias(name, s.aliases)
 	}
 }
 
@@ -134,7 +180,8 @@ func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	for i, rule := range list(ingress.spec()["rules"]) {
 		host := strings.ToLower(text(at(rule, "host")))
 		field := fmt.Sprintf("spec.rules[%d]", i)
-		if host != "" && len(validation.IsDNS1123Subdomain(strings.TrimPrefix(host, "*."))) > 0 {
+		_, isText := at(rule, "host").(string)
+		if at(rule, "host") != nil && !isText || host != "" && len(validation.IsDNS1123Subdomain(strings.TrimPrefix(host, "*."))) > 0 {
 			n.protecting(ingress.place, ingress.name(), "left out: the host is no DNS name", "", field)
 			continue
 		}
@@ -162,15 +209,13 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 	p := &ingressPath{
 		ingress: ingress, settings: s, host: host, field: field,
 		path: cmp.Or(text(at(value, "path")), "/"), pathType: cmp.Or(text(at(value, "pathType")), "ImplementationSpecific"),
-		service: text(at(value, "backend", "service", "name")),
+		service: cmp.Or(text(at(value, "backend", "service", "name")), text(at(value, "backend", "serviceName"))),
 	}
 	n.tell(ingress, Same, "the match of a rule", field+".path", field+".pathType")
-	n.tell(ingress, Same, "the backend of a rule", field+".backend.service", field+".service")
-	port := at(value, "backend", "service", "port")
-	p.port, _ = at(port, "number").(int64)
-	if name := text(at(port, "name")); name != "" {
-		p.port = n.portNamed(ingress.key.Namespace, p.service, name)
+	for _, backend := range []string{field + ".backend", field} { // a default backend is no path
+		n.tell(ingress, Same, "the backend of a rule", backend+".service", backend+".serviceName", backend+".servicePort")
 	}
+	p.port = n.portOf(ingress.key.Namespace, p.service, at(value, "backend"))
 	switch {
 	case p.service == "" || p.port <= 0 || p.port > 65535:
 		p.closed = "its backend is no Service with a port that is known; give the Service to import, too"
@@ -183,6 +228,29 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 		n.add(Refused, ingress.place, ingress.name(), "answers 500: "+p.closed, field+".backend")
 	}
 	return p
+}
+
+// portOf returns the port of a backend, in the spelling of v1 or v1beta1; 0 if that is not known.
+func (n *nginx) portOf(namespace, service string, backend any) int64 {
+	port := cmp.Or(at(backend, "service", "port", "number"), at(backend, "servicePort"))
+	if name := cmp.Or(text(at(backend, "service", "port", "name")), text(port)); name != "" {
+		return n.portNamed(namespace, service, name)
+	}
+	number, _ := port.(int64)
+	return number
+}
+
+// alias adds further hostnames to a host. One that two hosts have closes both: nginx gives it to one
+// of them, and import does not know which.
+func (n *nginx) alias(name string, aliases []string) {
+	for _, alias := range aliases {
+		for _, other := range n.hosts {
+			if other.name != name && slices.Contains(other.aliases, alias) {
+				other.closed, n.host(name).closed = "two hosts have the alias "+alias, "two hosts have the alias "+alias
+			}
+		}
+		n.host(name).aliases = append(n.host(name).aliases, alias)
+	}
 }
 
 // portNamed returns the number of a Service's port; 0 if that is not known.
@@ -200,6 +268,11 @@ func (n *nginx) portNamed(namespace, service, name string) int64 {
 	return 0
 }
 
+// matchesAs reports whether two paths are one location of nginx. All paths begin with /, whatever its type.
+func (p *ingressPath) matchesAs(o *ingressPath) bool {
+	return p.path == o.path && (p.pathType == o.pathType || p.path == "/" && p.pathType != "Exact" && o.pathType != "Exact")
+}
+
 // keep puts a path into its host, if no older Ingress has it.
 func (n *nginx) keep(p *ingressPath) {
 	if p.settings.canary {
@@ -208,15 +281,17 @@ func (n *nginx) keep(p *ingressPath) {
 	}
 	host := n.host(p.host)
 	for _, other := range host.paths {
-		if other.path == p.path && other.pathType == p.pathType {
-			aged := p.created() != "" && other.created() != ""
+		if other.matchesAs(p) {
+			aged := p.created() != "" && other.created() != "" || p.field == "spec.defaultBackend"
 			if !aged && guard(&location{ingressPath: p}) != guard(&location{ingressPath: other}) {
 				other.closed = "two Ingresses have the path and protect it differently, and import does not know which is older"
 				n.protecting(p.ingress.place, p.ingress.name(), "answers 500: "+other.closed, "export them with their creationTimestamp", p.field)
 			}
-			if p.field != "spec.defaultBackend" {
-				n.add(Different, p.ingress.place, p.ingress.name(), "left out: "+other.ingress.name()+" is older and has the same path; nginx takes that one", p.field)
+			message := "left out: " + other.ingress.name() + " is older and has the same path; nginx takes that one"
+			if p.field == "spec.defaultBackend" {
+				message = "not for the host " + p.host + ": " + other.ingress.name() + " has all its paths"
 			}
+			n.add(Different, p.ingress.place, p.ingress.name(), message, p.field)
 			return
 		}
 	}

@@ -47,14 +47,13 @@ func (n *nginx) write() {
 		// Without a certificate of its own, a host is served with that of a wildcard: no other
 		// host's routes get its requests.
 		own := sections[name]
-		for wildcard := name; len(own) == 0 && wildcard != ""; {
-			_, wildcard, _ = strings.Cut(strings.TrimPrefix(wildcard, "*."), ".")
-			own = sections["*."+wildcard]
-			if wildcard == "" {
-				own = sections[""]
+		for _, alias := range names[name] {
+			if len(sections[name]) == 0 {
+				own = append(slices.Clone(own), around(alias, sections)...)
 			}
 		}
-		w.writeHost(n.hosts[name], names[name], own)
+		slices.Sort(own)
+		w.writeHost(n.hosts[name], names[name], slices.Compact(own))
 	}
 	if len(n.hosts) == 0 {
 		return
@@ -65,6 +64,17 @@ func (n *nginx) write() {
 	n.put(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: ingressNamespace, Name: ingressGateway}, gatewayGroup+"/v1",
 		map[string]any{"gatewayClassName": "gatefold", "listeners": listeners})
 	w.writePolicies()
+}
+
+// around returns the listeners of the nearest wildcard around a name.
+func around(name string, sections map[string][]string) []string {
+	for name != "" {
+		_, name, _ = strings.Cut(strings.TrimPrefix(name, "*."), ".")
+		if found := sections["*."+name]; len(found) > 0 {
+			return found
+		}
+	}
+	return sections[""]
 }
 
 func fromAll() any { return map[string]any{"namespaces": map[string]any{"from": "All"}} }
@@ -106,6 +116,7 @@ type routeWriter struct {
 // writeHost writes the routes of a host: for http, and for https if it has a certificate.
 func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	paths := w.locations(host)
+	spelled := w.spelled(host, paths)
 	if host.closed != "" {
 		w.closeHost(host, paths, names, sections)
 		return
@@ -115,6 +126,9 @@ func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 		byNamespace[l.ingress.key.Namespace] = append(byNamespace[l.ingress.key.Namespace], l)
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
+		if spelled != nil { // in each route: of several regular expressions, the first route's count
+			byNamespace[namespace] = slices.Insert(byNamespace[namespace], 0, spelled)
+		}
 		w.route(namespace, "http", names, []string{"http"}, byNamespace[namespace])
 		if len(sections) > 0 {
 			w.route(namespace, "https", names, sections, byNamespace[namespace])
@@ -181,7 +195,7 @@ func (w *routeWriter) rules(l *location, scheme string) []any {
 	if reason := cmp.Or(l.closed, s.closed); reason != "" {
 		return []any{map[string]any{"matches": l.matches}}
 	}
-	if scheme == "http" && (s.forceRedirect || s.sslRedirect && !w.server(l).certificate.IsZero()) {
+	if scheme == "http" && (s.forceRedirect || s.sslRedirect && w.certified(l.host)) {
 		redirect := map[string]any{"scheme": "https", "port": int64(443), "statusCode": int64(308)}
 		return []any{map[string]any{"matches": l.matches, "filters": []any{map[string]any{"type": "RequestRedirect", "requestRedirect": redirect}}}}
 	}
@@ -202,8 +216,17 @@ func (w *routeWriter) rules(l *location, scheme string) []any {
 	return w.split(l, filters)
 }
 
-// server returns the host of a location.
-func (n *nginx) server(l *location) *ingressHost { return n.host(l.host) }
+// certified reports whether nginx has a certificate for a host: its own, or that of a wildcard
+// in place of its first label.
+func (n *nginx) certified(name string) bool {
+	_, above, _ := strings.Cut(name, ".")
+	for _, host := range []string{name, "*." + above} {
+		if n.hosts[host] != nil && !n.hosts[host].certificate.IsZero() {
+			return true
+		}
+	}
+	return false
+}
 
 // split returns the rule of a location, behind those for requests that name its canary.
 func (w *routeWriter) split(l *location, filters []any) []any {

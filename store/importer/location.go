@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 )
@@ -66,21 +67,12 @@ func (h *ingressHost) expressions(all []*location) {
 	}
 }
 
-// alternatives reports whether a regular expression has alternatives at its top level: nginx
-// anchors only the first one.
+// alternatives reports whether a regular expression has alternatives at its top level: what is
+// before it and behind it belongs to the first and the last one alone.
 func alternatives(expression string) bool {
-	depth := 0
-	for i, c := range expression {
-		switch {
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == '|' && depth <= 0, c == '\\' && strings.ContainsAny(expression[i:min(len(expression), i+2)], "()|[]"):
-			return true
-		}
-	}
-	return false
+	const mark = "\ue000" // before the first alternative, it keeps the parser from joining those that begin alike
+	parsed, err := syntax.Parse(mark+expression, syntax.Perl)
+	return err != nil || parsed.Op == syntax.OpAlternate
 }
 
 var (
@@ -119,7 +111,7 @@ func (h *ingressHost) prefixes(all []*location) {
 // guard returns what protects a location, to be compared.
 func guard(l *location) string {
 	s := l.settings
-	return fmt.Sprint(cmp.Or(l.closed, s.closed), s.policy["acl"], s.policy["basicAuth"], s.forceRedirect, s.sslRedirect)
+	return fmt.Sprint(cmp.Or(l.closed, s.closed), s.policy["acl"], s.policy["basicAuth"], s.redirect, s.forceRedirect, s.sslRedirect)
 }
 
 func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
@@ -131,7 +123,7 @@ func (h *ingressHost) plain(all []*location) {
 	})
 	for _, l := range all {
 		for _, other := range all {
-			if l != other && l.pathType != "Exact" && other.pathType != "Exact" && prefixOf(l.path) == prefixOf(other.path) && l.path != "/" {
+			if l != other && l.pathType != "Exact" && other.pathType != "Exact" && prefixOf(l.path) == prefixOf(other.path) {
 				h.closed = "the same path with two types"
 			}
 		}

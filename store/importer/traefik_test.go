@@ -12,18 +12,36 @@ import (
 
 // Each case of testdata/traefik.txtar has the routes that it wants, and a verdict for every leaf.
 func TestTraefik(t *testing.T) {
-	archive, err := txtar.ParseFile("testdata/traefik.txtar")
+	eachCase(t, "testdata/traefik.txtar", func(t *testing.T, in string) *Objects {
+		objects := readWith(t, Traefik, in)
+		checkLeaves(t, objects, in)
+		return objects
+	})
+}
+
+// Each case of testdata/ingress.txtar has the routes that it wants, and a verdict for every leaf.
+func TestIngress(t *testing.T) {
+	eachCase(t, "testdata/ingress.txtar", func(t *testing.T, in string) *Objects {
+		objects := readWith(t, Ingress, in)
+		checkObjects(t, objects, in)
+		return objects
+	})
+}
+
+// eachCase reads the files of an archive, each of which is before the lines that it wants.
+func eachCase(t *testing.T, name string, read func(t *testing.T, in string) *Objects) {
+	t.Helper()
+	archive, err := txtar.ParseFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := 0; i+1 < len(archive.Files); i += 2 {
 		in, want := archive.Files[i], archive.Files[i+1]
 		t.Run(strings.TrimSuffix(in.Name, ".yaml"), func(t *testing.T) {
-			objects := readTraefik(t, string(in.Data))
+			objects := read(t, string(in.Data))
 			if got := routesOf(objects); got != string(want.Data) {
 				t.Errorf("got\n%swant\n%s", got, want.Data)
 			}
-			checkLeaves(t, objects, string(in.Data))
 			if os.Getenv("SHOW") != "" {
 				for _, v := range objects.sorted() {
 					t.Log(v.Class, v.Object, v.Fields, v.Message)
@@ -33,13 +51,13 @@ func TestTraefik(t *testing.T) {
 	}
 }
 
-func readTraefik(t *testing.T, content string) *Objects {
+func readWith(t *testing.T, read func([]Input, Options) (*Objects, error), content string) *Objects {
 	t.Helper()
 	inputs, err := Read("f.yaml", []byte(content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := Traefik(inputs, Options{})
+	objects, err := read(inputs, Options{Secrets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
