@@ -170,7 +170,13 @@ func (p *pipeline) flow(r *run) error {
 	if err := p.test(r); err != nil {
 		return err
 	}
-	return p.publish(r)
+	if err := p.publish(r); err != nil {
+		return err
+	}
+	for _, asked := range p.asked { // a change that the gate took back is none
+		asked.Add(r.change)
+	}
+	return nil
 }
 
 // read has the store make a Change of the Tree.
@@ -200,9 +206,6 @@ func (p *pipeline) read(r *run) (err error) {
 	p.noteWaiting(r.change.Waiting)
 	r.splitStore()
 	p.last = store.Change{Problems: r.change.Problems, Stale: r.change.Stale}
-	for _, asked := range p.asked {
-		asked.Add(r.change)
-	}
 	// A folder that is missing or held at a start is waited for, unless a state was restored.
 	if !p.published && !r.change.Restored && (r.tree.Missing || r.change.Hold != "") {
 		r.problems = r.change.Problems
