@@ -2,12 +2,14 @@ package page
 
 import (
 	"encoding/json"
+	"net/url"
 	"regexp"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // maxExcerpt is how many bytes of an object are shown.
@@ -87,7 +89,7 @@ func hide(value any) any {
 			v[name] = hide(below)
 		}
 		for _, name := range []string{"name", "key", "header"} {
-			if text, ok := v[name].(string); ok && v["value"] != nil && secretWord(text) {
+			if text, ok := v[name].(string); ok && v["value"] != nil && ir.NamesCredential(text) {
 				v["value"] = notShown
 			}
 		}
@@ -111,23 +113,12 @@ func secretField(name string) bool {
 			return false
 		}
 	}
-	return name == "inline" || name == "users" || secretWord(name)
-}
-
-// secretWord reports whether a name is one of those that credentials have.
-func secretWord(name string) bool {
-	name = strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
-	for _, word := range []string{"password", "passwd", "secret", "token", "authoriz", "cookie", "credential", "apikey", "accesskey", "privatekey", "signature", "auth"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	return name == "inline" || name == "users" || ir.NamesCredential(name)
 }
 
 var (
 	userInfo   = regexp.MustCompile(`(://)[^/?#\s@]*@`)
-	parameter  = regexp.MustCompile(`(?i)([?&;][^=&\s]*(?:key|token|secret|passw|sig|auth|code)[^=&\s]*=)[^&;\s]+`)
+	parameter  = regexp.MustCompile(`[?&;#][^=&;?#\s]+=[^&;?#\s]+`)
 	credential = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)\s+\S{4,}|PRIVATE KEY|\{SHA\}|\$apr1\$|\$2[abxy]?\$|eyJ[A-Za-z0-9_-]{8,}\.`)
 )
 
@@ -136,5 +127,11 @@ func hideText(text string) string {
 	if credential.MatchString(text) {
 		return notShown
 	}
-	return parameter.ReplaceAllString(userInfo.ReplaceAllString(text, "$1"+notShown+"@"), "$1"+notShown)
+	return parameter.ReplaceAllStringFunc(userInfo.ReplaceAllString(text, "$1"+notShown+"@"), func(pair string) string {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name[1:]); err == nil && !ir.NamesCredential(plain) {
+			return pair
+		}
+		return name + "=" + notShown
+	})
 }

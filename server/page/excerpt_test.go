@@ -44,7 +44,7 @@ spec:
     - type: RequestHeaderModifier
       requestHeaderModifier:
         set: [{name: Authorization, value: Basic s3cr3tvalue}, {name: x-plain, value: Bearer s3cr3tvalue}, {name: Cookie, value: s3cr3tvalue}]
-        add: [{name: x-url, value: "https://user:s3cr3tvalue@example.com/"}, {name: x-link, value: "/a?access_token=s3cr3tvalue&b=1"}]
+        add: [{name: x-url, value: "https://user:s3cr3tvalue@example.com/"}, {name: x-link, value: "/a?access_token=s3cr3tvalue&b=1?token=s3cr3tvalue#id_token=s3cr3tvalue"}]
     - type: RequestRedirect
       requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: "/a?api_key=s3cr3tvalue"}}
 `)

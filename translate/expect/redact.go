@@ -2,7 +2,6 @@ package expect
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,15 +21,11 @@ const minSecret = 6
 // whose name says it, and cookies.
 type redaction struct {
 	headers, parameters map[string]bool
-	telling             *regexp.Regexp
 }
 
 // newRedaction returns the redaction for the rules of a View; nil is a View without any.
 func newRedaction(view *ir.View) *redaction {
-	d := &redaction{
-		headers: map[string]bool{"cookie": true}, parameters: map[string]bool{},
-		telling: regexp.MustCompile(`(?i)(^|[-_])auth(orization|entication)?($|[-_])|token|secret|passw|api[-_]?key|credential|session|signature|jwt|^(x-)?key$|^sig$`),
-	}
+	d := &redaction{headers: map[string]bool{}, parameters: map[string]bool{}}
 	if view == nil {
 		return d
 	}
@@ -61,11 +56,11 @@ func (d *redaction) addNames(headers, parameters []string) {
 
 func (d *redaction) isHeader(name string) bool {
 	name = strings.ToLower(name)
-	return name != "" && name != "www-authenticate" && (d.headers[name] || d.telling.MatchString(name))
+	return name != "" && name != "www-authenticate" && (d.headers[name] || ir.NamesCredential(name))
 }
 
 func (d *redaction) isParameter(name string) bool {
-	return name != "" && (d.parameters[name] || d.telling.MatchString(name))
+	return name != "" && (d.parameters[name] || ir.NamesCredential(name))
 }
 
 // texts returns the credentials of a request, as it is written and as it is sent, longest first.

@@ -2,6 +2,8 @@ package ir
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -28,6 +30,21 @@ func (Hidden) GoString() string { return "[redacted]" }
 
 // MarshalText returns a text in its place.
 func (Hidden) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+
+// NamesCredential reports whether a header, a parameter or a field of this name may hold a credential:
+// it is a guess, for names that no policy tells.
+func NamesCredential(name string) bool {
+	name = strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
+	switch name {
+	case "key", "xkey", "sig", "code":
+		return true
+	}
+	name = strings.NewReplacer("authoriz", "auth", "author", "").Replace(name)
+	return slices.ContainsFunc([]string{
+		"auth", "passw", "secret", "token", "credential", "session", "signature", "jwt", "cookie",
+		"apikey", "accesskey", "privatekey", "accountkey", "sharedkey", "subscriptionkey",
+	}, func(word string) bool { return strings.Contains(name, word) })
+}
 
 // CredentialSource is where the credentials of a policy's field are written: an entry of a
 // Secret, all entries of a Secret, or all entries of the Secrets of a namespace that have all
