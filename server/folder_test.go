@@ -8,6 +8,7 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
 )
 
 // askedFolder is a folder that answers by these functions, and of which nothing is known where they
@@ -41,6 +42,11 @@ func (f askedFolder) Labels(keys []manifest.Key) []map[string]string {
 }
 
 func (f askedFolder) Objects() []*manifest.Object { return nil }
+
+func (f askedFolder) Between(read func([]*manifest.Object, translate.Surroundings)) bool {
+	read(nil, translate.Surroundings{})
+	return true
+}
 
 func (f askedFolder) Busy() admin.Busy {
 	if f.busy == nil {

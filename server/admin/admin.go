@@ -23,8 +23,10 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/visible"
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/plan/snapshot"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -43,6 +45,9 @@ type Folder interface {
 	// Objects returns the objects that are served, in no order, those of Secrets without their
 	// content; nil if the folder is busy for long.
 	Objects() []*manifest.Object
+	// Between calls read while no change of the folder is being applied, with Objects and with what
+	// else is served from; false if the folder is busy for long.
+	Between(read func([]*manifest.Object, translate.Surroundings)) bool
 	// Busy returns what is under way.
 	Busy() Busy
 }
@@ -131,6 +136,8 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 	mux.Handle("/metrics", promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/api/v1/problems", p.problems)
 	mux.HandleFunc("/api/v1/xds", oneAtATime(dumpWait, p.xds))
+	mux.HandleFunc(snapshot.Path, oneAtATime(dumpWait, p.snapshot))
+	mux.HandleFunc(PlacesPath, p.places)
 	mux.HandleFunc("/api/v1/explain", p.explain)
 	mux.HandleFunc("/api/v1/tree", p.tree)
 	mux.HandleFunc("/api/v1/transport", p.transport)

@@ -52,28 +52,40 @@ func (c *client) get(ctx context.Context, page string) (int, []byte, error) {
 
 // ask returns the status code and the body of a page. The error says that there
 // was no answer, or that gatefold failed to give one (500).
-func (c *client) ask(ctx context.Context, method, page string) (int, []byte, error) {
+func (c *client) ask(ctx context.Context, method, page string) (code int, body []byte, err error) {
+	err = c.stream(ctx, method, page, func(answered int, from io.Reader) error {
+		code = answered
+		if body, err = io.ReadAll(from); err != nil {
+			return fmt.Errorf("the answer of gatefold at %s is incomplete: %w", c.address, rootCause(err))
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return code, body, nil
+}
+
+// stream calls read with the status code and the body of a page, no more than maxAnswer of it. The error is
+// read's, or as ask's.
+func (c *client) stream(ctx context.Context, method, page string, read func(code int, body io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	base, transport := c.route()
 	request, err := http.NewRequestWithContext(ctx, method, base+page, nil)
 	if err != nil {
-		return 0, nil, fmt.Errorf("--admin-address %q: %w", c.address, err)
+		return fmt.Errorf("--admin-address %q: %w", c.address, err)
 	}
 	defer c.sayWaiting(page)()
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
-		return 0, nil, fmt.Errorf("cannot reach gatefold at %s: %w", c.address, rootCause(err))
+		return fmt.Errorf("cannot reach gatefold at %s: %w", c.address, rootCause(err))
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	switch {
-	case err != nil:
-		return 0, nil, fmt.Errorf("the answer of gatefold at %s is incomplete: %w", c.address, rootCause(err))
-	case response.StatusCode == http.StatusInternalServerError:
-		return 0, nil, fmt.Errorf("gatefold at %s failed to answer: internal error; see its log", c.address)
+	if response.StatusCode == http.StatusInternalServerError {
+		return fmt.Errorf("gatefold at %s failed to answer: internal error; see its log", c.address)
 	}
-	return response.StatusCode, body, nil
+	return read(response.StatusCode, io.LimitReader(response.Body, maxAnswer))
 }
 
 // sayWaiting says after a while what the command waits for, unless done is called before.

@@ -29,6 +29,9 @@ type folderOptions struct {
 	exclude []string
 	// prefix is put before the paths of the folder's files (pathPrefix).
 	prefix string
+	// like, if not nil, takes the place of routes; with overGuard, but for the guard.
+	like      *translate.Surroundings
+	overGuard bool
 }
 
 func (o *folderOptions) register(flags *pflag.FlagSet) { groupFlags(flags, o.add) }
@@ -96,9 +99,12 @@ func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	if len(clusterPaths) > 0 && !clusterPaths.Match(watcher.IgnoreFile) {
 		ignore.File = watcher.IgnoreForbidden
 	}
+	if o.overGuard {
+		o.like.Options.Guard = o.routes.Guard
+	}
 	return engine.Folder{
 		Watch:  watcher.Options{Root: dir, Limits: o.tree, Ignore: ignore},
 		Store:  store.Options{Limits: o.store, ClusterPaths: clusterPaths, PathPrefix: o.prefix},
-		Routes: o.routes, Secrets: o.secrets,
+		Routes: o.routes, Like: o.like, Secrets: o.secrets,
 	}, nil
 }

@@ -3,38 +3,52 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gatefold/gatefold/store/visible"
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
 const formatMarkdown outputFormat = "markdown"
 
+// planOptions are the flags of plan.
+type planOptions struct {
+	folder folderOptions
+	format outputFormat
+	server client
+}
+
 func planCommand() *cobra.Command {
-	var folder folderOptions
-	var format outputFormat
+	var o planOptions
 	cmd := &cobra.Command{
-		Use:   "plan OLD NEW",
+		Use:   "plan [OLD] NEW",
 		Short: "Report which requests change between two folders",
 		Long: "Report which requests change between two folders: an example of each kind with both answers, and the rule, object\n" +
 			"or field that is the reason; problems, policies, listeners, certificates, objects and Envoy resources that differ.\n" +
-			"git:REVISION is the folder of the other argument as it is in that commit.\n" +
-			"The first line is a summary. Nothing is applied. Both folders are read as from a cold start.\n" +
+			"git:REVISION is the folder of the other argument as it is in that commit. Without OLD it compares with what the\n" +
+			"gatefold at --server serves now: NEW is read with that one's settings, but for flags that you give.\n" +
+			"The first line is a summary. Nothing is applied. Folders are read as from a cold start.\n" +
 			"The exit code is 0 if nothing changes, 1 if something does, and 2 if that cannot be found out.\n" +
 			"docs/json.md describes the JSON.",
 		Example: "  gatefold plan ./main ./branch\n" +
-			"  gatefold plan git:origin/main ./folder -o markdown >comment.md",
-		Args: exactly("the folder before, or git:REVISION,", "the folder after"),
+			"  gatefold plan git:origin/main ./folder -o markdown >comment.md\n" +
+			"  gatefold plan ./folder   # against what the running gatefold serves",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.server.address == "" && len(args) == 1 {
+				o.server.address = defaultAdminAddress
+			}
+			if o.server.address != "" {
+				return exactly("the folder after")(cmd, args)
+			}
+			return exactly("the folder before, or git:REVISION,", "the folder after")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			report, err := planReport(cmd.Context(), args[0], args[1], folder)
+			format := o.format
+			report, err := o.report(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -50,8 +64,11 @@ func planCommand() *cobra.Command {
 			return nil
 		},
 	}
-	folder.register(cmd.Flags())
-	format.register(cmd.Flags(), formatText, formatJSON, formatYAML, formatMarkdown)
+	flags := cmd.Flags()
+	flags.StringVar(&o.server.address, "server", "", "compare with a running gatefold, by its admin address: HOST:PORT, unix:/path or http://…; "+defaultAdminAddress+" when only NEW is given")
+	flags.DurationVar(&o.server.timeout, "timeout", time.Minute, "how long to wait for the answer of --server")
+	o.folder.register(flags)
+	o.format.register(flags, formatText, formatJSON, formatYAML, formatMarkdown)
 	return cmd
 }
 
@@ -63,6 +80,14 @@ type planned struct {
 
 	// shared are the ports of several Gateways, on either side.
 	shared map[uint32]bool
+}
+
+// report compares two folders, or a folder with what a gatefold serves.
+func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error) {
+	if o.server.address == "" {
+		return planReport(cmd.Context(), args[0], args[1], o.folder)
+	}
+	return o.serverReport(cmd.Context(), args[0], cmd.Flags())
 }
 
 // planReport compares two folders, which are read at the same time.
@@ -79,8 +104,12 @@ func planReport(ctx context.Context, before, after string, o folderOptions) (*pl
 	if err := cmp.Or(errs[0], errs[1]); err != nil {
 		return nil, err
 	}
+	return compareSides(ctx, sides, cmp.Or(notes[0], notes[1]))
+}
+
+func compareSides(ctx context.Context, sides [2]plan.Side, note string) (*planned, error) {
 	report, err := plan.Compare(ctx, sides[0], sides[1])
-	return &planned{Report: report, Note: cmp.Or(notes[0], notes[1]), shared: sharedPorts(sides)}, err
+	return &planned{Report: report, Note: note, shared: sharedPorts(sides)}, err
 }
 
 // sharedPorts returns the ports on which several Gateways of a side listen: a question about one of
@@ -109,41 +138,6 @@ func (p *planned) command(c plan.Change) string {
 		words += " --gateway " + c.Regions[0].Gateway
 	}
 	return words
-}
-
-// readSide reads a folder, or the folder of another argument as it is in a commit. A folder that the
-// commit does not have is empty, which the note says.
-func readSide(ctx context.Context, place, other string, o folderOptions) (side plan.Side, note string, err error) {
-	dir := place
-	if revision, isGit := strings.CutPrefix(place, gitPrefix); isGit {
-		if strings.HasPrefix(other, gitPrefix) {
-			other = "."
-		}
-		options, err := o.folder(other)
-		if err != nil {
-			return side, "", err
-		}
-		folder, err := checkOut(ctx, revision, options.Watch)
-		switch {
-		case errors.Is(err, errNew):
-			note = fmt.Sprintf("%s is not in %s: it is compared with an empty folder", visible.Text(other), visible.Text(place))
-		case err != nil:
-			return side, "", err
-		}
-		defer func() { _ = os.RemoveAll(folder) }()
-		dir = folder
-	}
-	read, err := readFolder(ctx, dir, o)
-	if err != nil {
-		return side, "", err
-	}
-	return sideOf(read), note, nil
-}
-
-func sideOf(read reading) plan.Side {
-	return plan.Side{
-		View: read.Result.View(), Problems: read.Problems, Objects: read.Objects, Resources: read.Result.Delta, Places: read.Places,
-	}
 }
 
 func printPlan(w io.Writer, format outputFormat, report *planned) error {

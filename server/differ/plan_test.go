@@ -23,6 +23,7 @@ import (
 type edited struct {
 	before, after *world
 	edits         []string
+	sides         [2]plan.Side
 	report        *plan.Report
 }
 
@@ -215,7 +216,7 @@ func sidesOf(t *testing.T, worlds []*world) (sides []plan.Side) {
 	f := &fleet{t: t, facts: explain.Facts{View: result.View()}}
 	for _, w := range worlds {
 		w.view = f.viewOf(w)
-		sides = append(sides, plan.Side{View: w.view, Objects: change.Set, Resources: result.Delta, Places: s.Places})
+		sides = append(sides, plan.Side{View: w.view, Objects: change.Set, Resources: plan.ResourcesOf(result.Delta), Places: s.Places})
 	}
 	return sides
 }
@@ -305,7 +306,7 @@ func editedBatch(t *testing.T, seed uint64, first, end int, with *shared) (all [
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.report = report
+		e.sides, e.report = [2]plan.Side{old[i], now[i]}, report
 	}
 	return all
 }

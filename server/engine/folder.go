@@ -14,6 +14,8 @@ type Folder struct {
 	Watch  watcher.Options   // the folder of YAML
 	Store  store.Options     // what of it is valid
 	Routes translate.Options // how routes are made of it; Bind is filled in
+	// Like, if not nil, is what takes the place of Routes.
+	Like *translate.Surroundings
 	// Secrets is the path of a folder of Secrets without YAML (docs/design/inputs.md); "" is none.
 	Secrets string
 
@@ -55,7 +57,7 @@ func ReadTree(ctx context.Context, folder Folder, tree watcher.Tree) (Reading, e
 	if err != nil {
 		return Reading{}, err
 	}
-	translator := translate.New(onAllInterfaces(folder.Routes))
+	translator := folder.translator()
 	if err := translator.Take(ctx, change); err != nil {
 		return Reading{}, err
 	}
@@ -64,4 +66,12 @@ func ReadTree(ctx context.Context, folder Folder, tree watcher.Tree) (Reading, e
 		Stats: change.Stats, Ignored: change.Ignored, Result: result, Problems: r.located(change, result), Objects: change.Set,
 		Places: r.store.Places, Outlines: r.store.Outlines, Labels: r.store.Labels,
 	}, nil
+}
+
+// translator returns a translator of the folder.
+func (f Folder) translator() *translate.Translator {
+	if f.Like != nil {
+		return f.Like.New()
+	}
+	return translate.New(onAllInterfaces(f.Routes))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
 )
 
 // questionPatience is how long a question about the folder waits for a run to end.
@@ -51,6 +52,20 @@ func (q questions) Places(fields []manifest.Field) (places []store.Place) {
 func (q questions) Objects() (objects []*manifest.Object) {
 	q.ask(func(s *store.Store) { objects = s.Objects() })
 	return objects
+}
+
+// Between implements admin.Folder. It waits as Places does.
+func (q questions) Between(read func([]*manifest.Object, translate.Surroundings)) bool {
+	return q.ask(func(s *store.Store) {
+		t := q.translation
+		objects := s.Objects()
+		if secrets := q.reader.secrets; secrets != nil {
+			for key := range secrets.own {
+				objects = append(objects, &manifest.Object{Key: key})
+			}
+		}
+		read(objects, translate.Surroundings{Options: t.options, Quarantine: t.trusted, Discoveries: t.answered})
+	})
 }
 
 // Outlines implements admin.Folder. It waits as Places does.

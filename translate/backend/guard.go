@@ -60,6 +60,24 @@ func ParseEndpoints(text string) (Endpoints, error) {
 	return e, nil
 }
 
+// MarshalText writes what ParseEndpoints reads.
+func (e Endpoints) MarshalText() ([]byte, error) {
+	port := strconv.FormatUint(uint64(e.port), 10)
+	switch {
+	case e.name != "":
+		return []byte(net.JoinHostPort(e.name, port)), nil
+	case e.port != 0:
+		return []byte(net.JoinHostPort(e.network.Addr().String(), port)), nil
+	}
+	return []byte(e.network.String()), nil
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (e *Endpoints) UnmarshalText(text []byte) (err error) {
+	*e, err = ParseEndpoints(string(text))
+	return err
+}
+
 // Sift removes the rejected endpoints from a cluster, and returns them.
 func (g *Guard) Sift(cluster *ir.Cluster) []ir.Endpoint {
 	var refused []ir.Endpoint

@@ -23,7 +23,7 @@ func side(t testing.TB, files map[string][]byte) plan.Side {
 	change := s.Apply(cases.Tree(files))
 	result := translate.New(translate.Options{Bind: []string{"127.0.0.1"}}).Apply(change)
 	return plan.Side{
-		View: result.View(), Problems: append(change.Problems, s.Locate(result.Problems)...), Objects: change.Set, Resources: result.Delta, Places: s.Places,
+		View: result.View(), Problems: append(change.Problems, s.Locate(result.Problems)...), Objects: change.Set, Resources: plan.ResourcesOf(result.Delta), Places: s.Places,
 	}
 }
 

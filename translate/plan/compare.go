@@ -12,7 +12,6 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // Side is one of the two configurations.
@@ -20,10 +19,10 @@ type Side struct {
 	View *ir.View
 	// Problems are all problems, with their places.
 	Problems []manifest.Problem
-	// Objects are all valid objects.
+	// Objects are all valid objects. Only their keys and hashes are read.
 	Objects []*manifest.Object
 	// Resources are all Envoy resources.
-	Resources []xds.Update
+	Resources []Resource
 	// Places returns where fields are written, as store.Store.Places does; nil if it is not known.
 	Places func([]manifest.Field) []store.Place
 }
@@ -42,7 +41,7 @@ type comparison struct {
 	expressions     map[string]ast.Expr   // of CEL; nil is one that cannot be read
 	changedObjects  map[manifest.Key]Kind // see objectKinds
 	whereabouts     [2]*whereabouts       // see rulesOf
-	listeners       [2]map[string]*xds.Resource
+	listeners       [2]map[string]*Resource
 	requests, other []*Change
 }
 

@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	"google.golang.org/protobuf/proto"
-
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -41,12 +38,13 @@ func (p *portPair) listener() {
 }
 
 // listenerResource returns a port's Envoy listener, nil if it is not known.
-func (p *portPair) listenerResource(side int, port *ir.Port) *xds.Resource {
+func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
 	if p.listeners[side] == nil {
-		p.listeners[side] = map[string]*xds.Resource{}
-		for _, r := range [2]Side{p.before, p.after}[side].Resources {
-			if r.Type == xds.ListenerType {
-				p.listeners[side][r.Gateway+" "+r.Name] = r.Resource
+		p.listeners[side] = map[string]*Resource{}
+		resources := [2]Side{p.before, p.after}[side].Resources
+		for i := range resources {
+			if r := &resources[i]; r.Type == xds.ListenerType {
+				p.listeners[side][r.Gateway+" "+r.Name] = r
 			}
 		}
 	}
@@ -55,33 +53,28 @@ func (p *portPair) listenerResource(side int, port *ir.Port) *xds.Resource {
 
 // drained returns the filter chains whose connections Envoy drains, as the new listener has no equal one. all is
 // true if something else of the listener differs, or if it is one of UDP: then Envoy replaces it, and drains all.
-func drained(before, after *xds.Resource) (chains []*listenerv3.FilterChain, all bool) {
-	var x, y listenerv3.Listener
-	if proto.Unmarshal(before.Body, &x) != nil || proto.Unmarshal(after.Body, &y) != nil || len(y.FilterChains) == 0 {
+func drained(before, after *Resource) (chains []ChainSum, all bool) {
+	x, y := before.Sums(), after.Sums()
+	if x == nil || y == nil || len(y.Chains) == 0 {
 		return nil, true
 	}
 	known := map[string]bool{}
-	text := func(chain *listenerv3.FilterChain) string {
-		bytes, _ := proto.MarshalOptions{Deterministic: true}.Marshal(chain)
-		return string(bytes)
+	for _, chain := range y.Chains {
+		known[chain.Sum] = true
 	}
-	for _, chain := range y.FilterChains {
-		known[text(chain)] = true
-	}
-	for _, chain := range x.FilterChains {
-		if !known[text(chain)] {
+	for _, chain := range x.Chains {
+		if !known[chain.Sum] {
 			chains = append(chains, chain)
 		}
 	}
-	x.FilterChains, y.FilterChains = nil, nil
-	return chains, !proto.Equal(&x, &y)
+	return chains, x.Rest != y.Rest
 }
 
 // listenersOf names the listeners of a port with some filter chains; nil is all of them.
-func listenersOf(port *ir.Port, chains []*listenerv3.FilterChain) (out []string) {
+func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 	hostnames := map[string]bool{}
 	for _, chain := range chains {
-		names := chain.GetFilterChainMatch().GetServerNames()
+		names := chain.ServerNames
 		if len(names) == 0 {
 			names = []string{"*"}
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 func (c *comparison) addPolicies() {
@@ -120,12 +119,10 @@ func (c *comparison) resources() {
 	type resource struct{ gateway, kind, name string }
 	versions := [2]map[resource]string{{}, {}}
 	all := map[resource]bool{}
-	for side, updates := range [][]xds.Update{c.before.Resources, c.after.Resources} {
-		for _, u := range updates {
-			if u.Resource != nil {
-				key := resource{u.Gateway, u.Type[strings.LastIndexByte(u.Type, '.')+1:], u.Name}
-				versions[side][key], all[key] = u.Resource.Version, true
-			}
+	for side, list := range [][]Resource{c.before.Resources, c.after.Resources} {
+		for _, r := range list {
+			key := resource{r.Gateway, r.Type[strings.LastIndexByte(r.Type, '.')+1:], r.Name}
+			versions[side][key], all[key] = r.Version, true
 		}
 	}
 	counts := map[string]*ResourceChange{}

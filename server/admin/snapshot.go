@@ -1,0 +1,90 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/visible"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/plan"
+	"github.com/gatefold/gatefold/translate/plan/snapshot"
+)
+
+// ErrBusy is the error of a document that needs the folder while a change of it takes long.
+var ErrBusy = errors.New("gatefold is busy with a change of the folder: try again later")
+
+// Snapshot returns what is served, of one moment, as one side of a plan. The error is ErrUnloaded or ErrBusy.
+func (d Documents) Snapshot() (head snapshot.Head, side plan.Side, err error) {
+	if d.options.Folder == nil || d.options.Loaded.View() == nil {
+		return head, side, ErrUnloaded
+	}
+	view := d.options.Loaded.View()
+	still := d.options.Folder.Between(func(objects []*manifest.Object, around translate.Surroundings) {
+		view = d.options.Loaded.View()
+		side.Objects, side.Problems = objects, d.Problems().Problems
+		served, _ := d.options.Envoys.Resources()
+		for gateway, resources := range served {
+			for _, r := range resources {
+				side.Resources = append(side.Resources, plan.ResourceOf(gateway, r))
+			}
+		}
+		head = snapshot.NewHead(d.Revisions().Revision, around)
+	})
+	if !still {
+		return head, side, ErrBusy
+	}
+	side.View = view()
+	return head, side, nil
+}
+
+// snapshot writes what is served for `gatefold plan`.
+func (p pages) snapshot(w http.ResponseWriter, r *http.Request) {
+	if !onlyQuery(w, r) {
+		return
+	}
+	head, side, err := p.documents.Snapshot()
+	if err != nil {
+		answer(w, http.StatusServiceUnavailable, word{Error: err.Error()})
+		return
+	}
+	w.Header().Set("Content-Type", snapshot.ContentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if r.Method != http.MethodHead {
+		_ = snapshot.Write(visible.NewWriter(w), head, side) // that a client does not take it is no error of gatefold
+	}
+}
+
+// PlacesPath is the page that says where fields are written: ?field=, a Field as JSON, at most MaxPlaces times.
+const PlacesPath = "/api/v1/places"
+
+// MaxPlaces is how many fields a request may ask for: each has its document parsed again.
+const MaxPlaces = 100
+
+// PlaceList is what PlacesPath answers, in the order of the question.
+type PlaceList struct {
+	Places []store.Place `json:"places"`
+}
+
+// places answers where fields are written in the folder as it was read last.
+func (p pages) places(w http.ResponseWriter, r *http.Request) {
+	if !onlyQuery(w, r, "field") {
+		return
+	}
+	asked := r.URL.Query()["field"]
+	if len(asked) > MaxPlaces {
+		answer(w, http.StatusBadRequest, word{Error: fmt.Sprintf("%d fields are more than %d", len(asked), MaxPlaces)})
+		return
+	}
+	fields := make([]manifest.Field, len(asked))
+	for i, text := range asked {
+		if err := json.Unmarshal([]byte(text), &fields[i]); err != nil {
+			answer(w, http.StatusBadRequest, word{Error: "a field is no JSON: " + err.Error()})
+			return
+		}
+	}
+	answer(w, http.StatusOK, PlaceList{p.documents.Places(fields)})
+}

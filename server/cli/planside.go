@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/visible"
+	"github.com/gatefold/gatefold/translate/plan"
+	"github.com/gatefold/gatefold/translate/plan/snapshot"
+)
+
+// readSide reads a folder, or the folder of another argument as it is in a commit. A folder that the
+// commit does not have is empty, which the note says.
+func readSide(ctx context.Context, place, other string, o folderOptions) (side plan.Side, note string, err error) {
+	dir := place
+	if revision, isGit := strings.CutPrefix(place, gitPrefix); isGit {
+		if strings.HasPrefix(other, gitPrefix) {
+			other = "."
+		}
+		options, err := o.folder(other)
+		if err != nil {
+			return side, "", err
+		}
+		folder, err := checkOut(ctx, revision, options.Watch)
+		switch {
+		case errors.Is(err, errNew):
+			note = fmt.Sprintf("%s is not in %s: it is compared with an empty folder", visible.Text(other), visible.Text(place))
+		case err != nil:
+			return side, "", err
+		}
+		defer func() { _ = os.RemoveAll(folder) }()
+		dir = folder
+	}
+	read, err := readFolder(ctx, dir, o)
+	if err != nil {
+		return side, "", err
+	}
+	return sideOf(read), note, nil
+}
+
+func sideOf(read reading) plan.Side {
+	return plan.Side{
+		View: read.Result.View(), Problems: read.Problems, Objects: read.Objects, Resources: plan.ResourcesOf(read.Result.Delta), Places: read.Places,
+	}
+}
+
+// serverReport compares what a gatefold serves with a folder, which is read as that gatefold would serve it.
+func (o *planOptions) serverReport(ctx context.Context, place string, flags *pflag.FlagSet) (report *planned, err error) {
+	head, before, err := o.askSnapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folder := o.folder
+	folder.like = &head.Surroundings
+	folder.over(flags)
+	after, note, err := readSide(ctx, place, ".", folder)
+	if err != nil {
+		return nil, err
+	}
+	if after, err = snapshot.Through(head, after); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if mistake := recover(); mistake != nil { // of what others wrote, no more is known than its types
+			err = fmt.Errorf("%s does not answer as gatefold does: %v", o.server.address, mistake)
+		}
+	}()
+	return compareSides(ctx, [2]plan.Side{before, after}, note)
+}
+
+// askSnapshot asks a running gatefold for what it serves.
+func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side plan.Side, err error) {
+	address := o.server.address
+	err = o.server.stream(ctx, http.MethodGet, snapshot.Path, func(code int, body io.Reader) (err error) {
+		switch code {
+		case http.StatusOK:
+			head, side, err = snapshot.Read(body)
+		case http.StatusNotFound:
+			return fmt.Errorf("gatefold at %s is too old for plan: %w", address, snapshot.ErrFormat)
+		default:
+			text, _ := io.ReadAll(io.LimitReader(body, 1<<16))
+			return fmt.Errorf("%s answers %d: %s", address, code, said(text))
+		}
+		switch {
+		case errors.Is(err, snapshot.ErrFormat):
+			return fmt.Errorf("what gatefold at %s serves cannot be read: %w", address, err)
+		case err != nil:
+			return fmt.Errorf("%s does not answer as gatefold does: %w", address, rootCause(err))
+		}
+		return nil
+	})
+	if err != nil && address == defaultAdminAddress {
+		err = fmt.Errorf("%w; to compare two folders, name both, and another gatefold by --server", err)
+	}
+	side.Places = o.askPlaces(ctx)
+	return head, side, err
+}
+
+// askPlaces returns a function that asks a running gatefold where fields are written; what it does not say has no
+// place.
+func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []store.Place {
+	return func(fields []manifest.Field) []store.Place {
+		places := make([]store.Place, len(fields))
+		for from := 0; from < len(fields); from += admin.MaxPlaces {
+			part := fields[from:min(from+admin.MaxPlaces, len(fields))]
+			question := url.Values{}
+			for _, field := range part {
+				text, _ := json.Marshal(field) // texts are always JSON
+				question.Add("field", string(text))
+			}
+			var list admin.PlaceList
+			if err := o.server.getJSON(ctx, admin.PlacesPath+"?"+question.Encode(), &list); err != nil || len(list.Places) != len(part) {
+				return places
+			}
+			copy(places[from:], list.Places)
+		}
+		return places
+	}
+}
+
+// over has flags that were given take the place of what a running gatefold says in like.
+func (o *folderOptions) over(flags *pflag.FlagSet) {
+	to, from := &o.like.Options, &o.routes
+	guard := func() { o.overGuard = true }
+	for name, set := range map[string]func(){
+		"address-pool":                  func() { to.AddressPool = from.AddressPool },
+		"trusted-hops":                  func() { to.TrustedHops = from.TrustedHops },
+		"system-ca":                     func() { to.SystemCA = from.SystemCA },
+		"max-routes-per-host":           func() { to.MaxRoutes = from.MaxRoutes },
+		"max-copies":                    func() { to.MaxCopies = from.MaxCopies },
+		"max-delegation-depth":          func() { to.MaxDepth = from.MaxDepth },
+		"delegation-wildcard-namespace": func() { to.WildcardNamespace = from.WildcardNamespace },
+		"weighted-route-precedence":     func() { to.Weighted = from.Weighted },
+		"route-weight-scope":            func() { to.WeightScope = from.WeightScope },
+		"refuse-endpoints":              guard,
+		"allow-endpoints":               guard,
+	} {
+		if flags.Changed(name) {
+			set()
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package snapshot
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/plan"
+)
+
+// ErrFormat is the error of a snapshot that another version of gatefold wrote.
+var ErrFormat = errors.New("another version of gatefold wrote it: compare with the version that runs")
+
+// Read reads a side. It trusts nothing that it reads, and takes memory in proportion to that: the caller bounds r.
+// A snapshot that was written with other types is ErrFormat.
+func Read(r io.Reader) (head Head, side plan.Side, err error) {
+	s := &reader{side: plan.Side{View: &ir.View{Clusters: map[string]*ir.Cluster{}}}}
+	decoder := json.NewDecoder(bufio.NewReader(r))
+	for !s.ended {
+		var one record
+		if err := decoder.Decode(&one); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return head, side, err
+		}
+		if err := s.take(one); err != nil {
+			return head, side, err
+		}
+		s.count++
+	}
+	s.endHost()
+	return s.head, s.side, nil
+}
+
+// Through returns a side as it is after it was written with a Head and read again.
+func Through(head Head, side plan.Side) (plan.Side, error) {
+	from, to := io.Pipe()
+	go func() { to.CloseWithError(Write(to, head, side)) }()
+	_, out, err := Read(from)
+	from.CloseWithError(err)
+	out.Places = side.Places
+	return out, err
+}
+
+// reader puts records together.
+type reader struct {
+	head  Head
+	side  plan.Side
+	rules []*ir.Rule // of the last host
+	count int
+	ended bool
+}
+
+func (r *reader) take(one record) error {
+	view := r.side.View
+	switch {
+	case r.count == 0 && one.Head == nil:
+		return errors.New("it does not begin with a head")
+	case one.Head != nil:
+		if one.Head.Format != format() {
+			return ErrFormat
+		}
+		r.head = *one.Head
+	case one.Cluster != nil:
+		view.Clusters[one.Cluster.Name] = one.Cluster
+	case one.Certificate != nil:
+		view.Certificates = append(view.Certificates, *one.Certificate)
+	case one.Problem != nil:
+		r.side.Problems = append(r.side.Problems, *one.Problem)
+	case one.Object != nil:
+		object := &manifest.Object{Key: one.Object.Key}
+		copy(object.Hash[:], one.Object.Sum)
+		r.side.Objects = append(r.side.Objects, object)
+	case one.Resource != nil:
+		r.side.Resources = append(r.side.Resources, *one.Resource)
+	case one.End != 0:
+		if r.ended = one.End == r.count; !r.ended {
+			return fmt.Errorf("it ends after %d parts of %d", r.count, one.End)
+		}
+	default:
+		return r.takeTable(one)
+	}
+	return nil
+}
+
+// takeTable takes a part of a Gateway.
+func (r *reader) takeTable(one record) error {
+	view := r.side.View
+	gateway := len(view.Gateways) - 1
+	switch {
+	case one.Gateway != "":
+		r.endHost()
+		view.Gateways = append(view.Gateways, ir.GatewayView{Name: one.Gateway})
+	case gateway < 0:
+		return errors.New("a part is of no Gateway")
+	case one.Port != nil && one.Port.Port != nil:
+		r.endHost()
+		view.Gateways[gateway].Ports = append(view.Gateways[gateway].Ports, ir.PortView{Port: one.Port.Port, Claims: one.Port.Claims})
+	case len(view.Gateways[gateway].Ports) == 0:
+		return errors.New("a part is of no port")
+	case one.Host != nil:
+		r.endHost()
+		port := &view.Gateways[gateway].Ports[len(view.Gateways[gateway].Ports)-1]
+		port.Hosts = append(port.Hosts, ir.HostView{Chain: one.Host.Chain, Domain: one.Host.Domain, Forged: one.Host.Forged})
+	case one.Rule != nil && one.Rule.Root != nil && one.Rule.Source != nil && r.host() != nil:
+		r.rules = append(r.rules, one.Rule)
+	default:
+		return errors.New("a part is none that is known")
+	}
+	return nil
+}
+
+// host returns the host that rules are read for, nil for none.
+func (r *reader) host() *ir.HostView {
+	gateways := r.side.View.Gateways
+	if len(gateways) == 0 || len(gateways[len(gateways)-1].Ports) == 0 {
+		return nil
+	}
+	ports := gateways[len(gateways)-1].Ports
+	hosts := ports[len(ports)-1].Hosts
+	if len(hosts) == 0 {
+		return nil
+	}
+	return &hosts[len(hosts)-1]
+}
+
+// endHost gives the last host its rules.
+func (r *reader) endHost() {
+	if h := r.host(); h != nil && h.Rules == nil {
+		rules := r.rules
+		h.Rules, h.Len, r.rules = slices.Values(rules), len(rules), nil
+	}
+}

@@ -1,0 +1,87 @@
+package snapshot
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// sumBytes is how much of a sum is written: enough to see whether two are the same.
+const sumBytes = 8
+
+// seal sums what is secret under a key.
+type seal struct{ key []byte }
+
+// sum returns the beginning of the sum of some texts.
+func (s seal) sum(texts ...string) []byte {
+	h := hmac.New(sha256.New, s.key)
+	for _, text := range texts {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
+		h.Write(length[:])
+		h.Write([]byte(text))
+	}
+	return h.Sum(nil)[:sumBytes]
+}
+
+func (s seal) text(texts ...string) string { return hex.EncodeToString(s.sum(texts...)) }
+
+// rule returns a rule without secrets, and without what only the order of rules needs.
+func (s seal) rule(rule *ir.Rule) *ir.Rule {
+	out := *rule
+	out.Blocks = nil
+	if extras := rule.Action.Extras; extras != nil && (extras.BasicAuth != nil || extras.APIKeyAuth != nil || extras.JWTAuth != nil) {
+		out.Action.Extras = s.extras(*extras)
+	}
+	return &out
+}
+
+func (s seal) extras(extras ir.Extras) *ir.Extras {
+	if extras.BasicAuth != nil {
+		sealed := *extras.BasicAuth
+		sealed.List = s.credentials(sealed.List)
+		extras.BasicAuth = &sealed
+	}
+	if extras.APIKeyAuth != nil {
+		sealed := *extras.APIKeyAuth
+		sealed.List = s.credentials(sealed.List)
+		extras.APIKeyAuth = &sealed
+	}
+	if extras.JWTAuth != nil && extras.JWTAuth.Extension != nil && extras.JWTAuth.Extension.JWT != nil {
+		sealed, extension := *extras.JWTAuth, *extras.JWTAuth.Extension
+		extension.JWT = s.tokens(*extension.JWT)
+		sealed.Extension = &extension
+		extras.JWTAuth = &sealed
+	}
+	return &extras
+}
+
+// credentials returns as many credentials as there are in a list, the first of which has the sum of all.
+func (s seal) credentials(list []ir.Credential) []ir.Credential {
+	if len(list) == 0 {
+		return list
+	}
+	var texts []string
+	for _, one := range list {
+		texts = append(texts, one.Name, string(one.Secret))
+	}
+	out := make([]ir.Credential, len(list))
+	out[0].Name = s.text(texts...)
+	return out
+}
+
+// tokens returns tokens without keys, which may be symmetric.
+func (s seal) tokens(jwt ir.JWT) *ir.JWT {
+	providers := jwt.Providers
+	jwt.Providers = nil
+	for _, p := range providers {
+		if p.Keys != "" {
+			p.Keys = s.text(p.Keys)
+		}
+		jwt.Providers = append(jwt.Providers, p)
+	}
+	return &jwt
+}

@@ -1,0 +1,54 @@
+package translate
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Surroundings are what a Translator is given beside objects. They can be written as JSON and read again.
+type Surroundings struct {
+	Options     Options
+	Quarantine  Quarantine
+	Discoveries Discoveries
+}
+
+// New returns a Translator in these surroundings.
+func (s Surroundings) New() *Translator {
+	t := New(s.Options)
+	t.Quarantine(s.Quarantine)
+	t.Discover(s.Discoveries)
+	return t
+}
+
+// quarantined is an entry of a Quarantine.
+type quarantined struct {
+	Part      RejectedPart
+	Rejection Rejection
+}
+
+// MarshalJSON writes the entries as a list.
+func (q Quarantine) MarshalJSON() ([]byte, error) {
+	list := make([]quarantined, 0, len(q))
+	for part, rejection := range q {
+		list = append(list, quarantined{part, rejection})
+	}
+	slices.SortFunc(list, func(a, b quarantined) int {
+		return cmp.Or(strings.Compare(a.Part.Route, b.Part.Route), strings.Compare(a.Part.Host, b.Part.Host), slices.Compare(a.Part.Sum[:], b.Part.Sum[:]))
+	})
+	return json.Marshal(list)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (q *Quarantine) UnmarshalJSON(text []byte) error {
+	var list []quarantined
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	*q = make(Quarantine, len(list))
+	for _, one := range list {
+		(*q)[one.Part] = one.Rejection
+	}
+	return nil
+}
