@@ -81,6 +81,15 @@ type caseRun struct {
 // startCase starts gatefold with the options of a case, and an Envoy with arguments.
 func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 	t.Helper()
+	return startCaseOf(t, c, Options{BindRetry: 50 * time.Millisecond}, func(xds string) envoytest.Options {
+		return envoytest.Options{XDSAddress: xds, Args: args}
+	})
+}
+
+// startCaseOf starts gatefold with the options of a case and of a server, and the Envoy that with returns
+// for an address of xDS.
+func startCaseOf(t *testing.T, c *cases.Case, server Options, with func(xds string) envoytest.Options) *caseRun {
+	t.Helper()
 	options := c.Options
 	s, err := store.New(store.Options{})
 	if err != nil {
@@ -96,13 +105,13 @@ func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 		}
 	}
 	run := &caseRun{
-		running: start(t, Options{BindRetry: 50 * time.Millisecond}), t: t, store: s, address: address,
+		running: start(t, server), t: t, store: s, address: address,
 		extensions: map[string]bool{}, speakTLS: c.TLS,
 		echoes: map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
 		translator: translate.New(options),
 		network:    network, c: c,
 	}
-	run.envoy = envoytest.Start(t, envoytest.Options{XDSAddress: run.xds.String(), Args: args})
+	run.envoy = envoytest.Start(t, with(run.xds.String()))
 	return run
 }
 

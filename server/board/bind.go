@@ -61,6 +61,8 @@ func (o object) portField(listener string) string {
 const (
 	bindBegin = "cannot bind '"
 	portInUse = "Address already in use"
+	// olderServed stands behind them where a listener made way in vain (delta.OlderServed).
+	olderServed = "; its older form is served"
 )
 
 // BindWords says what keeps an Envoy from listening, with Envoy's own reason.
@@ -81,6 +83,8 @@ func BindWords(node, words string) string {
 func BindRemedy(words, field string) string {
 	const again = "gatefold tries again every 30s at the latest"
 	switch {
+	case strings.Contains(words, olderServed):
+		return "free it and run `gatefold reload`, or change " + field
 	case strings.Contains(words, portInUse):
 		return "free it or change " + field + "; " + again
 	case strings.Contains(words, "Permission denied"):

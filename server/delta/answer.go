@@ -25,6 +25,9 @@ func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 		l.accept(nonce)
 	}
 	p.learn(l, r, nack, words)
+	if l.typ == xds.ListenerType {
+		p.learnMoves(l, r, nack)
+	}
 	if l.typ == xds.ClusterType {
 		p.bar(l, r, nack)
 	}

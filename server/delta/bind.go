@@ -18,8 +18,11 @@ const maxBindRetry = 30 * time.Second
 // Unlike other rejections that one can end without an edit: the port becomes free, the
 // address appears, or the other listener, too, is about to move.
 func BindFailed(words string) bool {
-	return strings.Contains(words, "cannot bind") || strings.Contains(words, "has duplicate address")
+	return strings.Contains(words, "cannot bind") || duplicate(words)
 }
+
+// duplicate reports whether Envoy's words say that another listener of its own has an address.
+func duplicate(words string) bool { return strings.Contains(words, "has duplicate address") }
 
 // Unbound returns the listeners whose address could not be bound: nothing asks for
 // their tables then, which begin with the name of the listener (listen.RoutesName).
@@ -45,10 +48,10 @@ func (p *Plan) rebind(now time.Time) time.Time {
 	if l == nil {
 		return time.Time{}
 	}
-	var next time.Time
+	next := l.retry(now)
 	for _, name := range slices.Sorted(maps.Keys(l.rejected.of)) {
 		r := l.rejected.of[name]
-		if l.inFlight(name) != nil || r.again || !BindFailed(r.words) {
+		if l.inFlight(name) != nil || r.again || !BindFailed(r.words) || strings.HasSuffix(r.words, OlderServed) {
 			continue
 		}
 		if r.at.IsZero() {

@@ -28,6 +28,7 @@ type ledger struct {
 	gone     queue               // held, and to be removed when nothing can use it
 	// unfiltered are due tables that wait for the filter that they need.
 	unfiltered map[string]struct{}
+	unmoved    map[string]time.Time // due listeners that wait until a time, or with zero for another's answer
 	// unknown are names that the client asked for, or said that it holds, and that the
 	// target did not have.
 	unknown   map[string]struct{}
@@ -69,7 +70,7 @@ func newLedger(typ string) *ledger {
 	return &ledger{
 		typ: typ, names: overlay{bare: true}, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
 		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{}, unknown: map[string]struct{}{},
-		unfiltered: map[string]struct{}{},
+		unfiltered: map[string]struct{}{}, unmoved: map[string]time.Time{},
 	}
 }
 
@@ -139,7 +140,7 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 		}
 		if e != nil && e.Version == versions[name] {
 			same = append(same, e)
-			if l.typ != xds.RouteType && l.typ != xds.FilterType {
+			if l.typ != xds.RouteType && l.typ != xds.FilterType && l.typ != xds.ListenerType {
 				continue // others have nothing to learn from it
 			}
 		} else {
@@ -206,6 +207,7 @@ func (l *ledger) forget(name string) {
 	delete(l.force, name)
 	delete(l.again, name)
 	delete(l.unfiltered, name)
+	delete(l.unmoved, name)
 	l.dropUnknown(name)
 	l.due.drop(name)
 	l.gone.drop(name)
@@ -324,7 +326,7 @@ func blames(words, name string) bool {
 func (l *ledger) idle() bool { return l.rests() && l.awaited == 0 }
 
 // rests reports whether nothing is to be looked at but removals.
-func (l *ledger) rests() bool { return l.due.empty() && len(l.unfiltered) == 0 }
+func (l *ledger) rests() bool { return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0 }
 
 // stale reports whether Envoy serves an older form of something it rejected.
 func (l *ledger) stale() bool {

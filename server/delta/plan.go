@@ -9,6 +9,7 @@
 //   - order.go: the types, and the order in which they are sent
 //   - target.go, response.go: a Gateway's resources, each encoded once for all streams
 //   - plan.go, fill.go, decide.go, bind.go: what is sent next
+//   - moves.go: addresses that move between listeners
 //   - ledger.go, roll.go, queue.go: what a stream asked for, was sent, accepted and rejected of a type
 //   - subscribe.go, answer.go: what a request changes
 //   - tables.go, search.go, forms.go: route tables without the parts that the Envoy rejects
@@ -71,6 +72,7 @@ type Plan struct {
 	// that are rejected no longer.
 	newRejected, cleared []*RejectedPart
 	world                world // nil for the incremental protocol
+	moves                moves
 }
 
 // Options are what a plan does not learn from its stream.
@@ -98,7 +100,7 @@ func New(target *Target, options Options) *Plan {
 	release := xds.ReleaseOf(options.Version)
 	p := &Plan{
 		options: options, target: target, release: release, older: release.Before(xds.Newest()), ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
-		tables: map[string]*tableState{}, searches: options.Envoy, withRejected: map[string]struct{}{},
+		tables: map[string]*tableState{}, searches: options.Envoy, withRejected: map[string]struct{}{}, moves: newMoves(),
 	}
 	if options.World {
 		p.world = world{}
@@ -112,8 +114,11 @@ func (p *Plan) Mark(typ string, names []string) bool {
 	l := p.ledgers[typ]
 	if l != nil {
 		l.markAll(names)
-		if typ == xds.RouteType {
+		switch typ {
+		case xds.RouteType:
 			l.markEarlier(names)
+		case xds.ListenerType:
+			l.look()
 		}
 	}
 	return l != nil

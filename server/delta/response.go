@@ -41,6 +41,7 @@ type Entry struct {
 	grown bool
 	// naming reports, once searched is true, that it is a table that names requirements.
 	naming, searched bool
+	binds            *xds.Binding // of a listener; nil until somebody asks
 }
 
 // NewEntry encodes what goes before the Body of a resource, which is never changed from now on.

@@ -122,7 +122,7 @@ type Progress struct {
 func (p *Plan) Progress() map[string]Progress {
 	all := make(map[string]Progress, len(p.ledgers))
 	for typ, l := range p.ledgers {
-		all[typ] = Progress{Accepted: l.held.size, Pending: l.due.size() + len(l.unfiltered) + l.awaited, Removing: len(l.gone.in)}
+		all[typ] = Progress{Accepted: l.held.size, Pending: l.due.size() + len(l.unfiltered) + len(l.unmoved) + l.awaited, Removing: len(l.gone.in)}
 	}
 	return all
 }

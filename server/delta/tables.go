@@ -100,9 +100,11 @@ func (p *Plan) ForgetTables() {
 	}
 }
 
-// Forgive has tables that the Envoy rejected as a whole or in parts sent again, once. It reports whether
+// Forgive has tables that the Envoy rejected as a whole or in parts sent again, once, and listeners that
+// made way in vain. It reports whether
 // there are any.
 func (p *Plan) Forgive() (forgiven bool) {
+	forgiven = p.forgiveBinds()
 	for name, t := range p.tables {
 		if t.hopeless == "" && len(t.rejected) == 0 {
 			continue
@@ -136,7 +138,9 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	case typ == xds.FilterType && e != nil:
 		return p.filter(e), false
 	case typ == xds.ListenerType && e != nil && p.older:
-		return e.formFor(p.release), false
+		return p.moved(name, e.formFor(p.release))
+	case typ == xds.ListenerType:
+		return p.moved(name, e)
 	case typ == xds.RouteType && e != nil && (p.older || e.Name != name):
 		return p.readyTable(name, e)
 	case typ != xds.RouteType && typ != xds.FilterType || t == nil:
@@ -188,12 +192,17 @@ func (p *Plan) probes(typ, name string) bool {
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting
 }
 
-// holds notes what the Envoy holds of a table, when it said so itself.
+// holds notes what the Envoy holds of a table or listener, when it said so itself.
 func (p *Plan) holds(l *ledger, e *Entry) {
-	if e == nil || l.typ != xds.RouteType && l.typ != xds.FilterType {
+	if e == nil {
 		return
 	}
-	if held, _ := l.held.get(e.Name); held == e.Version {
+	held, _ := l.held.get(e.Name)
+	switch {
+	case held != e.Version:
+	case l.typ == xds.ListenerType:
+		p.moves.hold(e.Name, e)
+	case l.typ == xds.RouteType || l.typ == xds.FilterType:
 		p.tableOf(l.typ, e.Name).accepted = e
 	}
 }

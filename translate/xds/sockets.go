@@ -1,0 +1,77 @@
+package xds
+
+import (
+	"net/netip"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// Field numbers of envoy.config.listener.v3 that are read by hand.
+const (
+	listenerAddress             protowire.Number = 2
+	listenerReusePort           protowire.Number = 29
+	listenerAdditionalAddresses protowire.Number = 33
+)
+
+// Socket is an address that a listener binds.
+type Socket struct {
+	netip.AddrPort
+	UDP bool
+}
+
+// All returns the socket of all addresses of its family, with the same port.
+func (s Socket) All() Socket {
+	all := netip.IPv4Unspecified()
+	if s.Addr().Is6() {
+		all = netip.IPv6Unspecified()
+	}
+	return Socket{netip.AddrPortFrom(all, s.Port()), s.UDP}
+}
+
+// Binding is what a listener binds.
+type Binding struct {
+	Sockets []Socket
+	// Exclusive is true if the system lets no other socket have one of the addresses, be it by 0.0.0.0 or
+	// "::", and be it Envoy's own.
+	Exclusive bool
+}
+
+// BindingOf reads what a listener binds from its encoding. What it cannot read, it leaves out.
+func BindingOf(listener []byte) Binding {
+	var out Binding
+	for body := listener; len(body) > 0; {
+		number, kind, tag := protowire.ConsumeTag(body)
+		size := protowire.ConsumeFieldValue(number, kind, body[max(tag, 0):])
+		if tag < 0 || size < 0 {
+			return Binding{}
+		}
+		value, _ := protowire.ConsumeBytes(body[tag : tag+size])
+		switch number {
+		case listenerAddress:
+			out.add(value)
+		case listenerAdditionalAddresses:
+			_, _, tag := protowire.ConsumeTag(value)
+			if inner, n := protowire.ConsumeBytes(value[max(tag, 0):]); n >= 0 {
+				out.add(inner)
+			}
+		case listenerReusePort:
+			out.Exclusive = len(value) == 0 // a BoolValue of false
+		}
+		body = body[tag+size:]
+	}
+	return out
+}
+
+// add adds an envoy.config.core.v3.Address.
+func (b *Binding) add(address []byte) {
+	var message corev3.Address
+	if proto.Unmarshal(address, &message) != nil {
+		return
+	}
+	at := message.GetSocketAddress()
+	if ip, err := netip.ParseAddr(at.GetAddress()); err == nil {
+		b.Sockets = append(b.Sockets, Socket{netip.AddrPortFrom(ip, uint16(at.GetPortValue())), at.GetProtocol() == corev3.SocketAddress_UDP})
+	}
+}
