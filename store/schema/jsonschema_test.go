@@ -9,30 +9,29 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-	"k8s.io/kube-openapi/pkg/validation/strfmt"
-	"k8s.io/kube-openapi/pkg/validation/validate"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"sigs.k8s.io/yaml"
 )
 
 // validators returns a validator for each definition of the JSON Schema of all kinds.
-func validators(t *testing.T) map[string]*validate.SchemaValidator {
+func validators(t *testing.T) map[string]validation.SchemaValidator {
 	t.Helper()
 	set, err := Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*validate.SchemaValidator{}
+	out := map[string]validation.SchemaValidator{}
 	for name, definition := range set.JSONSchema()["definitions"].(JSONSchema) {
 		text, err := json.Marshal(definition)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var of spec.Schema
-		if err := json.Unmarshal(text, &of); err != nil {
+		of := new(structural.Structural).ToKubeOpenAPI()
+		if err := json.Unmarshal(text, of); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		out[name] = validate.NewSchemaValidator(&of, nil, "", strfmt.Default)
+		out[name] = validation.NewSchemaValidatorFromOpenAPI(of)
 	}
 	return out
 }

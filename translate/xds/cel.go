@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	celexpr "cel.dev/expr"
+	xdstypev3 "github.com/cncf/xds/go/xds/type/v3"
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -33,7 +33,7 @@ var celEnvironment = sync.OnceValue(func() *cel.Env {
 })
 
 // parseCEL returns the expression as Envoy takes it, and what is wrong with it, "" for nothing.
-func parseCEL(text string) (parsed *celexpr.ParsedExpr, tree ast.Expr, fault string) {
+func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, fault string) {
 	read, issues := celEnvironment().Parse(text)
 	if issues.Err() != nil {
 		message, _, _ := strings.Cut(issues.Errors()[0].Message, "\n")
@@ -51,9 +51,11 @@ func parseCEL(text string) (parsed *celexpr.ParsedExpr, tree ast.Expr, fault str
 	if err != nil {
 		return nil, nil, "cannot be sent: " + err.Error()
 	}
-	// The two types have one encoding. Positions in the text are left out.
-	parsed = &celexpr.ParsedExpr{Expr: &celexpr.Expr{}, SourceInfo: &celexpr.SourceInfo{}}
-	if err := proto.Unmarshal(marshal(message.GetExpr()), parsed.GetExpr()); err != nil {
+	message.GetSourceInfo().Reset() // positions in the text
+	parsed = &xdstypev3.CelExpression{}
+	of := parsed.ProtoReflect()
+	into := of.Mutable(of.Descriptor().Fields().ByName("cel_expr_parsed")).Message().Interface()
+	if err := proto.Unmarshal(marshal(message), into); err != nil { // both types have one encoding
 		return nil, nil, "cannot be sent: " + err.Error()
 	}
 	return parsed, tree, ""

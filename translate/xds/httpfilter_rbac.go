@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
-	xdstypev3 "github.com/cncf/xds/go/xds/type/v3"
 	rbacfilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -58,7 +57,7 @@ func expressionMatch(rbac *ir.RBAC, other *xdsmatcherv3.Matcher_OnMatch) *xdsmat
 				SinglePredicate: &xdsmatcherv3.Matcher_MatcherList_Predicate_SinglePredicate{
 					Input: extension("attributes", &xdsmatcherv3.HttpAttributesCelMatchInput{}),
 					Matcher: &xdsmatcherv3.Matcher_MatcherList_Predicate_SinglePredicate_CustomMatch{CustomMatch: extension("cel",
-						&xdsmatcherv3.CelMatcher{ExprMatch: &xdstypev3.CelExpression{CelExprParsed: parsed}})},
+						&xdsmatcherv3.CelMatcher{ExprMatch: parsed})},
 				},
 			}}))
 	}
