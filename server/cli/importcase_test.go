@@ -11,16 +11,26 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// The case import-ingress, which runs on a real Envoy, has what import writes; UPDATE=1 writes it there.
+// The cases import-ingress and import-traefik, which run on a real Envoy, have what
+// import writes; UPDATE=1 writes it there.
 func TestImportedCase(t *testing.T) {
-	const path = "../../translate/testdata/import-ingress.txtar"
+	for name, args := range map[string][]string{
+		"ingress": {"ingress", "testdata/ingress.yaml", "--replace-service", "shop/web=127.9.0.1:3000",
+			"--replace-service", "shop/next=127.9.0.2:3000", "--replace-service", "shop/cart=127.9.0.3:3000"},
+		"traefik": {"traefik", "testdata/traefik.yaml", "--entry-point", "web=8080"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkImportedCase(t, "../../translate/testdata/import-"+name+".txtar", args)
+		})
+	}
+}
+
+// checkImportedCase compares the first file of a case with what import writes.
+func checkImportedCase(t *testing.T, path string, args []string) {
+	t.Helper()
 	folder := filepath.Join(t.TempDir(), "folder")
 	var stdout, stderr bytes.Buffer
-	args := []string{"import", "ingress", "testdata/ingress.yaml", "--out", folder}
-	for i, name := range []string{"web", "next", "cart"} {
-		args = append(args, "--replace-service", "shop/"+name+"=127.9.0."+string(rune('1'+i))+":3000")
-	}
-	if code := Main(args, &stdout, &stderr); code != exitFindings {
+	if code := Main(append([]string{"import", "--out", folder}, args...), &stdout, &stderr); code != exitFindings {
 		t.Fatalf("exit code %d: %s%s", code, &stdout, &stderr)
 	}
 	if code := Main([]string{"validate", folder}, &stdout, &stderr); code != exitFine {

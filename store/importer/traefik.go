@@ -22,6 +22,7 @@ func Traefik(inputs []Input, options Options) (*Objects, error) {
 	}
 	for _, p := range t.ordered {
 		t.acceptPart(p)
+		t.respell(p)
 	}
 	t.readTLS()
 	t.readConnections()

@@ -90,6 +90,14 @@ func covers(pattern, host string) bool {
 	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, tail)
 }
 
+// names returns the hosts of a condition; "" for every host.
+func (c condition) names() []string {
+	if len(c.hosts) == 0 {
+		return []string{""}
+	}
+	return c.hosts
+}
+
 // covers reports whether the condition is about all requests for a host.
 func (c condition) covers(host string) bool {
 	return len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(pattern string) bool { return covers(pattern, host) })

@@ -14,8 +14,8 @@ import (
 // effect is what middlewares come to.
 type effect struct {
 	paths     []pathStep
-	redirect  map[string]any    // a RequestRedirect
-	onlyFrom  string            // the scheme that is redirected; "" is any
+	redirects []*redirect       // the first that applies answers
+	asks      bool              // a service is asked about the request, as it is then
 	request   map[string]string // headers by lower-case name; "" removes
 	response  map[string]string
 	transport string         // Strict-Transport-Security, for https alone
@@ -37,9 +37,11 @@ func newEffect() *effect {
 // add adds the effect of the next middleware.
 func (e *effect) add(next *effect) {
 	e.closed = cmp.Or(e.closed, next.closed)
-	if e.redirect == nil {
-		e.redirect, e.onlyFrom = next.redirect, next.onlyFrom
+	changed := len(e.paths) > 0 || len(e.request) > 0 || e.host != ""
+	if changed && (next.asks || slices.ContainsFunc(next.redirects, func(r *redirect) bool { return r.expression != nil })) {
+		e.closed = cmp.Or(e.closed, "a middleware changes the request before another one asks about it")
 	}
+	e.asks, e.redirects = e.asks || next.asks, append(slices.Clone(e.redirects), next.redirects...)
 	e.paths = append(slices.Clone(e.paths), next.paths...)
 	maps.Copy(e.request, next.request)
 	for name, value := range next.response {
@@ -134,8 +136,12 @@ func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 			"circuitBreaker": "left out: a BackendConfigPolicy has circuitBreakers and outlierDetection", "errors": "left out: errors of the server reach the client",
 			"contentType": "left out: Envoy adds no content type", "grpcWeb": "left out: browsers' gRPC-Web is not translated",
 		}[kind], kind)
-	case "forwardAuth", "digestAuth", "rateLimit", "inFlightReq", "passTLSClientCert", "plugin", "replacePathRegex", "stripPrefixRegex", "redirectRegex":
-		hint := map[string]string{"forwardAuth": "docs/guides/sign-in.md says how to write it as extAuth", "rateLimit": "write rateLimit in a TrafficPolicy: its limit is for all clients together"}[kind]
+	case "redirectRegex":
+		t.redirectRegex(p, e)
+	case "forwardAuth":
+		t.forwardAuth(p, e)
+	case "digestAuth", "rateLimit", "inFlightReq", "passTLSClientCert", "plugin", "replacePathRegex", "stripPrefixRegex":
+		hint := map[string]string{"rateLimit": "write rateLimit in a TrafficPolicy: its limit is for all clients together"}[kind]
 		t.shut(p, "import cannot express "+kind, hint, kind)
 	}
 }
@@ -146,17 +152,17 @@ func (t *traefik) redirectScheme(p *part, e *effect) {
 		t.shut(p, "the scheme is not http or https", "", "redirectScheme")
 		return
 	}
-	e.onlyFrom = map[string]string{"https": "http", "http": "https"}[scheme]
-	e.redirect = map[string]any{"scheme": scheme, "statusCode": int64(302), "port": map[string]int64{"http": 80, "https": 443}[scheme]}
+	to := map[string]any{"scheme": scheme, "statusCode": int64(302), "port": map[string]int64{"http": 80, "https": 443}[scheme]}
+	e.redirects = append(e.redirects, &redirect{fields: to, onlyFrom: map[string]string{"https": "http", "http": "https"}[scheme]})
 	if yes(p.get("redirectScheme.permanent")) {
-		e.redirect["statusCode"] = int64(301)
+		to["statusCode"] = int64(301)
 	}
 	if port := p.get("redirectScheme.port"); port != nil {
 		n, ok := number(port)
 		if !ok || n < 1 || n > 65535 {
 			t.shut(p, "the port is no number", "", "redirectScheme.port")
 		}
-		e.redirect["port"] = n
+		to["port"] = n
 	}
 	t.say(p, Different, "a redirect, with 301 or 302 for all methods, where Traefik answers 307 or 308 to some", "redirectScheme.scheme", "redirectScheme.permanent", "redirectScheme.port")
 }
@@ -180,10 +186,12 @@ func (t *traefik) basicAuth(p *part, e *effect) {
 		return
 	}
 	e.policy["basicAuth"] = map[string]any{"users": users}
+	t.say(p, Same, "basicAuth", "basicAuth.users")
 	if yes(p.get("basicAuth.removeHeader")) {
-		e.request["authorization"] = ""
+		t.say(p, Same, "the server does not receive the header", "basicAuth.removeHeader")
+	} else {
+		t.say(p, Different, "the server does not receive the header authorization", "basicAuth.users", "basicAuth.removeHeader")
 	}
-	t.say(p, Same, "basicAuth, and the server does not receive the header if it is to be removed", "basicAuth.users", "basicAuth.removeHeader")
 	t.say(p, Different, "the realm is Envoy's", "basicAuth.realm")
 }
 
@@ -261,6 +269,7 @@ func (t *traefik) headers(p *part, e *effect) {
 	set("contentTypeNosniff", "x-content-type-options", on("contentTypeNosniff", "nosniff"))
 	set("browserXssFilter", "x-xss-protection", on("browserXssFilter", "1; mode=block"))
 	direct := map[string]string{
+		"featurePolicy":           "feature-policy",
 		"customFrameOptionsValue": "x-frame-options", "contentSecurityPolicy": "content-security-policy", "customBrowserXSSValue": "x-xss-protection",
 		"contentSecurityPolicyReportOnly": "content-security-policy-report-only", "referrerPolicy": "referrer-policy", "permissionsPolicy": "permissions-policy",
 	}
@@ -285,6 +294,7 @@ func (t *traefik) strictTransport(p *part, h map[string]any, e *effect) {
 		}
 	}
 	t.say(p, Same, "the header strict-transport-security", "headers.stsSeconds", "headers.stsIncludeSubdomains", "headers.stsPreload", "headers.forceSTSHeader")
+	t.say(p, Different, "left out: listeners know whether a request came by TLS", "headers.sslProxyHeaders")
 	for _, key := range []string{"sslRedirect", "sslTemporaryRedirect", "sslForceHost", "isDevelopment"} {
 		if h[key] != nil && !yes(h[key]) {
 			t.say(p, Same, "it says nothing", "headers."+key)
@@ -302,13 +312,14 @@ func (t *traefik) cors(p *part, h map[string]any, e *effect) {
 		name := fields[key]
 		if values := list(h[key]); len(values) > 0 {
 			cors[name] = values
-			t.say(p, Different, "cors; Envoy answers preflight requests of allowed origins alone", "headers."+key)
+			t.say(p, Different, "cors, without origins that have a wildcard; Envoy answers preflight requests of allowed origins alone", "headers."+key)
 		}
 	}
 	if age, ok := number(h["accessControlMaxAge"]); ok && age > 0 {
 		cors["maxAge"] = age
 	}
-	origins := list(h["accessControlAllowOriginList"])
+	origins, _ := plainOrigins(list(h["accessControlAllowOriginList"]))
+	cors["allowOrigins"] = origins
 	if yes(h["accessControlAllowCredentials"]) {
 		if slices.Contains(origins, any("*")) {
 			t.shut(p, "credentials for any origin: Envoy would answer with the origin", "name the origins", "headers.accessControlAllowCredentials")

@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,6 +33,7 @@ func (t *traefik) readRouters() {
 	slices.SortStableFunc(t.routers, func(a, b *router) int {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), strings.Compare(a.name, b.name))
 	})
+	t.spread()
 	t.closeBehindLost()
 	t.closeBehindConnections()
 }
@@ -43,12 +45,13 @@ func (t *traefik) router(p *part) *router {
 	for _, name := range list(p.get("middlewares")) {
 		r.effect.add(t.middleware(text(name)))
 	}
+	t.wantList(p, "middlewares")
 	if r.effect.closed != "" {
 		t.shut(p, r.effect.closed, "", "middlewares")
 	}
 	t.say(p, Same, "filters and policies of its rules", "middlewares")
 	r.backends = t.service(text(p.get("service")), 0)
-	if r.backends.closed != "" && !r.redirects() {
+	if r.backends.closed != "" && !t.onlyRedirects(r) {
 		t.shut(p, r.backends.closed, "give import all files together", "service")
 	}
 	t.say(p, Same, "the backends of its rules", "service")
@@ -105,23 +108,25 @@ func (t *traefik) readPoints(r *router) {
 	t.say(r.part, Same, "the listeners", "entryPoints")
 	named := len(list(r.get("entryPoints"))) > 0
 	value := r.get("tls")
-	r.tls = value != nil && value != false || len(r.points) > 0 && !slices.ContainsFunc(r.points, func(name string) bool { return t.port(name) != 443 })
-	if r.tls && value == nil {
-		t.add(Different, r.place, r.id(), "it is served with TLS, as port 443 usually is", "entryPoints")
+	r.tls = value != nil && value != false
+	if !r.tls && t.anyTLS(r) {
+		t.add(Different, r.place, r.id(), "it is served with TLS on port 443, as Traefik is set there by its static configuration", "entryPoints")
 	}
 	if !named {
 		r.points = []string{"web"}
 		if r.tls {
 			r.points = []string{"websecure"}
 		}
-		t.add(Different, r.place, r.id(), "it names no entry point: it is served on "+r.points[0], "entryPoints")
 	}
-	if options := text(r.get("tls.options")); options != "" && strings.TrimSuffix(options, "@file") != "default" {
+	t.wantList(r.part, "entryPoints")
+	if options := text(r.get("tls.options")); r.get("tls.options") != nil && options == "" {
+		t.shut(r.part, "it is no name", "", "tls.options")
+	} else if options != "" && strings.TrimSuffix(options, "@file") != "default" {
 		plain, _ := local(options)
 		if p := t.parts["tlsOption/"+plain]; p == nil || p.closed != "" {
 			t.shut(r.part, "import cannot express the options of TLS", "", "tls.options")
 		}
-	} else if r.tls && t.closedTLS != "" {
+	} else if t.anyTLS(r) && t.closedTLS != "" {
 		t.shut(r.part, "import cannot express "+t.closedTLS, "", "tls")
 	}
 	if value, isMap := r.get("tls").(map[string]any); isMap && len(value) > 0 {
@@ -132,6 +137,13 @@ func (t *traefik) readPoints(r *router) {
 	}
 }
 
+// tlsAt reports whether a router has TLS at an entry point.
+func (t *traefik) tlsAt(r *router, point string) bool { return r.tls || t.port(point) == 443 }
+
+func (t *traefik) anyTLS(r *router) bool {
+	return r.tls || slices.ContainsFunc(r.points, func(name string) bool { return t.tlsAt(r, name) })
+}
+
 // port returns the port of an entry point; 0 if it is not known.
 func (t *traefik) port(name string) int64 {
 	if port, ok := t.options.EntryPoints[name]; ok {
@@ -140,17 +152,47 @@ func (t *traefik) port(name string) int64 {
 	return map[string]int64{"web": 80, "http": 80, "websecure": 443, "https": 443}[name]
 }
 
-// redirects reports whether every request of the router is redirected.
-func (r *router) redirects() bool {
-	scheme := "http"
-	if r.tls {
-		scheme = "https"
+// wantList closes a part of which a field is no list.
+func (t *traefik) wantList(p *part, field string) {
+	if value := p.get(field); value != nil && list(value) == nil {
+		t.shut(p, "it is no list", "", field)
 	}
-	return r.effect.redirect != nil && r.effect.onlyFrom == scheme
 }
 
-// guard returns what protects the requests of a router, as a text to be compared; "" if nothing does.
-func (r *router) guard() string {
+// spread puts the routers that name no entry point where other routers are: Traefik asks them on
+// all entry points, so that they protect requests there, too.
+func (t *traefik) spread() {
+	for _, r := range t.routers {
+		if len(list(r.get("entryPoints"))) > 0 {
+			continue
+		}
+		for _, o := range t.routers {
+			for _, point := range o.points {
+				if t.tlsAt(o, point) == t.tlsAt(r, point) && !slices.ContainsFunc(r.points, func(name string) bool { return t.port(name) == t.port(point) }) {
+					r.points = append(r.points, point)
+				}
+			}
+		}
+		t.add(Different, r.place, r.id(), "it names no entry point: it is served on "+strings.Join(r.points, ", "), "entryPoints")
+	}
+}
+
+// onlyRedirects reports whether every request of the router is redirected, so that it needs no service.
+func (t *traefik) onlyRedirects(r *router) bool {
+	for _, point := range r.points {
+		for _, c := range r.conditions {
+			for _, host := range c.names() {
+				if to, _ := r.effect.redirectAt(site{tls: t.tlsAt(r, point), port: t.port(point), host: host}); to == nil {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// guard returns what protects the requests of a router at a site, as a text to be compared; "" if nothing does.
+func (r *router) guard(s site) string {
 	if r.closed != "" {
 		return "closed"
 	}
@@ -158,8 +200,12 @@ func (r *router) guard() string {
 	for key, value := range r.effect.policy {
 		guard[key] = value
 	}
-	if r.redirects() {
-		guard["redirect"] = r.effect.redirect
+	to, certain := r.effect.redirectAt(s)
+	if !certain {
+		return "closed"
+	}
+	if to != nil {
+		guard["redirect"] = to
 	}
 	if len(guard) == 0 {
 		return ""
@@ -168,15 +214,15 @@ func (r *router) guard() string {
 }
 
 // protects reports whether the router protects requests by more than an error of import's own.
-func (r *router) protects() bool {
-	return len(r.effect.policy) > 0 || r.effect.closed != "" || r.redirects() || r.backends.closed != "" || r.tls
+func (t *traefik) protects(r *router) bool {
+	return len(r.effect.policy) > 0 || r.effect.closed != "" || len(r.effect.redirects) > 0 || r.backends.closed != "" || t.anyTLS(r)
 }
 
 // closeBehindLost closes the routers that get the requests of one that protects and cannot be matched.
 func (t *traefik) closeBehindLost() {
 	for _, a := range t.routers {
 		for _, b := range t.routers {
-			if a != b && a.lost && a.protects() && a.priority >= b.priority && a.meets(b) && b.closed == "" {
+			if a != b && a.lost && t.protects(a) && a.priority >= b.priority && a.meets(b) && b.closed == "" {
 				t.shut(b.part, "it would get requests of "+a.id()+", which cannot be matched", "", "rule")
 			}
 		}
@@ -207,14 +253,37 @@ func (t *traefik) closeBehindConnections() {
 		if p.kind != "tcpRouter" || p.accepted {
 			continue
 		}
-		points := list(p.get("entryPoints"))
+		points, hosts := list(p.get("entryPoints")), serverNames(text(p.get("rule")))
 		for _, r := range t.routers {
-			shared := len(points) == 0 || slices.ContainsFunc(points, func(name any) bool { return slices.Contains(r.points, text(name)) })
-			if shared && r.closed == "" && r.tls == (p.get("tls") != nil) {
+			shared := slices.ContainsFunc(r.points, func(name string) bool {
+				return (len(points) == 0 || slices.Contains(points, any(name))) && t.tlsAt(r, name) == (p.get("tls") != nil)
+			})
+			if shared && r.closed == "" && r.named(hosts) {
 				t.shut(r.part, "it may get connections of "+p.id()+", which is left out", "", "entryPoints")
 			}
 		}
 	}
+}
+
+var serverName = regexp.MustCompile("^HostSNI\\(`([A-Za-z0-9.-]+)`\\)$")
+
+// serverNames returns the names of connections that a rule is for, if it says nothing else; none for all.
+func serverNames(rule string) (names []string) {
+	for _, word := range strings.Split(rule, "||") {
+		found := serverName.FindStringSubmatch(strings.TrimSpace(word))
+		if found == nil {
+			return nil
+		}
+		names = append(names, strings.ToLower(found[1]))
+	}
+	return names
+}
+
+// named reports whether a router may have requests for one of the hosts; none are all.
+func (r *router) named(hosts []string) bool {
+	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
+		return slices.ContainsFunc(r.conditions, func(c condition) bool { return c.covers(host) })
+	})
 }
 
 // readTLS reads certificates and options of TLS.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ type entry struct {
 	condition condition
 	matches   []routeMatch
 	rewrite   map[string]any // of the path
+	site      site
 }
 
 // write writes the Gateway, and the routes and policies of all hosts.
@@ -48,18 +50,24 @@ func (t *traefik) write() {
 }
 
 func (t *traefik) listeners() []*listener {
-	byPort := map[int64]*listener{}
+	byPort, plain := map[int64]*listener{}, map[int64]bool{}
+	for _, r := range t.routers {
+		for _, point := range r.points {
+			port := t.port(point)
+			plain[port] = plain[port] || !t.tlsAt(r, point)
+		}
+	}
 	for _, r := range t.routers {
 		for _, point := range r.points {
 			port := t.port(point)
 			l := byPort[port]
 			if l == nil {
-				l = &listener{name: t.objectName("listener", point), port: port, tls: r.tls}
+				l = &listener{name: t.objectName("listener", point), port: port, tls: !plain[port]}
 				byPort[port] = l
 			}
 			switch {
-			case l.tls != r.tls:
-				t.protecting(r.place, r.id(), "not served on "+point+": another router there has TLS, or has none", "")
+			case l.tls != t.tlsAt(r, point):
+				t.protecting(r.place, r.id(), "not served on "+point+": another router there has no TLS", "", "entryPoints")
 			case !slices.Contains(l.routers, r):
 				l.routers = append(l.routers, r)
 			}
@@ -72,15 +80,15 @@ func (t *traefik) listeners() []*listener {
 	return all
 }
 
+// at returns the site of a host at the listener.
+func (l *listener) at(host string) site { return site{tls: l.tls, port: l.port, host: host} }
+
 // hosts returns the hosts that routers name; "" is every other host.
 func (l *listener) hosts() []string {
 	var all []string
 	for _, r := range l.routers {
 		for _, c := range r.conditions {
-			all = append(all, c.hosts...)
-			if len(c.hosts) == 0 {
-				all = append(all, "")
-			}
+			all = append(all, c.names()...)
 		}
 	}
 	slices.Sort(all)
@@ -96,9 +104,56 @@ func (l *listener) entries(host string, ordered bool) []entry {
 			if !c.covers(host) {
 				continue
 			}
-			rewrite, _ := r.rewrite(c)
-			matches := c.matches(ordered && (rewrite == nil || rewrite["replacePrefixMatch"] == nil))
-			all = append(all, entry{router: r, condition: c, matches: matches, rewrite: rewrite})
+			all = append(all, l.entry(host, r, c, ordered))
+		}
+	}
+	if !ordered {
+		all = l.refined(host, all)
+	}
+	return all
+}
+
+func (l *listener) entry(host string, r *router, c condition, ordered bool) entry {
+	rewrite, _ := r.rewrite(c)
+	matches := c.matches(ordered && (rewrite == nil || rewrite["replacePrefixMatch"] == nil))
+	return entry{router: r, condition: c, matches: matches, rewrite: rewrite, site: l.at(host)}
+}
+
+// common returns what the conditions of two entries have in common, as routes match it. It is wide
+// if they have less in common than it says.
+func common(a, b entry) (both condition, ok bool) {
+	mine, other := a.condition, b.condition
+	mine.wide, other.wide = false, false // what is wide is closed for all that it says
+	return mine.and(other)
+}
+
+// kept reports whether a router has an entry for what one of its entries has in common with
+// another router's, and keeps those requests by it.
+func kept(a, b entry, all []entry) bool {
+	both, ok := common(a, b)
+	return ok && slices.ContainsFunc(all, func(e entry) bool {
+		return e.router == a.router && reflect.DeepEqual(e.condition, both) && !turned(e, b)
+	})
+}
+
+// maxRefined bounds the entries of a host that refined adds to.
+const maxRefined = 200
+
+// refined adds what a router has in common with one behind it that is more specific: the first one
+// keeps those requests, as both say of them what the other one does.
+func (l *listener) refined(host string, all []entry) []entry {
+	for i := 0; i < len(all); i++ {
+		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {
+			a, b := all[i], all[j]
+			if a.router == b.router || a.priority <= b.priority || !turned(a, b) {
+				continue
+			}
+			both, ok := common(a, b)
+			known := slices.ContainsFunc(all, func(e entry) bool { return e.router == a.router && reflect.DeepEqual(e.condition, both) })
+			if ok && !known && (!both.wide || a.closed != "") {
+				all = slices.Insert(all, i+1, l.entry(host, a.router, both, false))
+				j++ // b is one further
+			}
 		}
 	}
 	return all
@@ -116,7 +171,7 @@ func (l *listener) conflicts(host string, ordered bool) []conflict {
 			if a.router == b.router || a.priority < b.priority || slices.Contains(all, pair) {
 				continue
 			}
-			if turned(a, b) {
+			if turned(a, b) && !kept(a, b, entries) {
 				all = append(all, pair)
 			}
 		}
@@ -141,9 +196,9 @@ func (l *listener) ordered(host string) bool {
 // get requests which another one protects.
 func (t *traefik) compare(l *listener, host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
-		first, second := pair.first, pair.second
+		first, second, at := pair.first, pair.second, l.at(host)
 		switch {
-		case first.guard() != "" && first.guard() != second.guard() && second.closed == "":
+		case first.guard(at) != "" && first.guard(at) != second.guard(at) && second.closed == "":
 			t.shut(second.part, "a route would get requests that "+first.id()+" protects: its match is more specific, and its priority is not higher", "", "priority", "rule")
 		case first.priority > second.priority:
 			t.add(Different, second.place, second.id(), "it gets requests that "+first.id()+" got: its match is more specific, though its priority is lower", "rule")
@@ -155,7 +210,13 @@ func (t *traefik) compare(l *listener, host string) {
 func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 	var rules []any
 	var owners []*router
-	for _, e := range l.entries(host, l.ordered(host)) {
+	entries := l.entries(host, l.ordered(host))
+	if other := mixed(entries); other != nil {
+		expression, _ := spellings(nil, false)
+		rules, owners = append(rules, map[string]any{"matches": []any{pathMatch("RegularExpression", expression)}}), append(owners, nil)
+		t.add(Different, other.place, other.id(), spellingsTold, "rule")
+	}
+	for _, e := range entries {
 		for _, rule := range t.rules(e) {
 			rules, owners = append(rules, rule), append(owners, e.router)
 		}
@@ -172,17 +233,33 @@ func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 		for i, rule := range some {
 			fields := rule.(map[string]any)
 			fields["name"] = fmt.Sprintf("rule-%d", i)
-			if owner := owners[part*maxRules+i]; fields["backendRefs"] != nil || fields["filters"] != nil {
+			if owner := owners[part*maxRules+i]; owner != nil && (fields["backendRefs"] != nil || fields["filters"] != nil) {
 				targets[owner] = append(targets[owner], map[string]any{"group": gatewayGroup, "kind": "HTTPRoute", "name": name, "sectionName": fields["name"]})
 			}
 		}
 	}
 }
 
+// mixed returns a router that protects requests of a host in another way than those before it; nil
+// if all protect them alike, or none goes by the path.
+func mixed(entries []entry) *router {
+	if !slices.ContainsFunc(entries, func(e entry) bool { return e.condition.kind != anyPath }) {
+		return nil
+	}
+	for _, e := range entries {
+		if e.guard(e.site) != entries[0].guard(e.site) {
+			return e.router
+		}
+	}
+	return nil
+}
+
 // rules returns the rules of an entry: without backends where it is closed.
 func (t *traefik) rules(e entry) []any {
 	var open, closed []any
 	_, ok := e.router.rewrite(e.condition)
+	to, certain := e.effect.redirectAt(e.site)
+	ok = ok && certain
 	for _, m := range e.matches {
 		prefix := e.rewrite != nil && e.rewrite["replacePrefixMatch"] != nil
 		if e.closed != "" || !ok || prefix && m.kind != "PathPrefix" {
@@ -194,28 +271,27 @@ func (t *traefik) rules(e entry) []any {
 	var rules []any
 	if len(open) > 0 {
 		rule := map[string]any{"matches": open}
-		if filters := e.filters(); len(filters) > 0 {
-			rule["filters"] = filters
-		}
-		if !e.redirects() {
+		if to != nil {
+			rule["filters"] = []any{map[string]any{"type": "RequestRedirect", "requestRedirect": to}}
+		} else {
 			rule["backendRefs"] = e.backends.refs
+			if filters := e.filters(); len(filters) > 0 {
+				rule["filters"] = filters
+			}
 		}
 		rules = append(rules, rule)
 	}
 	if len(closed) > 0 {
 		rules = append(rules, map[string]any{"matches": closed})
 		if e.closed == "" {
-			t.protecting(e.place, e.id(), "answers 500 where the path would be rewritten within a segment, or in a way that cannot be expressed", "", "middlewares")
+			t.protecting(e.place, e.id(), "answers 500 where the path would be rewritten within a segment, or changed or redirected in a way that cannot be expressed", "", "middlewares")
 		}
 	}
 	return rules
 }
 
-// filters returns the filters of an entry that is open.
+// filters returns the filters of an entry that is open, and not redirected.
 func (e entry) filters() []any {
-	if e.redirects() {
-		return []any{map[string]any{"type": "RequestRedirect", "requestRedirect": e.effect.redirect}}
-	}
 	filters := slices.Clone(e.backends.mirrors)
 	rewrite := map[string]any{}
 	if e.effect.host != "" {
@@ -228,7 +304,7 @@ func (e entry) filters() []any {
 		filters = append(filters, map[string]any{"type": "URLRewrite", "urlRewrite": rewrite})
 	}
 	response := maps.Clone(e.effect.response)
-	if e.tls && e.effect.transport != "" {
+	if e.site.tls && e.effect.transport != "" {
 		response["strict-transport-security"] = e.effect.transport
 	}
 	for _, headers := range []struct {

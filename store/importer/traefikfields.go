@@ -1,0 +1,138 @@
+package importer
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Traefik reads names of fields without regard to case, and a text for a list as its parts between
+// commas (github.com/traefik/paerser). import reads the spellings of Traefik's documents: other
+// ones are rewritten before anything else reads them, so that none is overlooked.
+
+// knownFields returns the fields of the parts of a kind that import looks for; [] is a list of
+// texts, and [n] one of other values.
+func knownFields(kind string) []string {
+	switch kind {
+	case "router":
+		return []string{"entryPoints[]", "middlewares[]", "rule", "ruleSyntax", "service", "priority", "tls.options", "tls.certResolver", "tls.domains[n].main", "tls.domains[n].sans[]", "observability"}
+	case "tcpRouter":
+		return []string{"entryPoints[]", "middlewares[]", "rule", "service", "priority", "tls.passthrough", "tls.options", "tls.certResolver"}
+	case "service":
+		return []string{
+			"loadBalancer.servers[n].url", "loadBalancer.servers[n].weight", "loadBalancer.sticky", "loadBalancer.healthCheck", "loadBalancer.passiveHealthCheck",
+			"loadBalancer.passHostHeader", "loadBalancer.responseForwarding", "loadBalancer.serversTransport", "loadBalancer.strategy",
+			"weighted.services[n].name", "weighted.services[n].weight", "weighted.sticky", "weighted.healthCheck",
+			"mirroring.service", "mirroring.mirrorBody", "mirroring.maxBodySize", "mirroring.healthCheck", "mirroring.mirrors[n].name", "mirroring.mirrors[n].percent",
+			"failover", "highestRandomWeight",
+		}
+	case "middleware":
+		return slices.Concat([]string{
+			"chain.middlewares[]", "stripPrefix.prefixes[]", "stripPrefix.forceSlash", "addPrefix.prefix", "replacePath.path",
+			"redirectScheme.scheme", "redirectScheme.permanent", "redirectScheme.port", "redirectRegex.regex", "redirectRegex.replacement", "redirectRegex.permanent",
+			"basicAuth.users[]", "basicAuth.usersFile", "basicAuth.realm", "basicAuth.removeHeader", "basicAuth.headerField",
+			"ipAllowList.sourceRange[]", "ipAllowList.rejectStatusCode", "ipAllowList.ipStrategy", "ipWhiteList.sourceRange[]", "ipWhiteList.ipStrategy",
+			"buffering.maxRequestBodyBytes", "buffering.memRequestBodyBytes", "buffering.maxResponseBodyBytes", "buffering.memResponseBodyBytes", "buffering.retryExpression",
+			"forwardAuth.address", "forwardAuth.trustForwardHeader", "forwardAuth.authResponseHeaders[]", "forwardAuth.authRequestHeaders[]", "forwardAuth.authResponseHeadersRegex",
+			"compress", "retry", "circuitBreaker", "errors", "contentType", "grpcWeb", "digestAuth", "rateLimit", "inFlightReq", "passTLSClientCert", "plugin", "replacePathRegex", "stripPrefixRegex",
+			"headers.customRequestHeaders", "headers.customResponseHeaders",
+			"headers.accessControlAllowOriginList[]", "headers.accessControlAllowMethods[]", "headers.accessControlAllowHeaders[]", "headers.accessControlExposeHeaders[]",
+			"headers.sslProxyHeaders", "headers.hostsProxyHeaders[]",
+		}, headerFields())
+	case "tlsOption":
+		return []string{"sniStrict", "cipherSuites[]", "curvePreferences[]", "alpnProtocols[]", "preferServerCipherSuites", "minVersion", "maxVersion", "clientAuth"}
+	case "certificate":
+		return []string{"certFile", "keyFile", "stores[]"}
+	}
+	return nil
+}
+
+// headerFields returns the fields of the middleware headers that have one value.
+func headerFields() []string {
+	var all []string
+	for _, name := range []string{
+		"frameDeny", "contentTypeNosniff", "browserXssFilter", "customFrameOptionsValue", "contentSecurityPolicy", "customBrowserXSSValue", "contentSecurityPolicyReportOnly",
+		"referrerPolicy", "permissionsPolicy", "featurePolicy", "stsSeconds", "stsIncludeSubdomains", "stsPreload", "forceSTSHeader", "sslRedirect", "sslTemporaryRedirect",
+		"sslForceHost", "isDevelopment", "accessControlMaxAge", "accessControlAllowCredentials", "addVaryHeader",
+	} {
+		all = append(all, "headers."+name)
+	}
+	return all
+}
+
+// respell rewrites the names and lists of a part as import reads them. A name that is there in two
+// spellings stays: nothing knows it, so that it closes the part.
+func (t *traefik) respell(p *part) {
+	p.value = t.respelled(p, p.value, "", "", knownFields(p.kind))
+}
+
+// respelled returns a value at a place, which is written as was, with what the known fields say.
+func (t *traefik) respelled(p *part, value any, at, was string, known []string) any {
+	object, isMap := value.(map[string]any)
+	if !isMap {
+		return value
+	}
+	names, below := nextNames(known)
+	made := map[string]any{}
+	for _, key := range sortedKeys(object) {
+		name, field := key, join(was, key)
+		for _, want := range names {
+			if _, twice := object[want]; strings.EqualFold(want, key) && key != want && !twice && made[want] == nil {
+				name = want
+				t.add(Same, p.place, p.id(), "read as "+join(at, want), field)
+			}
+		}
+		made[name] = t.respelledField(p, object[key], join(at, name), field, below[name])
+	}
+	return made
+}
+
+func (t *traefik) respelledField(p *part, value any, at, was string, known []string) any {
+	words, isText := value.(string)
+	items, isList := value.([]any)
+	switch {
+	case slices.Contains(known, "[]") && isText:
+		t.add(Same, p.place, p.id(), "read as a list", was)
+		var all []any
+		for _, word := range strings.Split(words, ",") {
+			all = append(all, strings.TrimSpace(word))
+		}
+		return all
+	case isList:
+		below, made := cutAll(known, "[n]."), make([]any, len(items))
+		for i := range items {
+			index := "[" + strconv.Itoa(i) + "]"
+			made[i] = t.respelled(p, items[i], at+index, was+index, below)
+		}
+		return made
+	}
+	return t.respelled(p, value, at, was, cutAll(known, "."))
+}
+
+// nextNames returns the names that fields begin with, and what follows each of them.
+func nextNames(known []string) (names []string, below map[string][]string) {
+	below = map[string][]string{}
+	for _, field := range known {
+		end := strings.IndexAny(field, ".[")
+		if end < 0 {
+			end = len(field)
+		}
+		name := field[:end]
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		below[name] = append(below[name], field[end:])
+	}
+	return names, below
+}
+
+// cutAll returns what follows a text in those that begin with it.
+func cutAll(all []string, begin string) []string {
+	var rest []string
+	for _, text := range all {
+		if after, ok := strings.CutPrefix(text, begin); ok {
+			rest = append(rest, after)
+		}
+	}
+	return rest
+}

@@ -1,0 +1,79 @@
+package importer
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// forwardAuth writes an extAuth for services that have an endpoint for Envoy beside the one for
+// Traefik. Traefik asks one path with GET; Envoy asks with the method and path of the request
+// behind a prefix, which no other service needs to understand: docs/guides/sign-in.md.
+func (t *traefik) forwardAuth(p *part, e *effect) {
+	target, err := url.Parse(text(p.get("forwardAuth.address")))
+	if err != nil || target.Host == "" {
+		t.shut(p, "it has no address", "", "forwardAuth")
+		return
+	}
+	prefix := map[string]string{"/api/authz/forward-auth": "/api/authz/ext-authz/", "/outpost.goauthentik.io/auth/traefik": "/outpost.goauthentik.io/auth/envoy"}[target.Path]
+	port, ok := number(target.Port())
+	if target.Port() == "" {
+		port, ok = 80, true
+	}
+	host := strings.ToLower(target.Hostname())
+	_, wrong := netip.ParseAddr(host)
+	switch {
+	case prefix == "" || target.RawQuery != "":
+		t.shut(p, "Traefik asks one path with GET, Envoy asks with the method and path of the request behind a prefix; import knows the endpoints of Authelia and Authentik alone",
+			"docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
+		return
+	case target.Scheme != "http" || target.User != nil || !ok || port < 1 || port > 65535 || wrong != nil && len(validation.IsDNS1123Subdomain(host)) > 0:
+		t.shut(p, "the address is no server with http and a port", "docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
+		return
+	}
+	forward, read := []any{"accept", "cookie", "proxy-authorization", "x-forwarded-for"}, []any{}
+	if p.get("forwardAuth.authRequestHeaders") != nil {
+		forward = headerNames(t, p, "forwardAuth.authRequestHeaders")
+	}
+	if p.get("forwardAuth.authResponseHeaders") != nil {
+		read = headerNames(t, p, "forwardAuth.authResponseHeaders")
+	}
+	t.say(p, Different, "extAuth, by the service's endpoint for Envoy, "+prefix+": it must be enabled there", "forwardAuth.address")
+	t.say(p, Different, "the service sees X-Forwarded-For and X-Forwarded-Proto as gatefold has them: look at --trusted-hops", "forwardAuth.trustForwardHeader")
+	if p.closed != "" {
+		return
+	}
+	backend, extension := t.objectName("Backend", p.name), t.objectName("GatewayExtension", p.name)
+	t.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: traefikNamespace, Name: backend}, api.Group+"/"+api.Version,
+		map[string]any{"type": "Static", "static": map[string]any{"hosts": []any{map[string]any{"host": host, "port": port}}}})
+	service := map[string]any{
+		"backendRef": map[string]any{"group": api.Group, "kind": api.KindBackend, "name": backend}, "pathPrefix": prefix,
+		"authorizationRequest": map[string]any{"headersToAdd": map[string]any{"X-Forwarded-Proto": "%REQ(x-forwarded-proto)%"}},
+	}
+	if len(read) > 0 {
+		service["authorizationResponse"] = map[string]any{"headersToBackend": read}
+	}
+	t.put(manifest.Key{Group: api.Group, Kind: api.KindGatewayExtension, Namespace: traefikNamespace, Name: extension}, api.Group+"/"+api.Version,
+		map[string]any{"extAuth": map[string]any{"httpService": service, "headersToForward": forward}})
+	e.policy["extAuth"] = map[string]any{"extensionRef": map[string]any{"name": extension}}
+	e.asks = true
+}
+
+// headerNames returns the names of headers in a list, without regard to case; others close the part.
+func headerNames(t *traefik, p *part, field string) []any {
+	var all []any
+	for _, name := range list(p.get(field)) {
+		if !headerName.MatchString(text(name)) {
+			t.shut(p, "it is no name of a header", "", field)
+			return nil
+		}
+		all = append(all, strings.ToLower(text(name)))
+	}
+	t.say(p, Same, "headers of extAuth", field)
+	return all
+}

@@ -1,0 +1,242 @@
+package importer
+
+import (
+	"net/url"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// redirect is a middleware that may answer with a redirect: by the scheme, or by an expression
+// that is looked for in the URL.
+type redirect struct {
+	fields   map[string]any // a RequestRedirect
+	onlyFrom string         // the scheme that is redirected
+
+	expression  *regexp.Regexp // nil for a redirect by the scheme
+	replacement string
+	code        int64
+}
+
+// site is where requests arrive: a listener with one host, or "" for any.
+type site struct {
+	tls  bool
+	port int64
+	host string
+}
+
+// begin returns how the URLs of all requests begin, as Traefik sees them; "" if there are several ways.
+func (s site) begin() string {
+	if s.host == "" || strings.Contains(s.host, "*") {
+		return ""
+	}
+	authority := s.host
+	if s.port != map[bool]int64{true: 443, false: 80}[s.tls] {
+		authority += ":" + strconv.FormatInt(s.port, 10)
+	}
+	return s.scheme() + "://" + authority + "/"
+}
+
+func (s site) scheme() string {
+	if s.tls {
+		return "https"
+	}
+	return "http"
+}
+
+// redirectAt returns what every request of a site is redirected to, nil if none is. certain is
+// false if only some may be, or if the target cannot be expressed.
+func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
+	for _, r := range e.redirects {
+		if r.expression == nil {
+			if r.onlyFrom == s.scheme() {
+				return r.fields, true
+			}
+			continue
+		}
+		if fields, certain = r.at(s.begin()); fields != nil || !certain {
+			return fields, certain
+		}
+	}
+	return nil, true
+}
+
+// tailMark stands for what follows the beginning of a URL, which may be anything.
+const tailMark = "\ue000"
+
+// at returns the redirect of all URLs that begin with a text, whatever follows; nil if none is
+// redirected. certain is false if what follows decides, or if the target is no such redirect.
+func (r *redirect) at(begin string) (fields map[string]any, certain bool) {
+	form, ok := shapeOf(r.expression.String())
+	if begin == "" || !ok || form.beyond(begin) {
+		return nil, false
+	}
+	found := r.expression.FindStringSubmatchIndex(begin + tailMark)
+	switch {
+	case found == nil:
+		return nil, strings.HasPrefix(r.expression.String(), "^")
+	case found[0] != 0 || form.needs && found[2*form.tail] >= len(begin):
+		return nil, false
+	}
+	target, keeps := strings.CutSuffix(r.expression.ReplaceAllString(begin+tailMark, r.replacement), tailMark)
+	if strings.Contains(target, tailMark) {
+		return nil, false
+	}
+	if keeps && target == begin {
+		return nil, true // Traefik does not redirect to the same URL
+	}
+	return r.to(target, keeps)
+}
+
+// to returns the redirect to a URL, behind which the path and the query of the request are kept.
+func (r *redirect) to(target string, keeps bool) (fields map[string]any, certain bool) {
+	to, err := url.Parse(target)
+	if err != nil || to.Scheme != "http" && to.Scheme != "https" || len(validation.IsDNS1123Subdomain(to.Hostname())) > 0 || to.User != nil ||
+		to.RawQuery != "" || to.Fragment != "" || keeps && to.EscapedPath() != "/" || !keeps && to.Path != "" && !plainPath.MatchString(to.EscapedPath()) {
+		return nil, false
+	}
+	port := map[string]int64{"http": 80, "https": 443}[to.Scheme]
+	if to.Port() != "" {
+		if port, _ = number(to.Port()); port < 1 || port > 65535 {
+			return nil, false
+		}
+	}
+	fields = map[string]any{"scheme": to.Scheme, "hostname": to.Hostname(), "port": port, "statusCode": r.code}
+	if !keeps {
+		path := to.EscapedPath()
+		if path == "" {
+			path = "/"
+		}
+		fields["path"] = map[string]any{"type": "ReplaceFullPath", "replaceFullPath": path}
+	}
+	return fields, true
+}
+
+// shape is what an expression wants before its last group, which takes all the rest.
+type shape struct {
+	before [][]letter // one of these
+	tail   int        // the number of the last group
+	needs  bool       // the last group is (.+), not (.*)
+}
+
+// letter reports whether it is a letter.
+type letter func(rune) bool
+
+// maxShapes bounds the ways in which an expression may begin.
+const maxShapes = 256
+
+// shapeOf returns the shape of an expression; ok is false if it has none.
+func shapeOf(expression string) (s shape, ok bool) {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil || parsed.Op != syntax.OpConcat {
+		return s, false
+	}
+	parts := parsed.Sub
+	if parts[len(parts)-1].Op == syntax.OpEndText {
+		parts = parts[:len(parts)-1]
+	}
+	last := parts[len(parts)-1]
+	if len(parts) < 2 || last.Op != syntax.OpCapture || last.Sub[0].Flags&syntax.NonGreedy != 0 ||
+		last.Sub[0].Op != syntax.OpStar && last.Sub[0].Op != syntax.OpPlus || last.Sub[0].Sub[0].Op != syntax.OpAnyCharNotNL {
+		return s, false
+	}
+	s = shape{tail: last.Cap, needs: last.Sub[0].Op == syntax.OpPlus}
+	s.before, ok = joined(parts[:len(parts)-1])
+	return s, ok
+}
+
+// beyond reports whether what the shape wants before its last group may be longer than a text: then
+// what follows the text decides.
+func (s shape) beyond(text string) bool {
+	return slices.ContainsFunc(s.before, func(want []letter) bool {
+		if len(want) <= len(text) {
+			return false
+		}
+		for i, c := range []byte(text) {
+			if !want[i](rune(c)) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// ways returns the letters that an expression takes, in each of its ways; ok is false if they are
+// too many.
+func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
+	switch e.Op {
+	case syntax.OpBeginText, syntax.OpEmptyMatch:
+		return [][]letter{nil}, true
+	case syntax.OpLiteral:
+		var word []letter
+		for _, want := range e.Rune {
+			word = append(word, func(r rune) bool {
+				return r == want || e.Flags&syntax.FoldCase != 0 && strings.EqualFold(string(r), string(want))
+			})
+		}
+		return [][]letter{word}, true
+	case syntax.OpCharClass:
+		return [][]letter{{func(r rune) bool {
+			for i := 0; i+1 < len(e.Rune); i += 2 {
+				if e.Rune[i] <= r && r <= e.Rune[i+1] {
+					return true
+				}
+			}
+			return false
+		}}}, true
+	case syntax.OpAnyCharNotNL:
+		return [][]letter{{func(rune) bool { return true }}}, true
+	case syntax.OpCapture, syntax.OpConcat:
+		return joined(e.Sub)
+	case syntax.OpQuest:
+		all, ok = ways(e.Sub[0])
+		return append(all, nil), ok
+	case syntax.OpAlternate:
+		for _, sub := range e.Sub {
+			more, ok := ways(sub)
+			if all = append(all, more...); !ok || len(all) > maxShapes {
+				return nil, false
+			}
+		}
+		return all, true
+	}
+	return nil, false
+}
+
+// joined returns the ways of several expressions, one after the other.
+func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
+	all = [][]letter{nil}
+	for _, part := range parts {
+		next, ok := ways(part)
+		if !ok || len(all)*len(next) > maxShapes {
+			return nil, false
+		}
+		var longer [][]letter
+		for _, before := range all {
+			for _, word := range next {
+				longer = append(longer, slices.Concat(before, word))
+			}
+		}
+		all = longer
+	}
+	return all, true
+}
+
+func (t *traefik) redirectRegex(p *part, e *effect) {
+	expression, err := regexp.Compile(text(p.get("redirectRegex.regex")))
+	if err != nil || text(p.get("redirectRegex.regex")) == "" || text(p.get("redirectRegex.replacement")) == "" {
+		t.shut(p, "it has no regular expression with a replacement", "", "redirectRegex")
+		return
+	}
+	r := &redirect{expression: expression, replacement: text(p.get("redirectRegex.replacement")), code: 302}
+	if yes(p.get("redirectRegex.permanent")) {
+		r.code = 301
+	}
+	e.redirects = append(e.redirects, r)
+	t.say(p, Different, "a redirect for the hosts of a router where the expression has all their URLs; 301 or 302 for all methods, where Traefik answers 307 or 308 to some",
+		"redirectRegex.regex", "redirectRegex.replacement", "redirectRegex.permanent")
+}
