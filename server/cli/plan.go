@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gatefold/gatefold/server/engine"
 	"github.com/gatefold/gatefold/translate/plan"
+	"github.com/gatefold/gatefold/watcher"
 )
 
 const formatMarkdown outputFormat = "markdown"
@@ -90,18 +92,26 @@ func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error
 	return o.serverReport(cmd.Context(), args[0], cmd.Flags())
 }
 
-// planReport compares two folders, which are read at the same time.
+// planReport compares two folders, whose files are read at the same time.
 func planReport(ctx context.Context, before, after string, o folderOptions) (*planned, error) {
 	places := [2]string{before, after}
-	var sides [2]plan.Side
+	var trees [2]watcher.Tree
 	var notes [2]string
 	var errs [2]error
 	var readers sync.WaitGroup
 	for i, place := range places {
-		readers.Go(func() { sides[i], notes[i], errs[i] = readSide(ctx, place, places[1-i], o) })
+		readers.Go(func() { trees[i], notes[i], errs[i] = readPlace(ctx, place, places[1-i], o) })
 	}
 	readers.Wait()
 	if err := cmp.Or(errs[0], errs[1]); err != nil {
+		return nil, err
+	}
+	folder, err := o.folder(after)
+	if err != nil {
+		return nil, err
+	}
+	sides, err := engine.ReadSides(ctx, folder, trees)
+	if err != nil {
 		return nil, err
 	}
 	return compareSides(ctx, sides, cmp.Or(notes[0], notes[1]))

@@ -14,46 +14,42 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/engine"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/visible"
 	"github.com/gatefold/gatefold/translate/plan"
 	"github.com/gatefold/gatefold/translate/plan/snapshot"
+	"github.com/gatefold/gatefold/watcher"
 )
 
-// readSide reads a folder, or the folder of another argument as it is in a commit. A folder that the
-// commit does not have is empty, which the note says.
-func readSide(ctx context.Context, place, other string, o folderOptions) (side plan.Side, note string, err error) {
-	dir := place
-	if revision, isGit := strings.CutPrefix(place, gitPrefix); isGit {
-		if strings.HasPrefix(other, gitPrefix) {
-			other = "."
-		}
-		options, err := o.folder(other)
-		if err != nil {
-			return side, "", err
-		}
-		folder, err := checkOut(ctx, revision, options.Watch)
+// readPlace reads the files of a folder, or of the folder of another argument as it is in a commit. A folder that
+// the commit does not have is empty, which the note says.
+func readPlace(ctx context.Context, place, other string, o folderOptions) (tree watcher.Tree, note string, err error) {
+	revision, isGit := strings.CutPrefix(place, gitPrefix)
+	switch {
+	case !isGit:
+		other = place
+	case strings.HasPrefix(other, gitPrefix):
+		other = "."
+	}
+	folder, err := o.folder(other)
+	if err != nil {
+		return tree, "", err
+	}
+	if isGit {
+		dir, err := checkOut(ctx, revision, folder.Watch)
 		switch {
 		case errors.Is(err, errNew):
 			note = fmt.Sprintf("%s is not in %s: it is compared with an empty folder", visible.Text(other), visible.Text(place))
 		case err != nil:
-			return side, "", err
+			return tree, "", err
 		}
-		defer func() { _ = os.RemoveAll(folder) }()
-		dir = folder
+		defer func() { _ = os.RemoveAll(dir) }()
+		folder.Watch.Root = dir
 	}
-	read, err := readFolder(ctx, dir, o)
-	if err != nil {
-		return side, "", err
-	}
-	return sideOf(read), note, nil
-}
-
-func sideOf(read reading) plan.Side {
-	return plan.Side{
-		View: read.Result.View(), Problems: read.Problems, Objects: read.Objects, Resources: plan.ResourcesOf(read.Result.Delta), Places: read.Places,
-	}
+	tree, err = watcher.Read(ctx, folder.Watch)
+	return tree, note, err
 }
 
 // serverReport compares what a gatefold serves with a folder, which is read as that gatefold would serve it.
@@ -65,7 +61,7 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 	folder := o.folder
 	folder.like = &head.Surroundings
 	folder.over(flags)
-	after, note, err := readSide(ctx, place, ".", folder)
+	after, note, err := folder.side(ctx, place)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +74,20 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 		}
 	}()
 	return compareSides(ctx, [2]plan.Side{before, after}, note)
+}
+
+// side reads a folder, or the working directory as it is in a commit.
+func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side, note string, err error) {
+	tree, note, err := readPlace(ctx, place, ".", *o)
+	if err != nil {
+		return side, "", err
+	}
+	folder, err := o.folder(place)
+	if err != nil {
+		return side, "", err
+	}
+	side, err = engine.ReadSide(ctx, folder, tree)
+	return side, note, err
 }
 
 // askSnapshot asks a running gatefold for what it serves.

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/plan"
+	"github.com/gatefold/gatefold/translate/xds"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// ReadSides takes two Trees through store and translate, each as from a cold start. It costs little more than the
+// first of them if they have most files in common.
+func ReadSides(ctx context.Context, folder Folder, trees [2]watcher.Tree) (sides [2]plan.Side, err error) {
+	r := &sideReader{ctx: ctx, trees: trees, objects: map[manifest.Key]*manifest.Object{}, resources: map[resourceKey]plan.Resource{}}
+	shared := folder
+	shared.Store.KeepNothing = true
+	if r.reader, err = newReader(ctx, shared); err != nil {
+		return sides, err
+	}
+	r.translator = folder.translator()
+	for side, tree := range trees {
+		apart := len(tree.Skipped) > 0 // the Store keeps what it knows of a file that cannot be read
+		if !apart {
+			if sides[side], apart, err = r.read(side); err != nil {
+				return sides, err
+			}
+		}
+		if apart {
+			if sides[side], err = ReadSide(ctx, folder, tree); err != nil {
+				return sides, err
+			}
+		}
+	}
+	return sides, nil
+}
+
+// ReadSide takes a Tree through store and translate, from a cold start.
+func ReadSide(ctx context.Context, folder Folder, tree watcher.Tree) (side plan.Side, err error) {
+	read, err := ReadTree(ctx, folder, tree)
+	if err != nil {
+		return side, err
+	}
+	return plan.Side{
+		View: read.Result.View(), Problems: read.Problems, Objects: read.Objects, Resources: plan.ResourcesOf(read.Result.Delta), Places: read.Places,
+	}, nil
+}
+
+// sideReader reads one Tree after the other, with a Store that keeps nothing of the one before.
+type sideReader struct {
+	ctx        context.Context //nolint:containedctx // of ReadSides
+	reader     *reader
+	translator *translate.Translator
+	trees      [2]watcher.Tree
+	now        int // the Tree that the Store has
+	objects    map[manifest.Key]*manifest.Object
+	resources  map[resourceKey]plan.Resource
+}
+
+// resourceKey identifies an Envoy resource.
+type resourceKey struct{ gateway, typ, name string }
+
+// read takes the Tree of a side; frozen reports that the Store did not apply it.
+func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
+	change, err := r.reader.apply(r.ctx, r.trees[side], store.Turn{})
+	if err != nil || change.Hold != "" {
+		return out, change.Hold != "", err
+	}
+	r.now = side
+	if err := r.translator.Take(r.ctx, change); err != nil {
+		return out, false, err
+	}
+	result := r.translator.Apply(store.Change{})
+	r.add(change, result.Delta)
+	return plan.Side{
+		View: result.View(), Problems: slices.Clone(r.reader.located(change, result)), Objects: slices.Collect(maps.Values(r.objects)),
+		Resources: slices.Collect(maps.Values(r.resources)), Places: func(fields []manifest.Field) []store.Place { return r.places(side, fields) },
+	}, false, nil
+}
+
+// add brings the objects and resources up to date.
+func (r *sideReader) add(change store.Change, updates []xds.Update) {
+	for _, key := range change.Gone {
+		delete(r.objects, key)
+	}
+	for _, object := range change.Set {
+		r.objects[object.Key] = object
+	}
+	for _, u := range updates {
+		key := resourceKey{u.Gateway, u.Type, u.Name}
+		if u.Resource == nil {
+			delete(r.resources, key)
+		} else {
+			r.resources[key] = plan.ResourceOf(u.Gateway, u.Resource)
+		}
+	}
+}
+
+// places returns where fields of a side are written; no place is known once the context has ended.
+func (r *sideReader) places(side int, fields []manifest.Field) []store.Place {
+	if r.now != side {
+		if _, err := r.reader.apply(r.ctx, r.trees[side], store.Turn{}); err != nil {
+			return make([]store.Place, len(fields))
+		}
+		r.now = side
+	}
+	return r.reader.store.Places(fields)
+}
