@@ -71,7 +71,7 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 		return
 	}
 	p.line("\n#### %s\n", heading)
-	p.line("| example | before | after | because |\n|---|---|---|---|")
+	p.line("| what changes | example | before | after | because |\n|---|---|---|---|---|")
 	for i, c := range list {
 		if i == maxPlanned {
 			p.kinds(list[i:])
@@ -95,7 +95,7 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 			}
 			regions += "<br>" + markdownText(regionWords(region))
 		}
-		p.line("| %s%s | %s | %s | %s |", markdownCode(p.command(c)), regions, before, after, strings.Join(because, "<br>"))
+		p.line("| **%s** | %s%s | %s | %s | %s |", markdownText(effectWords(c)), markdownCode(p.command(c)), regions, before, after, strings.Join(because, "<br>"))
 	}
 }
 
@@ -106,7 +106,7 @@ func (p *markdownPage) kinds(list []plan.Change) {
 	for _, c := range list {
 		for _, region := range c.Regions {
 			if named++; named <= maxNamedKinds {
-				p.line("- %s: %s", markdownCode(p.command(c)), markdownText(regionWords(region)))
+				p.line("- **%s** %s: %s", markdownText(effectWords(c)), markdownCode(p.command(c)), markdownText(regionWords(region)))
 			}
 		}
 	}

@@ -69,6 +69,7 @@ func section[T any](t *planPage, heading string, list []T, line func(T)) {
 func (t *planPage) changes(heading string, list []plan.Change) {
 	section(t, heading, list, func(c plan.Change) {
 		fmt.Fprintf(&t.out, "\n  %s\n", t.paint(bold, t.command(c)))
+		fmt.Fprintf(&t.out, "    %s\n", effectWords(c))
 		if before, after := c.Before.Words(), c.After.Words(); before != after {
 			fmt.Fprintf(&t.out, "    before  %s\n    after   %s\n", before, t.paint(bold, after))
 		} else {
@@ -88,6 +89,33 @@ func (t *planPage) changes(heading string, list []plan.Change) {
 			fmt.Fprintf(&t.out, "    for     %s\n", regionWords(region))
 		}
 	})
+}
+
+// effectWords says in a few words what a change does.
+func effectWords(c plan.Change) string {
+	lost := ""
+	if len(c.Lost) > 0 {
+		var fields []string
+		for _, field := range c.Lost {
+			fields = append(fields, string(field))
+		}
+		lost = "loses " + strings.Join(fields, ", ")
+	}
+	switch c.Effect {
+	case plan.Opens:
+		return strings.TrimSuffix("OPEN: "+lost, ": ")
+	case plan.LosesPolicy:
+		return "POLICY LOST: " + lost
+	case plan.Fails:
+		return "FAILS"
+	case plan.OtherRule:
+		return "taken by " + c.Regions[0].After.Words()
+	case plan.OtherBackends:
+		return "other backends"
+	case plan.OtherShares:
+		return "other shares"
+	}
+	return "differs"
 }
 
 // exampleWords is an example as explain takes it.

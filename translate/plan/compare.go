@@ -58,6 +58,8 @@ func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	rank(c.requests)
+	rank(c.other)
 	for _, change := range c.requests {
 		c.report.Requests = append(c.report.Requests, *change)
 	}

@@ -122,7 +122,7 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	if p.before != nil && p.after != nil && p.before.match == p.after.match {
 		h.countPolicies(p)
 	}
-	change := &Change{Regions: []Region{h.region(p, match)}, Reasons: reasons}
+	change := &Change{Regions: []Region{h.region(p, match)}, Lost: p.lost(), Reasons: reasons}
 	if r.headers == nil {
 		r.headers = http.Header{}
 	}
@@ -192,7 +192,7 @@ func (h *hostPair) mostShown(p pair) (most int) {
 
 // group adds a change to those of the same kind: the same answers, for the same reasons.
 func (h *hostPair) group(one *Change, list *[]*Change) {
-	key := fmt.Sprintf("%t %q %q %v", list == &h.comparison.requests, one.Before.Words(), one.After.Words(), reasonKeys(one.Reasons))
+	key := fmt.Sprintf("%t %q %q %v", list == &h.comparison.requests, one.Before.Words(), one.After.Words(), append(reasonKeys(one.Reasons), fmt.Sprint(one.Lost)))
 	if known := h.groups[key]; known != nil {
 		known.Regions = append(known.Regions, one.Regions...)
 		return

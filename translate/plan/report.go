@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Report is what differs between two configurations. docs/json.md documents its JSON.
@@ -53,6 +54,10 @@ const (
 
 // Change is a group of regions of requests that change in the same way.
 type Change struct {
+	// Effect is what changes, in a word; changes are sorted by it.
+	Effect Effect `json:"effect"`
+	// Lost are the fields of policies that no longer hold, as paths below the policy's spec.
+	Lost []ir.Field `json:"lost,omitempty"`
 	// Regions are never empty. Example is a request of the first.
 	Regions []Region `json:"regions"`
 	Example Example  `json:"example"`
@@ -136,11 +141,14 @@ type Answer struct {
 	policed bool // a policy answers
 }
 
-// sameAs reports whether clients and backends see the same, as far as the example says. The header
-// that tells backends a timeout is no part of that.
+// sameAs reports whether clients and backends see the same, as far as the example says. Why Envoy answers, and the
+// header that tells backends a timeout is no part of that.
 func (a Answer) sameAs(b Answer) bool {
 	seen := func(a Answer) Answer {
 		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)
+		if a.Outcome != explain.Forwarded {
+			a.Reason = "" // why Envoy answers so is not part of the answer
+		}
 		if a.Outcome != explain.Forwarded && !slices.ContainsFunc(a.Backends, func(b Share) bool { return b.Status != a.Status }) {
 			a.Backends = nil // the client gets the status, whichever backend it is of
 		}
