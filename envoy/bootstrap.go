@@ -28,6 +28,13 @@ const DefaultAdminAddress = "127.0.0.1:9901"
 // health.Admit allows.
 const AdminAddressKey = "gatefold.io/admin-address"
 
+// StageKey is the field of node.metadata with the stage of an Envoy. One whose stage is Canary gets each revision
+// before the others of its fleet do.
+const (
+	StageKey = "stage"
+	Canary   = "canary"
+)
+
 // maxSocketPath is the longest path of a unix socket on Linux, in bytes.
 const maxSocketPath = 107
 
@@ -45,6 +52,8 @@ type Options struct {
 	// NodeCluster is the Gateway to serve, as "namespace/name", or a name
 	// without "/" for all Gateways (docs/design/gateways.md).
 	NodeCluster string
+	// Stage is Canary, or "".
+	Stage string
 	// TLS, when set, has the Envoy speak mTLS with gatefold.
 	TLS TLS
 }
@@ -95,7 +104,22 @@ func (o Options) values() (values, error) {
 	if err == nil && o.TLS != (TLS{}) {
 		tls, err = o.TLS.context(xds), o.TLS.check(xds)
 	}
-	return values{o.NodeID, o.NodeCluster, admin, xds, admin.metadata(), clusterType, tls}, err
+	if o.Stage != "" && o.Stage != Canary {
+		err = errors.Join(err, fmt.Errorf("stage %q is not known: the one stage is %s", o.Stage, Canary))
+	}
+	return values{o.NodeID, o.NodeCluster, admin, xds, o.metadata(admin), clusterType, tls}, err
+}
+
+// metadata returns node.metadata, nil when there is none.
+func (o Options) metadata(admin address) map[string]string {
+	fields := admin.metadata()
+	if o.Stage != "" {
+		if fields == nil {
+			fields = map[string]string{}
+		}
+		fields[StageKey] = o.Stage
+	}
+	return fields
 }
 
 func checkNode(what, name string) error {

@@ -20,6 +20,7 @@ type core struct {
 	board      *board.Board // with a lock of its own, which is taken last
 	verdicts   *verdicts
 	quarantine *quarantine
+	staging    *staging
 }
 
 // session is a stream with the parts of the server: what the stream's own goroutine does.

@@ -127,7 +127,7 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 		return nil, status.Error(codes.FailedPrecondition, reason)
 	}
 	st := &stream{
-		node: id, cluster: gateway, version: version, peer: from.String(), identity: who.String(),
+		node: id, cluster: gateway, canary: isCanary(node), version: version, peer: from.String(), identity: who.String(),
 		address: from, claim: cut(node.GetMetadata().GetFields()[envoy.AdminAddressKey].GetStringValue()),
 		wake: make(chan struct{}, 1), opened: time.Now(), ofWorld: ofWorld, isEnvoy: node.GetUserAgentName() == "envoy",
 	}
@@ -138,7 +138,7 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 	s.metrics.streams.Inc()
 	session{s.core, st}.tellOld()
 	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", st.peer).
-		Str("identity", st.identity).Str("envoy", st.version).Msg("Envoy connected")
+		Str("identity", st.identity).Str("envoy", st.version).Bool("canary", st.canary).Msg("Envoy connected")
 	if unknown {
 		s.log.Warn().Str("node", st.node).Str("cluster", gateway).
 			Msg("an Envoy asks for a Gateway that has nothing to serve; it is sent nothing")
@@ -160,11 +160,13 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	if strings.Contains(st.cluster, "/") {
 		st.scope = s.scopeOf(st.cluster)
 	}
-	st.Plan = delta.New(st.scope.Target, delta.Options{
+	st.scope.joinStage(st)
+	st.Plan = delta.New(st.scope.targetOf(st), delta.Options{
 		Opened: st.opened, Wait: s.options.BarrierWait, BindRetry: s.options.BindRetry,
 		Unordered: s.options.Unordered, Envoy: st.isEnvoy, World: st.ofWorld,
 		Version: st.version,
 	})
+	st.Withhold(!st.canary && st.scope.stage != nil && st.scope.stage.withheld)
 	st.scope.streams[st] = struct{}{}
 	st.scope.tally.busy++
 	s.verdicts.recount(st)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/server/health"
@@ -43,7 +44,7 @@ func (s envoyPages) dumpStreams() []admin.Stream {
 		for st := range c.streams {
 			streams = append(streams, admin.Stream{
 				ID: st.id, Node: st.node, Cluster: st.cluster, Envoy: st.version, Peer: st.peer, Identity: st.identity,
-				Known: c.Known(), Connected: st.opened.UTC(), Revision: s.heldBy(st), Types: st.dump(),
+				Stage: st.stageName(), Known: c.Known(), Connected: st.opened.UTC(), Revision: s.heldBy(st), Types: st.dump(),
 			})
 		}
 	}
@@ -114,6 +115,50 @@ func (s envoyPages) Supervised() (all []envoyhost.State) {
 	s.locked(func() { all = s.verdicts.supervisedList })
 	return all
 }
+
+// Fleets implements admin.Envoys.
+func (s envoyPages) Fleets() (fleets []admin.Fleet) {
+	s.locked(func() {
+		for _, c := range s.all() {
+			if c.stage != nil {
+				fleets = append(fleets, s.fleetOf(c))
+			}
+		}
+	})
+	slices.SortFunc(fleets, func(a, b admin.Fleet) int { return strings.Compare(a.Gateway, b.Gateway) })
+	return fleets
+}
+
+// fleetOf returns what the pages show of a fleet. s.mu is held.
+func (s envoyPages) fleetOf(c *scope) admin.Fleet {
+	of := c.stage
+	fleet := admin.Fleet{
+		Gateway: c.name, State: string(cmp.Or(of.verdict.state, delivered)), Revision: s.revision, Newest: s.revision,
+		Envoys: len(c.streams), Problem: of.verdict.problem, Hint: of.verdict.hint,
+	}
+	if of.waits() {
+		fleet.Revision, fleet.Since = of.revision, of.since.UTC()
+		if of.withheld {
+			fleet.Revision = 0
+		}
+	}
+	for st := range of.canaries {
+		fleet.Canaries = append(fleet.Canaries, cmp.Or(st.node, st.peer))
+	}
+	slices.Sort(fleet.Canaries)
+	return fleet
+}
+
+// stageName is the stage of an Envoy, "" for most.
+func (st *stream) stageName() string {
+	if st.canary {
+		return envoy.Canary
+	}
+	return ""
+}
+
+// Promote implements admin.Envoys.
+func (s envoyPages) Promote() { s.staging.promoteAll() }
 
 // Forgive implements admin.Envoys.
 func (s envoyPages) Forgive() { s.quarantine.forgive() }

@@ -3,6 +3,7 @@ package server
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/gatefold/gatefold/server/delta"
 )
@@ -13,14 +14,19 @@ type gateways struct {
 	union  *scope            // all Gateways
 	// revision is the number of what is served, for people (admin.RevisionList).
 	revision uint64
+	// restored are the fleets that had canaries in the process before, by Gateway.
+	restored map[string]Fleet
 }
 
 // heldBy returns the newest revision that the Envoy of a stream has acknowledged in full.
 func (g *gateways) heldBy(st *stream) uint64 {
-	if st.state.Idle {
-		return g.revision
+	switch {
+	case !st.state.Idle:
+		return st.revision
+	case !st.canary && st.scope.stage.waits():
+		return st.scope.stage.revision
 	}
-	return st.revision
+	return g.revision
 }
 
 // keepRevision notes which revision the idle streams of a scope hold, before something is published to them.
@@ -30,8 +36,23 @@ func (g *gateways) keepRevision(c *scope) {
 	}
 }
 
-func newGateways() *gateways {
-	return &gateways{scopes: map[string]*scope{}, union: newScope("")}
+func newGateways(fleets []Fleet) *gateways {
+	g := &gateways{scopes: map[string]*scope{}, restored: map[string]Fleet{}}
+	for _, fleet := range fleets {
+		g.restored[fleet.Gateway] = fleet
+	}
+	g.union = g.newScope("")
+	return g
+}
+
+// newScope returns the scope of a Gateway, with the stage that its fleet had before the start.
+func (g *gateways) newScope(gateway string) *scope {
+	c := newScope(gateway)
+	if fleet, ok := g.restored[gateway]; ok {
+		c.stage = restoredStage(fleet.Unpromoted)
+		delete(g.restored, gateway)
+	}
+	return c
 }
 
 // all returns the scopes of all Gateways, and their union.
@@ -43,7 +64,7 @@ func (g *gateways) all() []*scope {
 func (g *gateways) scopeOf(gateway string) *scope {
 	c := g.scopes[gateway]
 	if c == nil {
-		c = newScope(gateway)
+		c = g.newScope(gateway)
 		g.scopes[gateway] = c
 	}
 	return c
@@ -75,6 +96,7 @@ type scope struct {
 	fresh   bool                // nor that the target is known
 	streams map[*stream]struct{}
 	tally   tally
+	stage   *stage // nil while it has no canaries
 }
 
 func newScope(name string) *scope {
@@ -85,13 +107,30 @@ func newScope(name string) *scope {
 func (c *scope) put(u delta.Update) {
 	known := c.Known()
 	c.Put(u)
+	if c.stage != nil {
+		c.stage.put(u)
+	}
 	c.fresh = c.fresh || c.Known() != known
 	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
-// tell marks for every stream what was put since the last call.
+// announce tells the streams of what was put since the last call; those that are no canaries when it is
+// promoted. waited reports that they waited for something before.
+func (g *gateways) announce(c *scope, waited bool) {
+	if c.stage != nil && len(c.changed) > 0 {
+		c.stage.published(g.revision, waited, time.Now())
+	}
+	g.keepRevision(c)
+	c.tell()
+}
+
+// tell marks for every stream what was put since the last call; those that wait for canaries are told when it is
+// promoted.
 func (c *scope) tell() {
 	for st := range c.streams {
+		if !st.canary && c.stage != nil && c.stage.promoted != nil {
+			continue
+		}
 		for typ, names := range c.changed {
 			st.mark(typ, names...)
 		}

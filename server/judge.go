@@ -14,6 +14,9 @@ func (v *verdicts) settle(st *stream) {
 	st.state = now
 	st.revision = v.heldBy(st)
 	v.object(st)
+	if st.canary {
+		v.canaries()
+	}
 	if now.Idle && !was.Idle || now.Rejections != was.Rejections {
 		v.touched[st.scope] = struct{}{}
 	}

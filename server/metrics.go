@@ -32,6 +32,9 @@ type metrics struct {
 	adminPanics prometheus.Counter
 	// taskPanics counts tasks that began anew.
 	taskPanics *prometheus.CounterVec
+	// staged counts revisions of fleets with canaries by what became of them, frozen the frozen fleets.
+	staged     *prometheus.CounterVec
+	frozen     prometheus.Gauge
 	ends       *certificateEnds
 	problems   *prometheus.GaugeVec
 	reloads    *prometheus.CounterVec
@@ -76,6 +79,8 @@ func newMetrics() *metrics {
 		}),
 		quarantine: gauge("gatefold_xds_quarantined", "Rules that every connected Envoy rejected and that answer 500, until they change."),
 		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than those that gatefold is tested with."),
+		staged:     counters("gatefold_staged_revisions_total", "Revisions of fleets with canaries, by result: promoted, frozen, forced (by a person) or unjudged (no canary was connected).", "result"),
+		frozen:     gauge("gatefold_frozen_fleets", "Fleets of which only canaries have the newest revision, as they did not accept it."),
 		ends: &certificateEnds{desc: prometheus.NewDesc("gatefold_certificate_expiry_timestamp_seconds",
 			"When a certificate of a listener ends, in Unix time.", []string{"secret"}, nil)},
 		problems: f.NewGaugeVec(prometheus.GaugeOpts{
@@ -107,6 +112,9 @@ func (m *metrics) begin() {
 	}
 	for _, cause := range []string{"handshake", "identity", "limit", "version"} {
 		m.refused.WithLabelValues(cause)
+	}
+	for _, result := range []string{"promoted", "frozen", "forced", "unjudged"} {
+		m.staged.WithLabelValues(result)
 	}
 	for _, task := range tasks() {
 		m.taskPanics.WithLabelValues(task)
@@ -188,5 +196,5 @@ func (e *certificateEnds) Collect(to chan<- prometheus.Metric) {
 
 // tasks are those that Steady runs.
 func tasks() []string {
-	return []string{"certificates", "quarantine", "binds", "health", "status", "busy", "envoys", "notifier", "watcher", envoyhost.SupervisorTask}
+	return []string{"certificates", "quarantine", "staging", "binds", "health", "status", "busy", "envoys", "notifier", "watcher", envoyhost.SupervisorTask}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+
+	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -18,6 +21,11 @@ func testedEnvoy() xds.Release { return xds.Newest() }
 // tooOld is the reason for which an Envoy of this version is refused.
 func tooOld(version string) string {
 	return fmt.Sprintf("Envoy %s is older than %s, the oldest version that gatefold serves; it keeps the configuration that it has: upgrade this Envoy", version, oldestEnvoy())
+}
+
+// isCanary reports whether the node says that it gets revisions first.
+func isCanary(node *corev3.Node) bool {
+	return node.GetMetadata().GetFields()[envoy.StageKey].GetStringValue() == envoy.Canary
 }
 
 // old reports whether the Envoy is older than those that gatefold is tested with in full.

@@ -45,6 +45,8 @@ type Options struct {
 	// Quarantine, when set, is called after each change of the rules that Envoys rejected, one
 	// call at a time; only the newest state counts. It responds with a Publish.
 	Quarantine func(translate.Quarantine)
+	// Staging is how revisions go to fleets with canaries.
+	Staging Staging
 	// blameRules takes no rejection for the Envoy's own matter; for tests.
 	blameRules bool
 	// pingEvery is the silence after which a connection is asked for a sign of life,

@@ -23,9 +23,13 @@ func (s *Server) Publish(result translate.Result) {
 	defer s.mu.Unlock()
 	s.verdicts.announced.setInfra(result.Infra)
 	touched := map[string]bool{} // Gateway → its listeners changed
+	waited := map[*scope]bool{s.union: s.union.stage.waits()}
 	for _, u := range updates {
 		c := s.scopeOf(u.Gateway)
 		had := c.Entry(u.Type, u.Name) != nil
+		if _, known := waited[c]; !known {
+			waited[c] = c.stage.waits()
+		}
 		c.put(u)
 		s.union.put(u)
 		if has := u.Entry != nil; u.Type == xds.RouteType && has != had {
@@ -33,12 +37,10 @@ func (s *Server) Publish(result translate.Result) {
 		}
 		touched[u.Gateway] = touched[u.Gateway] || u.Type == xds.ListenerType
 	}
-	s.keepRevision(s.union)
-	s.union.tell()
-	for gateway := range touched {
-		s.keepRevision(s.scopes[gateway])
-		s.scopes[gateway].tell()
+	for c, waited := range waited {
+		s.announce(c, waited)
 	}
+	s.staging.poke()
 	for _, u := range result.Status {
 		if gateway, ok := board.GatewayOf(u.Key); ok {
 			s.scopeOf(gateway)

@@ -15,7 +15,7 @@ const maxEarly = 1000
 func (s session) timely() (requests []*delta.Request) {
 	st := s.stream
 	s.locked(func() {
-		if st.scope.Known() {
+		if st.Known() {
 			requests, st.early, st.usage.early = st.early, nil, 0
 		}
 	})

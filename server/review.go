@@ -91,7 +91,7 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 // is over. Once it is in quarantine, an Envoy that connects does not end that before it takes the
 // part. One that Envoys are too old for is told at once.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
-	if len(of.rejectedBy) == 0 || of.taken && !of.known() {
+	if len(of.rejectedBy) == 0 || of.taken && !of.known() || !of.told && of.staged() {
 		return false, time.Hour
 	}
 	rejecting := make(map[*stream]bool, len(of.rejectedBy))
@@ -121,6 +121,17 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 		return true, time.Hour
 	}
 	return false, wait
+}
+
+// staged reports whether canaries alone were sent the part and rejected it: that is for staging to judge, and to
+// report.
+func (of *suspicion) staged() bool {
+	for part, st := range of.rejectedBy {
+		if part.Lack != nil || !st.canary || !st.scope.holdsBack(part.Type(), part.Table) {
+			return false
+		}
+	}
+	return true
 }
 
 // askersOf returns the streams that ask for a table or filter, some twice.

@@ -79,7 +79,7 @@ func New(options Options, log zerolog.Logger) *Server {
 	figures, stopping := newMetrics(), make(chan struct{})
 	s := &Server{
 		core: &core{
-			barrier: &barrier{log, figures}, lock: &lock{}, gateways: newGateways(), clients: &clients{streams: map[string]int{}},
+			barrier: &barrier{log, figures}, lock: &lock{}, gateways: newGateways(options.Staging.Fleets), clients: &clients{streams: map[string]int{}},
 			options: options, log: log, metrics: figures, refused: &refusals{log: log, refused: figures.refused},
 		},
 		health: health.NewServer(), stopping: stopping, intake: newIntake(stopping), warned: map[string]bool{},
@@ -88,6 +88,8 @@ func New(options Options, log zerolog.Logger) *Server {
 	s.board = board.New(func() { s.locked(s.verdicts.refresh) })
 	s.verdicts = newVerdicts(s.gateways, s.board, newAnnouncements(log, s.board, options.Folder))
 	s.quarantine = newQuarantine(s.lock, s.verdicts, options)
+	s.staging = newStaging(s.lock, options.Staging, s.verdicts, s.quarantine, log, figures)
+	s.verdicts.canaries = s.staging.poke
 	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: figures, waiting: s.intake.waiting.Load}
 	s.metrics.waitIn(s.intake)
 	s.metrics.countUnprogrammed(s.board)
@@ -129,6 +131,7 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 	group.Go(func() error { s.Steady(ctx, "certificates", s.transport.watchTLS); return nil })
 	group.Go(func() error { s.Steady(ctx, "quarantine", s.quarantine.run); return nil })
+	group.Go(func() error { s.Steady(ctx, "staging", s.staging.run); return nil })
 	group.Go(func() error { s.Steady(ctx, "binds", s.verdicts.announced.tellBinds); return nil })
 	group.Go(func() error { s.Steady(ctx, "health", s.watchHealth); return nil })
 	group.Go(func() error {

@@ -19,6 +19,8 @@ func (s session) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(st.scope.streams, st)
+	st.scope.leaveStage(st, time.Now())
+	s.staging.poke()
 	st.ForgetTables()
 	s.quarantine.take(st)
 	if len(s.quarantine.parts) > 0 {
@@ -47,7 +49,7 @@ func (s session) handle(request *delta.Request) error {
 	var answered *delta.Response
 	early, over := false, error(nil)
 	s.locked(func() {
-		if early = st.ofWorld && !st.scope.Known(); early {
+		if early = st.ofWorld && !st.Known(); early {
 			return
 		}
 		if answered = st.Answer(request); answered != nil {

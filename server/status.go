@@ -40,11 +40,28 @@ func (v *verdicts) verdict(gateway string) board.Verdict {
 		// What Envoys said stands until they have answered to something newer.
 		now.Message = cmp.Or(sumUp(append(refusals, unbound.all()...)), before.Message)
 	case string(gwv1.GatewayReasonPending):
+		if why := v.frozen(c); why != "" {
+			now.Message = why + "."
+			return now
+		}
 		now.Message = fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams))
+		if c.stage.waits() || v.union.stage.waits() {
+			now.Message += " It goes to those of stage canary first."
+		}
 	default:
 		now.Message = "Every connected Envoy accepted the configuration." + oldOnes(gateway, streams)
 	}
 	return now
+}
+
+// frozen says why the newest revision is kept from Envoys of a Gateway that are no canaries; "" when it is not.
+func (v *verdicts) frozen(c *scope) string {
+	for _, of := range []*stage{c.stage, v.union.stage} {
+		if of != nil && of.verdict.state == frozen {
+			return of.verdict.problem
+		}
+	}
+	return ""
 }
 
 // oldOnes names the Envoys that are older than those that gatefold is tested with, and how many parts of
@@ -149,7 +166,10 @@ func (v *verdicts) standing(c *scope) standing {
 		return pending
 	case t.refusing > 0:
 		return standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonInvalid)}
-	case t.busy+v.union.tally.busy+t.lacking > 0:
+	case v.frozen(c) != "":
+		pending.unbound, pending.waits = t.unbound, false
+		return pending
+	case t.busy+v.union.tally.busy+t.lacking > 0, c.stage.waits(), v.union.stage.waits():
 		pending.unbound = t.unbound
 		return pending
 	}

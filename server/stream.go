@@ -19,6 +19,7 @@ type stream struct {
 	id      uint64
 	node    string // node.id: for people only
 	cluster string // node.cluster: names the Gateway
+	canary  bool   // it is sent revisions first: see stage
 	version string // of Envoy, "" when it did not tell
 	peer    string
 	// address is where peer is from, claim what the Envoy's metadata says of its admin

@@ -27,6 +27,8 @@ type verdicts struct {
 	touched   map[*scope]struct{}
 	looks     int
 	announced *announcements
+	// canaries is called after each answer of a canary.
+	canaries func()
 	// What the Envoys that run on this machine are doing, by Gateway and as told.
 	supervised     map[string]envoyhost.State
 	supervisedList []envoyhost.State
@@ -35,7 +37,7 @@ type verdicts struct {
 func newVerdicts(all *gateways, shown *board.Board, announced *announcements) *verdicts {
 	return &verdicts{
 		gateways: all, board: shown, announced: announced, touched: map[*scope]struct{}{}, given: map[string]board.Verdict{},
-		open: map[string]struct{}{}, outdated: map[string]struct{}{}, suspended: map[string]struct{}{},
+		canaries: func() {}, open: map[string]struct{}{}, outdated: map[string]struct{}{}, suspended: map[string]struct{}{},
 	}
 }
 

@@ -2,6 +2,8 @@ package translate
 
 import (
 	"crypto/sha256"
+	"fmt"
+	"strconv"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -95,9 +97,12 @@ func replace[K comparable, V any, M ~map[K]V](in *memo.Input[K, V], before, afte
 	}
 }
 
-// holderOf returns the route that holds a rule, from the rule's name:
-// "HTTPRoute/infra/root/0/0>team/child/1/0" is of team/child.
-func holderOf(name string) manifest.Key {
+// holderOf returns the route that holds a rule, from the rule's name.
+func holderOf(name string) manifest.Key { return RuleOf(name).Object }
+
+// RuleOf returns the rule of a route, from the name that Envoy knows it by:
+// "HTTPRoute/infra/root/0/0>team/child/1/0" is rule 1 of team/child. It is zero for a name of another form.
+func RuleOf(name string) manifest.Field {
 	name = name[strings.LastIndexByte(name, '>')+1:]
 	kind := "HTTPRoute" // those below others have the root's kind in front of all
 	for _, k := range route.Kinds() {
@@ -106,11 +111,15 @@ func holderOf(name string) manifest.Key {
 			break
 		}
 	}
-	parts := strings.SplitN(name, "/", 3)
+	parts := strings.SplitN(name, "/", 4)
 	if len(parts) < 3 {
-		return manifest.Key{}
+		return manifest.Field{}
 	}
-	return manifest.Key{Group: gwv1.GroupName, Kind: kind, Namespace: parts[0], Name: parts[1]}
+	field := manifest.Field{Object: manifest.Key{Group: gwv1.GroupName, Kind: kind, Namespace: parts[0], Name: parts[1]}, Path: "spec.rules"}
+	if number, err := strconv.Atoi(parts[2]); err == nil {
+		field.Path = fmt.Sprintf("spec.rules[%d]", number)
+	}
+	return field
 }
 
 // mark returns the entry with what Envoys said of it, and that; rejection is nil when they

@@ -80,8 +80,12 @@ type Envoys interface {
 	Connected() []Connected
 	// Supervised are those that this machine is to run, sorted by Gateway.
 	Supervised() []envoyhost.State
+	// Fleets are those with canaries, sorted by Gateway.
+	Fleets() []Fleet
 	// Forgive has what they rejected tried again.
 	Forgive()
+	// Promote has all Envoys hold what only canaries have.
+	Promote()
 }
 
 // Options are what the pages are made of.
@@ -129,9 +133,7 @@ func NewServer(options Options, address net.Addr) *http.Server {
 func NewHandler(options Options, address net.Addr) http.Handler {
 	p := pages{options, NewDocuments(options)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, word{Status: "ok"})
-	})
+	mux.HandleFunc("/healthz", p.healthy)
 	mux.HandleFunc("/readyz", p.ready)
 	mux.Handle("/metrics", promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/api/v1/problems", p.problems)
@@ -167,6 +169,8 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 type word struct {
 	Status string `json:"status,omitempty"`
 	Error  string `json:"error,omitempty"`
+	// Frozen says why revisions are kept from Envoys that are no canaries.
+	Frozen []string `json:"frozen,omitempty"`
 }
 
 // answer writes body as JSON. That a client does not take it is no error of gatefold.

@@ -119,7 +119,7 @@ func (d Documents) Envoys(ctx context.Context) EnvoyList {
 		}
 	}
 	_ = group.Wait() // there are no errors
-	list := EnvoyList{Envoys: []health.Envoy{}, Supervised: d.options.Envoys.Supervised()}
+	list := EnvoyList{Envoys: []health.Envoy{}, Supervised: d.options.Envoys.Supervised(), Fleets: d.options.Envoys.Fleets()}
 	for _, q := range connected {
 		list.Envoys = append(list.Envoys, q.Envoy)
 	}

@@ -21,6 +21,39 @@ type EnvoyList struct {
 	Envoys []health.Envoy `json:"envoys"`
 	// Supervised are the Envoys that this machine runs, or should run, sorted by Gateway.
 	Supervised []envoyhost.State `json:"supervised,omitempty"`
+	// Fleets are those with Envoys of stage canary, sorted by Gateway.
+	Fleets []Fleet `json:"fleets,omitempty"`
+}
+
+// Fleet is the Envoys of a Gateway, or those of all Gateways, of which some get each revision before the others.
+type Fleet struct {
+	// Gateway is "namespace/name", or "" for Envoys of all Gateways.
+	Gateway string `json:"gateway,omitempty"`
+	// State is "delivered", "judging", "soaking" or "frozen".
+	State string `json:"state"`
+	// Revision is what Envoys that are no canaries are to hold, 0 where that is not known, Newest what canaries are to hold.
+	Revision uint64 `json:"revision"`
+	Newest   uint64 `json:"newest"`
+	// Since is when the oldest change was published that only canaries have.
+	Since time.Time `json:"since,omitzero"`
+	// Canaries are the names of the connected ones, Envoys counts all connected.
+	Canaries []string `json:"canaries,omitempty"`
+	Envoys   int      `json:"envoys"`
+	// Problem says why it is frozen, Hint what to do.
+	Problem string `json:"problem,omitempty"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// healthy is the page /healthz: 200 as long as gatefold answers. It names what is frozen, which no restart
+// mends.
+func (p pages) healthy(w http.ResponseWriter, _ *http.Request) {
+	says := word{Status: "ok"}
+	for _, fleet := range p.Envoys.Fleets() {
+		if fleet.Problem != "" {
+			says.Frozen = append(says.Frozen, fleet.Problem)
+		}
+	}
+	answer(w, http.StatusOK, says)
 }
 
 // envoys asks every connected Envoy which endpoints it does not use. It alone does:

@@ -58,7 +58,7 @@ func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	case p.Folder == nil:
 		answer(w, http.StatusNotFound, word{Error: "nothing here can be reloaded"})
 		return
-	case !onlyQuery(w, r, "allow-empty"):
+	case !onlyQuery(w, r, "allow-empty", "promote"):
 		return
 	}
 	p.Envoys.Forgive()
@@ -66,6 +66,9 @@ func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		answer(w, http.StatusServiceUnavailable, word{Error: "gatefold stops, and the reload was not waited for"})
 		return
+	}
+	if r.URL.Query().Get("promote") == "true" {
+		p.Envoys.Promote()
 	}
 	outcome := p.Loaded.Outcome()
 	switch {

@@ -57,6 +57,8 @@ type Stream struct {
 	Peer    string `json:"peer"`
 	// Identity is what the Envoy's certificate says, "" without TLS.
 	Identity string `json:"identity,omitempty"`
+	// Stage is "canary" for an Envoy that gets each revision before others, else "".
+	Stage string `json:"stage,omitempty"`
 	// Known is false for an Envoy that asks for a Gateway with nothing to serve.
 	Known     bool      `json:"known"`
 	Connected time.Time `json:"connected"`

@@ -59,6 +59,7 @@ func bootstrapCommand() *cobra.Command {
 	flags.StringVar(&options.AdminAddress, "envoy-admin-address", envoy.DefaultAdminAddress, "IP:PORT or unix:/path of Envoy's own admin interface")
 	flags.StringVar(&options.NodeID, "node-id", "", "name of this Envoy in gatefold's status (default the host's name)")
 	flags.StringVar(&options.NodeCluster, "node-cluster", "", "a name without / in place of NAMESPACE/NAME: all Gateways (default \""+allGateways+"\")")
+	flags.StringVar(&options.Stage, "stage", "", "canary for an Envoy that gets each revision before the others of its Gateway")
 	flags.StringVar(&options.TLS.Cert, "tls-cert", "", "certificate that the Envoy shows to gatefold (PEM); with --write, which puts two files for Envoy beside its own")
 	flags.StringVar(&options.TLS.Key, "tls-key", "", "private key of --tls-cert (PEM)")
 	flags.StringVar(&options.TLS.CA, "tls-ca", "", "CA certificates that sign gatefold's certificate (PEM)")

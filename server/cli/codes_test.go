@@ -26,6 +26,7 @@ func exampleless() map[string]string {
 		"TestFailed":      "by `gatefold serve --gate-tests`, in a file of tests",
 		"TestsFailed":     "by `gatefold serve --gate-tests`",
 		"RejectedByEnvoy": "while an Envoy is connected that rejects what others accept",
+		"RevisionFrozen":  "by an Envoy of stage canary",
 		"TooManyEnvoys":   "by `gatefold serve --envoy`",
 		"Unreadable":      "for a user without the right to read a file",
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,7 @@ import (
 
 func reloadCommand() *cobra.Command {
 	var c client
-	var allowEmpty bool
+	var allowEmpty, promote bool
 	cmd := &cobra.Command{
 		Use:   "reload",
 		Short: "Have a running gatefold read its folder now",
@@ -25,11 +26,14 @@ func reloadCommand() *cobra.Command {
 			"The exit code is 1 when the folder has errors or is frozen, 2 when gatefold cannot be reached or the reload fails.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			page := admin.ReloadPath
-			if allowEmpty {
-				page += "?allow-empty=true"
+			query := url.Values{}
+			for name, asked := range map[string]bool{"allow-empty": allowEmpty, "promote": promote} {
+				if asked {
+					query.Set(name, "true")
+				}
 			}
-			code, body, err := c.ask(cmd.Context(), http.MethodPost, page)
+			page := url.URL{Path: admin.ReloadPath, RawQuery: query.Encode()}
+			code, body, err := c.ask(cmd.Context(), http.MethodPost, page.String())
 			switch {
 			case err != nil:
 				return err
@@ -43,6 +47,7 @@ func reloadCommand() *cobra.Command {
 		},
 	}
 	c.register(cmd, defaultTimeout)
+	cmd.Flags().BoolVar(&promote, "promote", false, "send all Envoys what only those of stage canary have, also what these rejected")
 	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false, "serve nothing when the folder is empty or gone")
 	return cmd
 }

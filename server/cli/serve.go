@@ -24,6 +24,7 @@ type serveOptions struct {
 	state  stateOptions
 	status statusDirOptions
 	issuer issuerOptions
+	stage  stageOptions
 	log    logOptions
 	strict bool
 	gated  bool
@@ -61,6 +62,7 @@ func serveCommand() *cobra.Command {
 	o.state.register(flags)
 	o.status.register(flags)
 	o.issuer.register(flags)
+	o.stage.register(flags)
 	o.folder.register(flags)
 	o.log.register(flags)
 	flags.VisitAll(markSetting)
@@ -83,6 +85,9 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 		return err
 	}
 	if err := o.envoys.apply(ctx, &o.server, &o.folder.routes, log); err != nil {
+		return err
+	}
+	if err := o.stage.apply(&o.server.Staging); err != nil {
 		return err
 	}
 	if err := o.status.check(dir, o.folder.secrets); err != nil {

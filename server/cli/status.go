@@ -211,7 +211,7 @@ func (p *statusPage) write(out io.Writer, format outputFormat) error {
 
 // print prints all of it: tables first, what concerns all objects last.
 func (p *statusPage) print(out io.Writer) error {
-	err := errors.Join(printObjects(out, p.Items), printSupervised(out, p.Supervised), printEnvoys(out, p.Envoys), printTransport(out, p.transport))
+	err := errors.Join(printObjects(out, p.Items), printSupervised(out, p.Supervised), printFleets(out, p.Fleets), printEnvoys(out, p.Envoys), printTransport(out, p.transport))
 	if err != nil {
 		return err
 	}

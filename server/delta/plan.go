@@ -73,6 +73,7 @@ type Plan struct {
 	newRejected, cleared []*RejectedPart
 	world                world // nil for the incremental protocol
 	moves                moves
+	withheld             bool // nothing is sent
 }
 
 // Options are what a plan does not learn from its stream.
@@ -108,6 +109,15 @@ func New(target *Target, options Options) *Plan {
 	return p
 }
 
+// Known reports whether the target ever had a resource.
+func (p *Plan) Known() bool { return p.target.known }
+
+// Withhold has nothing sent, or with false all that is due: the Envoy keeps what it has meanwhile.
+func (p *Plan) Withhold(withheld bool) { p.withheld = withheld }
+
+// Retarget gives the plan another target, which has the same resources as its own.
+func (p *Plan) Retarget(same *Target) { p.target = same }
+
 // Mark notes that resources of the target changed; names is never changed. It reports whether
 // the stream asked for the type.
 func (p *Plan) Mark(typ string, names []string) bool {
@@ -129,7 +139,7 @@ func (p *Plan) Mark(typ string, names []string) bool {
 // when there is something to do first: see Waiting and Tired.
 func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 	p.now, p.waiting = now, nil
-	if !p.target.known {
+	if !p.target.known || p.withheld {
 		return nil, time.Time{}
 	}
 	again := p.rebind(now)

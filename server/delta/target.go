@@ -73,6 +73,26 @@ func (t *Target) Put(u Update) {
 	t.outdate(u.Type, u.Name)
 }
 
+// Clone returns a target with the same resources, which are shared. From now on each of the two is
+// changed by its own Put alone. It costs what there are names.
+func (t *Target) Clone() *Target {
+	c := &Target{known: t.known, resources: make(map[string]map[string][]owned, len(t.resources)), rolls: map[string]called{}, edits: t.edits, joined: maps.Clone(t.joined)}
+	for typ, names := range t.resources {
+		c.resources[typ] = maps.Clone(names) // Put never changes a list of owners
+	}
+	return c
+}
+
+// Form returns a Gateway's own form of a resource, nil when it has none.
+func (t *Target) Form(gateway, typ, name string) *Entry {
+	for _, o := range t.resources[typ][name] {
+		if o.gateway == gateway {
+			return o.Entry
+		}
+	}
+	return nil
+}
+
 // Known reports whether the target ever had a resource.
 func (t *Target) Known() bool { return t.known }
 

@@ -99,7 +99,7 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	p, manager := newPipeline(ctx, folder, log), newNotifier(log)
-	srv, bound := o.newServer(p, manager, log)
+	srv, bound := o.newServer(p, manager, kept, log)
 	without := newUnhosted()
 	envoys, err := o.Host.start(srv, without, o.Hurry, log)
 	if err != nil {
@@ -144,7 +144,7 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 
 // newServer makes the server, which has the pipeline answer what it asks about the folder. bound
 // is closed once its addresses are bound.
-func (o Options) newServer(p *pipeline, manager *notifier, log zerolog.Logger) (srv *server.Server, bound chan struct{}) {
+func (o Options) newServer(p *pipeline, manager *notifier, kept *state, log zerolog.Logger) (srv *server.Server, bound chan struct{}) {
 	bound = make(chan struct{})
 	options := o.Server
 	options.Listening = func(xds, admin net.Addr) {
@@ -152,6 +152,7 @@ func (o Options) newServer(p *pipeline, manager *notifier, log zerolog.Logger) (
 		close(bound)
 	}
 	options.Folder, options.Quarantine = questions{p, manager}, p.quarantine
+	options.Staging = p.staging(options.Staging, kept)
 	srv = server.New(options, log)
 	srv.Register(o.Metrics...)
 	return srv, bound

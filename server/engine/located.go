@@ -19,19 +19,21 @@ type standing struct {
 	expiry           translate.Expiry
 
 	unhosted []manifest.Problem // of Gateways without an Envoy on this machine, as they were told last
+	frozen   []manifest.Problem // of revisions that canaries did not accept, as they were told last
 
-	translated, expired, placeless, mine []manifest.Problem // mine is the three before, joined
-	located, stored                      []manifest.Problem // that all is made of
+	translated, expired, placeless, staged, mine []manifest.Problem // mine is those before, joined
+	located, stored                              []manifest.Problem // that all is made of
 }
 
 // located returns the problems of both steps with their places, in order.
 func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &r.standing
 	expired := l.expiry.At(&result, time.Now())
-	if !store.SameProblems(result.Problems, l.translated) || !store.SameProblems(expired, l.expired) || !store.SameProblems(l.unhosted, l.placeless) {
-		l.translated, l.expired, l.placeless, l.mine = result.Problems, expired, l.unhosted, result.Problems
-		if len(expired)+len(l.unhosted) > 0 {
-			l.mine = slices.Concat(result.Problems, expired, l.unhosted)
+	if !store.SameProblems(result.Problems, l.translated) || !store.SameProblems(expired, l.expired) ||
+		!store.SameProblems(l.unhosted, l.placeless) || !store.SameProblems(l.frozen, l.staged) {
+		l.translated, l.expired, l.placeless, l.staged, l.mine = result.Problems, expired, l.unhosted, l.frozen, result.Problems
+		if len(expired)+len(l.unhosted)+len(l.frozen) > 0 {
+			l.mine = slices.Concat(result.Problems, expired, l.unhosted, l.frozen)
 		}
 	}
 	located := r.secrets.locate(prefixed(r.store.Locate(l.mine), r.folder.Store.PathPrefix, ""))

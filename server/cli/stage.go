@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
+)
+
+// stageOptions are the flags about Envoys that get revisions before others.
+type stageOptions struct {
+	wait, absence time.Duration
+}
+
+func (o *stageOptions) register(flags *pflag.FlagSet) {
+	flags.DurationVar(&o.wait, "stage-wait", 0,
+		"how long Envoys of stage canary are on a revision that they accepted before it goes on to the others of their Gateway")
+	flags.DurationVar(&o.absence, "stage-absence", server.DefaultAbsence,
+		"how long a revision waits for an Envoy of stage canary that is away, before it goes to all Envoys at once")
+}
+
+// apply has the server take the flags.
+func (o *stageOptions) apply(to *server.Staging) error {
+	if o.wait < 0 || o.absence <= 0 {
+		return errors.New("--stage-wait must not be negative, and --stage-absence must be more than 0")
+	}
+	to.Wait, to.Absence = o.wait, o.absence
+	return nil
+}
+
+// printFleets prints a row for each fleet with Envoys of stage canary. Why one is frozen is among the problems.
+func printFleets(out io.Writer, fleets []admin.Fleet) error {
+	if len(fleets) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nFLEET\tSTAGE\tREVISION\tNEWEST\tCANARIES\tENVOYS")
+	for _, f := range fleets {
+		gateway, revision, canaries := f.Gateway, fmt.Sprint(f.Revision), "none connected"
+		if gateway == "" {
+			gateway = "all Gateways"
+		}
+		if f.Revision == 0 {
+			revision = "as before the start"
+		}
+		if len(f.Canaries) > 0 {
+			canaries = oneLine(strings.Join(f.Canaries, ", "))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%d\n", gateway, f.State, revision, f.Newest, canaries, f.Envoys)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// fleetsFile is the file in the state folder with the fleets that have canaries.
+const fleetsFile = "fleets"
+
+// maxFleetsFile bounds that file, in bytes.
+const maxFleetsFile = 4 << 20
+
+// staging completes the settings of staged delivery by what is kept of it, and by whom it is reported to.
+func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
+	file := kept.file(fleetsFile)
+	options.Problems = p.freeze
+	if file == "" {
+		return options
+	}
+	known, err := readFleets(file)
+	if err != nil {
+		p.log.Error().Err(err).Msg("it is not known which Envoys were canaries before the start: the first revision goes to all Envoys at once")
+	}
+	if known.Folder == kept.options.Root {
+		options.Fleets = known.Fleets
+	}
+	options.Save = func(fleets []server.Fleet) { saveFleets(file, savedFleets{kept.options.Root, fleets}, p.log) }
+	return options
+}
+
+// freeze takes over the problems of fleets that are frozen.
+func (p *pipeline) freeze(problems []manifest.Problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reader.frozen = problems
+	p.republish()
+}
+
+// savedFleets is what the file has.
+type savedFleets struct {
+	Folder string         `json:"folder"` // that is served: its absolute path
+	Fleets []server.Fleet `json:"fleets"`
+}
+
+// readFleets reads what saveFleets wrote. A file that is not there has none.
+func readFleets(file string) (saved savedFleets, err error) {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return saved, nil
+	}
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFleetsFile) {
+		err = fmt.Errorf("%s is not what gatefold wrote", file)
+	}
+	if err != nil {
+		return saved, err
+	}
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &saved)
+	}
+	if err != nil {
+		return savedFleets{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return saved, nil
+}
+
+// saveFleets writes the fleets for the next start. A failure is logged.
+func saveFleets(file string, fleets savedFleets, log zerolog.Logger) {
+	text, err := json.Marshal(fleets)
+	if err == nil {
+		err = replaceFile(file, text)
+	}
+	if err != nil {
+		log.Error().Err(err).Msg("which Envoys are canaries cannot be saved: the next start would not wait for them")
+	}
+}
+
+// replaceFile puts text at path by a rename, so that a reader, and a restart of the machine, find one of the
+// two whole.
+func replaceFile(path string, text []byte) (err error) {
+	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = next.Write(text)
+	if err = errors.Join(err, next.Sync(), next.Close()); err == nil {
+		err = os.Rename(next.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next.Name()))
+	}
+	return nil
+}
