@@ -113,7 +113,10 @@ func (s *stage) put(u delta.Update) {
 // published notes that a revision is complete, which follows the one that is served.
 func (s *stage) published(served uint64, waited bool, now time.Time) {
 	if !waited {
-		s.revision, s.since = served, now
+		s.revision = served
+	}
+	if !waited || s.since.IsZero() {
+		s.since = now
 	}
 	s.pending.revision = served + 1
 	for node := range s.left {

@@ -239,7 +239,7 @@ func (s *staging) judgeAbsence(c *scope, now time.Time) (again time.Duration) {
 		away := slices.Min(slices.Collect(maps.Keys(of.left)))
 		s.set(c, s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary disconnected before it accepted revision %d", away, of.newest())))
 	case of.lasting:
-		s.set(c, s.frozenBy(c, "canaries had not accepted the newest revision when gatefold stopped, and none is connected since"))
+		s.set(c, s.frozenBy(c, "Canaries had not accepted the newest revision when gatefold stopped, and none is connected since"))
 	case left > 0 && of.waits():
 		s.set(c, stageVerdict{state: judging})
 		return left

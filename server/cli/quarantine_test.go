@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -26,24 +27,32 @@ type picky struct {
 	stream   discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
 	accepted atomic.Pointer[routev3.RouteConfiguration]
 	rejected atomic.Int32
+	leave    func()
 }
 
 // startPicky connects one until the test ends.
 func startPicky(s *served, node string) *picky {
+	s.t.Helper()
+	return startPickyAs(s, &corev3.Node{Id: node, Cluster: "default/eg", UserAgentName: "envoy"})
+}
+
+// startPickyAs is startPicky with all that the client says of itself.
+func startPickyAs(s *served, node *corev3.Node) *picky {
 	s.t.Helper()
 	connection, err := grpc.NewClient(s.xds, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = connection.Close() }) // the test is over
-	p := &picky{}
-	p.stream, err = discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(s.t.Context(), grpc.WaitForReady(true))
+	ctx, leave := context.WithCancel(s.t.Context())
+	p := &picky{leave: leave}
+	p.stream, err = discoveryv3.NewAggregatedDiscoveryServiceClient(connection).DeltaAggregatedResources(ctx, grpc.WaitForReady(true))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	_, port, _ := strings.Cut(s.address, ":")
 	for _, request := range []*discoveryv3.DeltaDiscoveryRequest{
-		{Node: &corev3.Node{Id: node, Cluster: "default/eg", UserAgentName: "envoy"}, TypeUrl: xds.ClusterType},
+		{Node: node, TypeUrl: xds.ClusterType},
 		{TypeUrl: xds.ListenerType},
 		{TypeUrl: xds.RouteType, ResourceNamesSubscribe: []string{ir.TableName("default/eg/http-"+port, ir.FilterGeneration)}},
 	} {

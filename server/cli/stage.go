@@ -28,8 +28,8 @@ func (o *stageOptions) register(flags *pflag.FlagSet) {
 
 // apply has the server take the flags.
 func (o *stageOptions) apply(to *server.Staging) error {
-	if o.wait < 0 || o.absence <= 0 {
-		return errors.New("--stage-wait must not be negative, and --stage-absence must be more than 0")
+	if o.wait < 0 || o.absence < 0 {
+		return errors.New("--stage-wait and --stage-absence must not be negative")
 	}
 	to.Wait, to.Absence = o.wait, o.absence
 	return nil
