@@ -51,16 +51,15 @@ func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []*del
 		if part.Lack != nil || !c.holdsBack(part.Type(), part.Table) {
 			continue
 		}
-		if promoted := c.stage.promoted; promoted != nil {
-			if e := promoted.Entry(part.Type(), part.Table); e != nil {
-				sums, read := s.sums[e]
-				if !read {
-					unread = append(unread, e)
-				}
-				if sums[part.Sum] {
-					continue
-				}
+		old, promoted := false, c.promotedForm(part.Type(), part.Table)
+		if promoted != nil {
+			sums, read := s.sums[promoted]
+			if old = sums[part.Sum]; !read {
+				unread = append(unread, promoted)
 			}
+		}
+		if old {
+			continue
 		}
 		blames = append(blames, &blame{node: node, typ: part.Type(), name: part.Table, part: &part.Part, words: part.Words})
 	}

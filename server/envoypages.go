@@ -137,7 +137,7 @@ func (s envoyPages) fleetOf(c *scope) admin.Fleet {
 		Envoys: len(c.streams), Problem: of.verdict.problem, Hint: of.verdict.hint,
 	}
 	if of.waits() {
-		fleet.Revision, fleet.Since = of.revision, of.since.UTC()
+		fleet.Revision, fleet.Newest, fleet.Since = of.revision, of.newest(), of.since.UTC()
 		if of.withheld {
 			fleet.Revision = 0
 		}

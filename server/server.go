@@ -16,6 +16,7 @@
 //     that it shares with the server (core.go)
 //   - verdicts (tally.go, status.go, judge.go): counts the answers, and judges Gateways by the counts
 //   - quarantine (quarantine.go, review.go): what Envoys rejected
+//   - staging (staging.go, blame.go), stage (stage.go): which revisions only canaries have
 //   - clients, intake, transport, refusals: the limits of clients, and how they connect
 //   - loaded: what the folder came to; package board: the status of objects; package admin: the
 //     pages that show it all
@@ -88,7 +89,7 @@ func New(options Options, log zerolog.Logger) *Server {
 	s.board = board.New(func() { s.locked(s.verdicts.refresh) })
 	s.verdicts = newVerdicts(s.gateways, s.board, newAnnouncements(log, s.board, options.Folder))
 	s.quarantine = newQuarantine(s.lock, s.verdicts, options)
-	s.staging = newStaging(s.lock, options.Staging, s.verdicts, s.quarantine, log, figures)
+	s.staging = newStaging(options.Staging, s.core)
 	s.verdicts.canaries = s.staging.poke
 	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: figures, waiting: s.intake.waiting.Load}
 	s.metrics.waitIn(s.intake)

@@ -232,7 +232,16 @@ func (c *scope) holdsBack(typ, name string) bool {
 	if !c.stage.waits() {
 		return false
 	}
-	return c.stage.promoted == nil || !sameForm(c.Entry(typ, name), c.stage.promoted.Entry(typ, name))
+	return c.stage.promoted == nil || !sameForm(c.Entry(typ, name), c.promotedForm(typ, name))
+}
+
+// promotedForm returns the form of a resource that Envoys which are no canaries are to hold; nil where there is none, or
+// it is not known.
+func (c *scope) promotedForm(typ, name string) *delta.Entry {
+	if c.stage.promoted == nil {
+		return nil
+	}
+	return c.stage.promoted.Entry(typ, name)
 }
 
 func sameForm(a, b *delta.Entry) bool {

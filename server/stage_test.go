@@ -369,7 +369,7 @@ func TestARestartTakesNothingAndSendsNothingUnjudged(t *testing.T) {
 				return
 			}
 			other.holds()
-			f.is(frozen, 0, 2)
+			f.is(frozen, 0, 1)
 			f.says("Gateway shop/a", "none is connected since", "keep what they have")
 			canary := f.join("canary-1", "shop/a")
 			other.holds() // the canary has yet to ask for the table

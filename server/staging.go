@@ -62,10 +62,10 @@ type staging struct {
 	saved []Fleet
 }
 
-func newStaging(guard *lock, options Staging, verdicts *verdicts, quarantine *quarantine, log zerolog.Logger, figures *metrics) *staging {
+func newStaging(options Staging, parts *core) *staging {
 	options.Absence = cmp.Or(options.Absence, DefaultAbsence)
 	return &staging{
-		lock: guard, options: options, verdicts: verdicts, quarantine: quarantine, log: log, metrics: figures,
+		lock: parts.lock, options: options, verdicts: parts.verdicts, quarantine: parts.quarantine, log: parts.log, metrics: parts.metrics,
 		changed: make(chan struct{}, 1), saved: options.Fleets,
 	}
 }

@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,6 +64,7 @@ func TestAFrozenRevisionSurvivesARestart(t *testing.T) {
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 200, Targets: []envoytest.Target{r.target("steady", "a"), r.target("edited", "b")}})
 	r.write("bad.yaml", r.route("bad", "a"))
 	r.fleet("frozen", "bad.yaml:7:5")
+	r.shownInGuide()
 	r.write("edited.yaml", r.route("edited", "a"))
 	r.write("new.yaml", r.route("new", "a"))
 	canary.holds(t, "/new", true)
@@ -87,6 +90,27 @@ func TestAFrozenRevisionSurvivesARestart(t *testing.T) {
 	r.waitFor("edited", "a")
 	r.waitFor("new", "a")
 	r.fleet("delivered", "")
+}
+
+// shownInGuide wants status to print the table and the problem that the guide shows.
+func (r *restarted) shownInGuide() {
+	r.t.Helper()
+	guide, err := os.ReadFile("../../docs/guides/staged-delivery.md")
+	r.must(err)
+	_, shown, _ := strings.Cut(string(guide), "gatefold status\n```\n\n```\n")
+	shown, _, found := strings.Cut(shown, "```")
+	if !found {
+		r.t.Fatal("the guide shows no output of status")
+	}
+	var out strings.Builder
+	Main([]string{"status", "--admin-address", r.admin}, &out, &out)
+	number := regexp.MustCompile(`[0-9]+`)
+	printed := number.ReplaceAllString(out.String(), "N")
+	for line := range strings.Lines(shown) {
+		if line = number.ReplaceAllString(strings.TrimSpace(line), "N"); line != "…" && !strings.Contains(printed, line) {
+			r.t.Errorf("status does not print %q, but\n%s", line, out.String())
+		}
+	}
 }
 
 // says waits until a page has all of these words.
