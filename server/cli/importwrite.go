@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/gatefold/gatefold/store/importer"
 )
@@ -89,12 +92,30 @@ func (f *importFlags) write(files []importer.File) error {
 			return fmt.Errorf("%s is there already; nothing is written without --force", file.Path)
 		}
 	}
-	for _, file := range files {
+	for i, file := range inOrder(files) {
 		if err := writeImported(root(file), file); err != nil {
-			return err
+			return fmt.Errorf("%w; %d files are written, do not serve them without the others", err, i)
 		}
 	}
 	return nil
+}
+
+// inOrder returns Gateways last, and routes behind all that protects them: what is served while
+// files are written, or after a file that could not be, is closed.
+func inOrder(files []importer.File) []importer.File {
+	rank := func(file importer.File) int {
+		kind, _, _ := strings.Cut(path.Base(file.Path), "-")
+		switch {
+		case file.Secret:
+			return 0
+		case kind == "gateway", kind == "listenerset":
+			return 3
+		case strings.HasSuffix(kind, "route"):
+			return 2
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(files), func(a, b importer.File) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 func openFolder(dir string, mode os.FileMode) (*os.Root, error) {

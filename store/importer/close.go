@@ -16,10 +16,16 @@ func (o *Objects) closeTargets(policy *item, targets []target) {
 		if !t.closable() {
 			o.block(policy.place, policy.name(), "it is for a "+t.kind+": nobody can say what it protects", "leave it out with --accept "+policy.name())
 		}
+		found := false
 		for _, object := range o.objects {
 			if t.of(object, policy.key.Namespace) {
+				found = true
 				o.shut(object, t.section, policy.name())
 			}
+		}
+		if !found && t.labels == nil && t.kind != "HTTPRoute" && t.kind != "GRPCRoute" {
+			// Whoever adds the object later must not find its users open.
+			o.shutUsers(&item{key: manifest.Key{Group: t.group, Kind: t.kind, Namespace: cmp.Or(t.namespace, policy.key.Namespace), Name: t.name}, left: true})
 		}
 	}
 }

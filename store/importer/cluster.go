@@ -44,6 +44,7 @@ type Objects struct {
 	options Options
 	schemas *schema.Set
 	objects []*item
+	byKey   map[manifest.Key]*item
 	gone    map[manifest.Key]bool // refused: what refers to it is closed
 	used    map[string]bool       // the entries of Accept that were met
 }
@@ -55,9 +56,12 @@ func Cluster(inputs []Input, options Options) (*Objects, error) {
 		return nil, err
 	}
 	for _, object := range o.objects {
+		o.notServed(object)
+		o.limitedAddresses(object)
 		o.clean(object)
 		o.classify(object)
 	}
+	o.annotated()
 	o.finish()
 	return o, nil
 }
@@ -68,7 +72,7 @@ func newObjects(inputs []Input, options Options) (*Objects, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Objects{options: options, schemas: schemas, gone: map[manifest.Key]bool{}, used: map[string]bool{}}
+	o := &Objects{options: options, schemas: schemas, byKey: map[manifest.Key]*item{}, gone: map[manifest.Key]bool{}, used: map[string]bool{}}
 	for _, in := range inputs {
 		o.read(in)
 	}
@@ -76,13 +80,13 @@ func newObjects(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// finish replaces Services, closes what policies of other projects protect, and leaves out
-// what nothing needs.
+// finish closes what policies of other projects protect, replaces Services, and leaves out
+// what nothing needs. A Service that is closed closes its users before it is replaced.
 func (o *Objects) finish() {
-	o.replaceServices()
 	for _, object := range o.objects {
 		o.unservedPolicy(object)
 	}
+	o.replaceServices()
 	o.leaveUnused()
 }
 
@@ -100,17 +104,20 @@ func (o *Objects) read(in Input) {
 		case same != nil && !reflect.DeepEqual(same.fields, object.fields):
 			o.block(at, object.name(), "the object is there twice, and differs", "remove one of the two")
 		case same == nil:
-			o.objects = append(o.objects, object)
+			o.append(object)
 		}
 	}
 }
 
 func (o *Objects) find(key manifest.Key) *item {
-	i := slices.IndexFunc(o.objects, func(other *item) bool { return other.key == key })
-	if i < 0 {
-		return nil
+	return o.byKey[key]
+}
+
+func (o *Objects) append(object *item) {
+	o.objects = append(o.objects, object)
+	if o.byKey[object.key] == nil {
+		o.byKey[object.key] = object
 	}
-	return o.objects[i]
 }
 
 // accepted reports whether the user has accepted what has one of the names.
@@ -201,12 +208,16 @@ func missing(before, after map[string]any) []string {
 func (o *Objects) classify(object *item) {
 	name := object.name()
 	switch kind := object.key.GroupKind(); {
+	case object.left:
 	case o.accepted(name, kind.String()):
 		object.left = true
 		o.add(Different, object.place, name, "left out, as --accept says")
 	case object.is("GatewayClass"):
 		object.left = true
 		o.add(Different, object.place, name, "left out: Gateways of all classes are served by gatefold")
+		o.parameters(object)
+	case kind.Group == "networking.k8s.io" && kind.Kind == "NetworkPolicy":
+		o.networkPolicy(object)
 	case o.schemas.Versions(kind) != nil:
 		o.gatewayClass(object)
 	case harmless(kind):
@@ -220,6 +231,7 @@ func (o *Objects) classify(object *item) {
 
 // gatewayClass has Gateways served by gatefold, whatever served them.
 func (o *Objects) gatewayClass(object *item) {
+	o.gatewayParameters(object)
 	spec := object.spec()
 	class := text(spec["gatewayClassName"])
 	if !object.is("Gateway") || class == "" || class == "gatefold" {
@@ -241,7 +253,7 @@ func harmless(kind apischema.GroupKind) bool {
 		return slices.Contains([]string{"Pod", "Endpoints", "Event", "Node", "PersistentVolume", "PersistentVolumeClaim", "ServiceAccount",
 			"ResourceQuota", "LimitRange", "ReplicationController", "PodTemplate", "ComponentStatus"}, kind.Kind)
 	case "networking.k8s.io":
-		return kind.Kind == "NetworkPolicy" || kind.Kind == "IngressClass"
+		return kind.Kind == "IngressClass"
 	}
 	return false
 }
@@ -272,7 +284,10 @@ func (o *Objects) unservedPolicy(object *item) {
 
 // leaveUnused leaves out the Services, Secrets, ConfigMaps and Namespaces that nothing refers to.
 func (o *Objects) leaveUnused() {
-	names := o.referred()
+	names, used := o.referred(), map[string]bool{}
+	for _, object := range o.objects {
+		used[object.key.Namespace] = used[object.key.Namespace] || !object.left
+	}
 	for _, object := range o.objects {
 		needed := true
 		switch {
@@ -284,7 +299,7 @@ func (o *Objects) leaveUnused() {
 			service := text(at(object.fields, "metadata", "labels", "kubernetes.io/service-name"))
 			needed = names[object.key.Namespace+"/"+service] && !o.replaced(object.key.Namespace+"/"+service)
 		case object.isCore("Namespace"):
-			needed = slices.ContainsFunc(o.objects, func(other *item) bool { return !other.left && other.key.Namespace == object.key.Name })
+			needed = used[object.key.Name]
 		}
 		switch {
 		case !needed:

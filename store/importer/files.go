@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -29,11 +30,18 @@ func (o *Objects) Manifests() []File {
 	return files
 }
 
+// maxFileName leaves room for a hash and the ending: file systems take 255 bytes.
+const maxFileName = 180
+
 // pathOf returns NAMESPACE/KIND-NAME.yaml; the folder is cluster-scoped for objects without one.
 // Names are DNS names (plainName): none can leave the folder.
 func pathOf(object *item) string {
 	folder := cmp.Or(object.key.Namespace, "cluster-scoped")
-	return folder + "/" + strings.ToLower(object.key.Kind) + "-" + object.key.Name + ".yaml"
+	name := strings.ToLower(object.key.Kind) + "-" + object.key.Name
+	if len(name) > maxFileName {
+		name = fmt.Sprintf("%s-%x", name[:maxFileName], sha256.Sum256([]byte(name)))
+	}
+	return folder + "/" + name + ".yaml"
 }
 
 // Result returns the files and the verdicts. remaining is what validate says of the files after
@@ -48,6 +56,10 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 		}
 	}
 	var files []File
+	told := map[string]bool{}
+	for _, v := range o.verdicts {
+		told[v.Object] = told[v.Object] || v.Class != Same
+	}
 	for _, object := range o.objects {
 		switch {
 		case object.left:
@@ -55,7 +67,7 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 			files = append(files, o.secretFiles(object)...)
 		default:
 			files = append(files, File{Path: pathOf(object), Content: marshal(object.fields)})
-			o.same(object)
+			o.same(object, told[object.name()])
 		}
 	}
 	if o.blocked {
@@ -65,13 +77,11 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 	return Result{Verdicts: o.sorted(), Files: files, Blocked: o.blocked}
 }
 
-// same adds the verdict of an object of which no other says anything beside fields of the cluster.
-func (o *Objects) same(object *item) {
+// same adds the verdict of an object that is written; told is true if others say of fields that they differ.
+func (o *Objects) same(object *item, told bool) {
 	message := "written as it is"
-	for _, v := range o.verdicts {
-		if v.Object == object.name() && v.Class != Same {
-			message = "all other fields are written as they are"
-		}
+	if told {
+		message = "all other fields are written as they are"
 	}
 	if object.place == (place{}) {
 		message = "added"

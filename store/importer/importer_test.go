@@ -138,7 +138,7 @@ func hasVerdict(objects *Objects, result Result, object *item, leaf string, valu
 		}
 	}
 	return slices.ContainsFunc(result.Verdicts, func(v Verdict) bool {
-		whole := len(v.Fields) == 0 && (after == nil || after.left || after.isCore("Secret"))
+		whole := len(v.Fields) == 0 && (result.Blocked || after == nil || after.left || after.isCore("Secret"))
 		return v.Covers(object.name(), leaf) && (whole || len(v.Fields) > 0) || after == nil && v.File == object.place.file && v.Object == ""
 	})
 }

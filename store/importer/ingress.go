@@ -21,6 +21,7 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	n := &nginx{Objects: o, hosts: map[string]*ingressHost{}}
 	var ingresses []*item
 	for _, object := range o.objects {
+		o.limitedAddresses(object)
 		o.clean(object)
 		switch {
 		case !isIngress(object) || o.accepted(object.name(), object.key.GroupKind().String()):

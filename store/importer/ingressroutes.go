@@ -16,12 +16,19 @@ import (
 const (
 	ingressGateway   = "ingress"
 	ingressNamespace = "ingress"
-	maxRules         = 16 // of a route, and targets of a policy
-	maxCertificates  = 63 // beside the listener for http
+	maxRules         = 16   // of a route, and targets of a policy
+	maxPaths         = 2000 // of a host
+	maxCertificates  = 63   // beside the listener for http
 )
 
 // write writes the Gateway, and the routes and policies of all hosts.
 func (n *nginx) write() {
+	for _, host := range n.hosts {
+		if len(host.paths) > maxPaths {
+			n.block(place{}, "", fmt.Sprintf("more than %d paths of a host", maxPaths), "import the Ingresses in several parts")
+			return
+		}
+	}
 	n.joinCanaries()
 	listeners := []any{map[string]any{"name": "http", "port": int64(80), "protocol": "HTTP", "allowedRoutes": fromAll()}}
 	w := &routeWriter{nginx: n, targets: map[string][]any{}, settings: map[string]*settings{}, grants: map[string][]any{}}

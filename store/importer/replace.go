@@ -43,7 +43,7 @@ func (o *Objects) put(key manifest.Key, apiVersion string, spec map[string]any) 
 	if same := o.find(key); same != nil {
 		o.block(same.place, same.name(), "import writes an object of the same name", "rename it in the input")
 	}
-	o.objects = append(o.objects, &item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}})
+	o.append(&item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}})
 }
 
 // refer rewrites the references of an object to a Service.

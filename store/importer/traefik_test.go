@@ -28,6 +28,15 @@ func TestIngress(t *testing.T) {
 	})
 }
 
+// Each case of testdata/cluster.txtar has the routes that it wants, or is blocked, and has a verdict for every leaf.
+func TestCluster(t *testing.T) {
+	eachCase(t, "testdata/cluster.txtar", func(t *testing.T, in string) *Objects {
+		objects := readWith(t, Cluster, in)
+		checkObjects(t, objects, in)
+		return objects
+	})
+}
+
 // eachCase reads the files of an archive, each of which is before the lines that it wants.
 func eachCase(t *testing.T, name string, read func(t *testing.T, in string) *Objects) {
 	t.Helper()
@@ -57,7 +66,7 @@ func readWith(t *testing.T, read func([]Input, Options) (*Objects, error), conte
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := read(inputs, Options{Secrets: true})
+	objects, err := read(inputs, Options{Secrets: true, Replace: map[string]Address{"default/replaced": {Host: "10.0.0.1", Port: 80}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +111,13 @@ func routesOf(objects *Objects) string {
 		}
 	}
 	var lines strings.Builder
+	if objects.blocked {
+		return "blocked\n"
+	}
 	for _, o := range objects.objects {
+		if o.left {
+			continue
+		}
 		for _, rule := range list(o.spec()["rules"]) {
 			host, answer := "", ""
 			for _, name := range list(o.spec()["hostnames"]) {
@@ -130,7 +145,7 @@ func routesOf(objects *Objects) string {
 				answer = " 500"
 			}
 			for _, match := range list(at(rule, "matches")) {
-				fmt.Fprintf(&lines, "%s %s %s %s", section, host, at(match, "path", "type"), at(match, "path", "value"))
+				fmt.Fprintf(&lines, "%s %s %s %s", text(section), host, at(match, "path", "type"), at(match, "path", "value"))
 				if method := text(at(match, "method")); method != "" {
 					lines.WriteString(" " + method)
 				}

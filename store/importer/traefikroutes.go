@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -20,18 +19,12 @@ type listener struct {
 	routers []*router
 }
 
-// entry is a condition of a router for one host.
-type entry struct {
-	*router
-	condition condition
-	matches   []routeMatch
-	rewrite   map[string]any // of the path
-	site      site
-}
-
 // write writes the Gateway, and the routes and policies of all hosts.
 func (t *traefik) write() {
 	listeners := t.listeners()
+	if !t.fits(listeners) {
+		return
+	}
 	for _, l := range listeners {
 		for _, host := range l.hosts() {
 			t.compare(l, host)
@@ -47,6 +40,34 @@ func (t *traefik) write() {
 	for _, r := range t.routers {
 		t.policy(r, targets[r])
 	}
+}
+
+// The most conditions of routers that are compared for a host, and for all hosts together.
+const (
+	maxOfHost  = 500
+	maxOfHosts = 20_000
+)
+
+// fits reports whether the routers are few enough to be compared and written for each host.
+func (t *traefik) fits(listeners []*listener) bool {
+	total := 0
+	for _, l := range listeners {
+		for _, host := range l.hosts() {
+			n := 0
+			for _, r := range l.routers {
+				for _, c := range r.conditions {
+					if c.covers(host) {
+						n++
+					}
+				}
+			}
+			if total += n; n > maxOfHost || total > maxOfHosts {
+				t.block(place{}, "", fmt.Sprintf("more than %d rules for a host, or %d for all hosts together", maxOfHost, maxOfHosts), "import the files in several parts")
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (t *traefik) listeners() []*listener {
@@ -93,103 +114,6 @@ func (l *listener) hosts() []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// entries returns what is asked for a host, in Traefik's order. Rules for every host are among
-// those of each.
-func (l *listener) entries(host string, ordered bool) []entry {
-	var all []entry
-	for _, r := range l.routers {
-		for _, c := range r.conditions {
-			if !c.covers(host) {
-				continue
-			}
-			all = append(all, l.entry(host, r, c, ordered))
-		}
-	}
-	if !ordered {
-		all = l.refined(host, all)
-	}
-	return all
-}
-
-func (l *listener) entry(host string, r *router, c condition, ordered bool) entry {
-	rewrite, _ := r.rewrite(c)
-	matches := c.matches(ordered && (rewrite == nil || rewrite["replacePrefixMatch"] == nil))
-	return entry{router: r, condition: c, matches: matches, rewrite: rewrite, site: l.at(host)}
-}
-
-// common returns what the conditions of two entries have in common, as routes match it. It is wide
-// if they have less in common than it says.
-func common(a, b entry) (both condition, ok bool) {
-	mine, other := a.condition, b.condition
-	mine.wide, other.wide = false, false // what is wide is closed for all that it says
-	return mine.and(other)
-}
-
-// kept reports whether a router has an entry for what one of its entries has in common with
-// another router's, and keeps those requests by it.
-func kept(a, b entry, all []entry) bool {
-	both, ok := common(a, b)
-	return ok && slices.ContainsFunc(all, func(e entry) bool {
-		return e.router == a.router && reflect.DeepEqual(e.condition, both) && !turned(e, b)
-	})
-}
-
-// maxRefined bounds the entries of a host that refined adds to.
-const maxRefined = 200
-
-// refined adds what a router has in common with one behind it that is more specific: the first one
-// keeps those requests, as both say of them what the other one does.
-func (l *listener) refined(host string, all []entry) []entry {
-	for i := 0; i < len(all); i++ {
-		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {
-			a, b := all[i], all[j]
-			if a.router == b.router || a.priority <= b.priority || !turned(a, b) {
-				continue
-			}
-			both, ok := common(a, b)
-			known := slices.ContainsFunc(all, func(e entry) bool { return e.router == a.router && reflect.DeepEqual(e.condition, both) })
-			if ok && !known && (!both.wide || a.closed != "") {
-				all = slices.Insert(all, i+1, l.entry(host, a.router, both, false))
-				j++ // b is one further
-			}
-		}
-	}
-	return all
-}
-
-// conflict is a pair of routers that the Gateway API asks in the other order.
-type conflict struct{ first, second *router }
-
-func (l *listener) conflicts(host string, ordered bool) []conflict {
-	var all []conflict
-	entries := l.entries(host, ordered)
-	for _, a := range entries {
-		for _, b := range entries {
-			pair := conflict{a.router, b.router}
-			if a.router == b.router || a.priority < b.priority || slices.Contains(all, pair) {
-				continue
-			}
-			if turned(a, b) && !kept(a, b, entries) {
-				all = append(all, pair)
-			}
-		}
-	}
-	return all
-}
-
-// turned reports whether a request may have a match of both, and b's is before a's.
-func turned(a, b entry) bool {
-	return slices.ContainsFunc(a.matches, func(m routeMatch) bool {
-		return slices.ContainsFunc(b.matches, func(o routeMatch) bool { return m.overlaps(o) && o.before(m) })
-	})
-}
-
-// ordered reports whether regular expressions keep Traefik's order better than prefixes do.
-func (l *listener) ordered(host string) bool {
-	plain := len(l.conflicts(host, false))
-	return plain > 0 && len(l.conflicts(host, true)) < plain
 }
 
 // compare has a verdict for routers that are asked in another order, and closes one that would

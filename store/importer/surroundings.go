@@ -1,0 +1,138 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// What a cluster has around its Gateways may keep requests from them: load balancers, network
+// policies, annotations and parameters of other controllers, and a controller that did not accept
+// a route. None of it is around gatefold.
+
+// notServed leaves out a route that no parent accepted: it got no requests.
+func (o *Objects) notServed(route *item) {
+	parents := list(at(route.fields, "status", "parents"))
+	if !route.isRoute() || len(parents) == 0 {
+		return
+	}
+	reason := ""
+	for _, parent := range parents {
+		rejected := slices.IndexFunc(list(at(parent, "conditions")), func(condition any) bool {
+			return text(at(condition, "type")) == "Accepted" && text(at(condition, "status")) == "False"
+		})
+		if rejected < 0 {
+			return
+		}
+		reason = text(at(list(at(parent, "conditions"))[rejected], "reason"))
+	}
+	route.left = true
+	o.add(Different, route.place, route.name(), fmt.Sprintf("left out: no parent accepted it in the cluster (%s)", reason)).
+		Hint = "to import it, take its status out of the export"
+}
+
+// limitedAddresses closes the Gateway of a load balancer that admits some clients alone.
+func (o *Objects) limitedAddresses(service *item) {
+	const field = "spec.loadBalancerSourceRanges"
+	if !service.isCore("Service") || len(list(service.spec()["loadBalancerSourceRanges"])) == 0 {
+		return
+	}
+	message := "the load balancer keeps all other clients from "
+	hint := "write the ranges as acl in a TrafficPolicy of the Gateway, and leave the field out with --accept " + service.name() + "/" + field
+	if gateway := o.gatewayOf(service); gateway != nil {
+		o.protecting(service.place, service.name(), message+gateway.name()+", which is left out", hint, field)
+		o.shut(gateway, "", service.name())
+		return
+	}
+	o.block(service.place, service.name(), message+"what it leads to, and import does not know which Gateway that is", hint, field)
+}
+
+// gatewayOf returns the Gateway whose proxies a Service leads to; nil if that is not known.
+func (o *Objects) gatewayOf(service *item) *item {
+	labels, _ := at(service.fields, "metadata", "labels").(map[string]any)
+	namespace := cmp.Or(text(labels["gateway.envoyproxy.io/owning-gateway-namespace"]), service.key.Namespace)
+	names := []string{text(labels["gateway.networking.k8s.io/gateway-name"]), text(labels["gateway.envoyproxy.io/owning-gateway-name"])}
+	for _, owner := range list(at(service.fields, "metadata", "ownerReferences")) {
+		if text(at(owner, "kind")) == "Gateway" && strings.HasPrefix(text(at(owner, "apiVersion")), gatewayGroup+"/") {
+			names = append(names, text(at(owner, "name")))
+		}
+	}
+	for _, name := range names {
+		if gateway := o.find(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: namespace, Name: name}); gateway != nil {
+			return gateway
+		}
+	}
+	return nil
+}
+
+// networkPolicy blocks the import for a policy that may keep clients from the Pods of a Gateway.
+func (o *Objects) networkPolicy(policy *item) {
+	policy.left = true
+	types := list(policy.spec()["policyTypes"])
+	if len(types) > 0 && !slices.Contains(types, any("Ingress")) {
+		o.add(Same, policy.place, policy.name(), "left out: it is about connections that Pods open")
+		return
+	}
+	o.block(policy.place, policy.name(), "it may keep clients from the Pods of a Gateway, and import does not know which Pods those are",
+		"if it is for Pods of applications alone, leave it out with --accept "+policy.name()+", or all of them with --accept NetworkPolicy.networking.k8s.io")
+}
+
+// annotated closes the routes, Gateways and Services that have an annotation of another controller.
+func (o *Objects) annotated() {
+	referred := o.referred()
+	for _, object := range o.objects {
+		isService := object.isCore("Service") && referred[object.key.Namespace+"/"+object.key.Name]
+		if object.left || !isService && !object.isRoute() && !object.is("Gateway", "ListenerSet") {
+			continue
+		}
+		annotations, _ := at(object.fields, "metadata", "annotations").(map[string]any)
+		for _, name := range sortedKeys(annotations) {
+			field := join("metadata.annotations", name)
+			switch {
+			case !ofController(name):
+			case o.accepted(name):
+				o.add(Different, object.place, object.name(), "gatefold does not read it, as --accept says", field)
+			default:
+				o.protecting(object.place, object.name(), "another controller reads this annotation, and import does not know what it protects", "leave it out with --accept "+name, field)
+				o.shut(object, "", name)
+			}
+		}
+	}
+}
+
+// parameters blocks the import for a class with parameters that are not among the input.
+func (o *Objects) parameters(class *item) {
+	ref := at(class.fields, "spec", "parametersRef")
+	key := keyOfParameters(ref, "")
+	if ref == nil || o.ignored(key) || o.find(key) != nil {
+		return
+	}
+	o.block(class.place, class.name(), fmt.Sprintf("its parameters, %s, are not in the export: they may protect its Gateways", nameOf(key)),
+		"export them, too, or leave the class out with --accept "+class.name(), "spec.parametersRef")
+}
+
+// gatewayParameters leaves out the parameters of a Gateway where gatefold serves it without them.
+func (o *Objects) gatewayParameters(gateway *item) {
+	infrastructure, _ := gateway.spec()["infrastructure"].(map[string]any)
+	ref := infrastructure["parametersRef"]
+	if !gateway.is("Gateway") || ref == nil || !o.ignored(keyOfParameters(ref, gateway.key.Namespace)) {
+		return
+	}
+	delete(infrastructure, "parametersRef")
+	o.add(Different, gateway.place, gateway.name(), "left out: Gateways are served without parameters", "spec.infrastructure.parametersRef")
+}
+
+func keyOfParameters(ref any, namespace string) manifest.Key {
+	return manifest.Key{Group: text(at(ref, "group")), Kind: text(at(ref, "kind")), Namespace: cmp.Or(text(at(ref, "namespace")), namespace), Name: text(at(ref, "name"))}
+}
+
+// ignored reports whether gatefold serves Gateways without objects of a kind, and nothing is open by that.
+func (o *Objects) ignored(key manifest.Key) bool {
+	known, isKnown := o.schemas.KindNotServed(apischema.GroupKind{Group: key.Group, Kind: key.Kind})
+	return isKnown && !known.Error
+}
