@@ -93,6 +93,27 @@ func TestAnEditOfAStreamLeavesOthersAlone(t *testing.T) {
 	}
 }
 
+// An edit of the hostnames of a route closes the connections of those that it takes away, and no others.
+func TestAnEditOfHostnamesLeavesTheOthersAlone(t *testing.T) {
+	run := startCase(t, &cases.Case{TLS: map[string]cases.TLSBackend{"127.9.0.1:443": {Authority: "one", Names: []string{"x.example"}}, "127.9.0.2:443": {Authority: "one", Names: []string{"x.example"}}}}, "--drain-time-s", "1")
+	folder := func(hostnames string) cases.Step {
+		step := streamFolder("{group: gateway.kgateway.dev, kind: Backend, name: one}", "{name: one, port: 53}")
+		step.Files["routes.yaml"] = strings.Replace(step.Files["routes.yaml"], "hostnames: [a.example.com]", "hostnames: ["+hostnames+"]", 1)
+		return step
+	}
+	run.apply(folder("a.example.com, gone.example.com"))
+	at := run.address + ":8443"
+	a, gone := run.open(at, "a.example.com"), run.open(at, "gone.example.com")
+	run.leadTo(a, "one")
+	run.leadTo(gone, "one")
+	run.apply(folder("a.example.com, new.example.com"))
+	if _, err := gone.reader.ReadByte(); err == nil {
+		t.Error("gone sends something by itself")
+	}
+	run.leadTo(a, "one")
+	run.leadTo(run.open(at, "new.example.com"), "one")
+}
+
 // An edit of an acl of streams closes the connections of its route alone, when Envoy's time to drain
 // ends: also those of clients that may no longer come.
 func TestAnEditOfAStreamsACLLeavesOthersAlone(t *testing.T) {

@@ -108,6 +108,7 @@ func (c *comparison) ports() {
 	maps.Copy(keys, after)
 	for _, key := range slices.SortedFunc(maps.Keys(keys), comparePortKeys) {
 		p := &portPair{comparison: c, key: key, ports: [2]*ir.PortView{before[key], after[key]}}
+		p.elsewhere = [2]*ir.PortView{otherScheme(before, key), otherScheme(after, key)}
 		p.names = [2]*names{newNames(before[key]), newNames(after[key])}
 		p.listener()
 		p.streams()
@@ -121,6 +122,20 @@ func (c *comparison) ports() {
 	}
 }
 
+// otherScheme returns the port of the same Envoy listener with another scheme, nil if there is none: HTTPS
+// and TLS share one (listen.PortName), which is https as soon as one of its listeners is.
+func otherScheme(ports map[portKey]*ir.PortView, key portKey) *ir.PortView {
+	switch key.scheme {
+	case "https":
+		key.scheme = "tls"
+	case "tls":
+		key.scheme = "https"
+	default:
+		return nil
+	}
+	return ports[key]
+}
+
 func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
 
 // portPair is a port before and after; one of them may be nil.
@@ -129,6 +144,8 @@ type portPair struct {
 	key   portKey
 	ports [2]*ir.PortView
 	names [2]*names
+	// elsewhere are the ports of the same Envoy listener where that has another scheme.
+	elsewhere [2]*ir.PortView
 	// places and changed are found out once: see portPlaces and changedNames.
 	places  []Place
 	changed []string

@@ -13,6 +13,12 @@ import (
 // listener compares the Envoy listener of a port.
 func (p *portPair) listener() {
 	before, after := p.ports[0], p.ports[1]
+	if after == nil && p.elsewhere[1] != nil {
+		return // the pair of the other scheme has it
+	}
+	if before == nil {
+		before = p.elsewhere[0]
+	}
 	one := ListenerChange{Kind: kindOf(before != nil, after != nil), Gateway: p.key.gateway, Port: p.key.port, Scheme: p.key.scheme}
 	switch {
 	case after == nil:

@@ -18,22 +18,33 @@ import (
 // nothing was sent before it stands.
 const connectAttempts = 3
 
-// streamChains returns the filter chains of a stream: one for the clients that may use it, and one
-// that closes the connections of others. The addresses are a condition of the chain and no filter
+// streamChains returns the filter chains of a stream: one for each hostname, so that an edit of one leaves
+// the connections of the others alone, and beside it one that closes the connections of clients that may not use it. The addresses are a condition of the chain and no filter
 // in it: Envoy's network rbac filter waits for the first byte of the client, and the backend's
 // first bytes would pass by then (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
-func streamChains(port *ir.Port, stream *ir.Stream) []*listenerv3.FilterChain {
+func streamChains(port *ir.Port, stream *ir.Stream) (out []*listenerv3.FilterChain) {
+	if stream.Domains == nil {
+		return chainsFor(port, stream, "")
+	}
+	for _, domain := range stream.Domains {
+		out = append(out, chainsFor(port, stream, domain)...)
+	}
+	return out
+}
+
+// chainsFor returns the filter chains of a stream for a hostname, "" for every connection.
+func chainsFor(port *ir.Port, stream *ir.Stream, domain string) []*listenerv3.FilterChain {
 	allowed, denied, limited := admitted(stream.Access)
 	if !limited {
-		return []*listenerv3.FilterChain{streamChain(port, stream)}
+		return []*listenerv3.FilterChain{streamChain(port, stream, domain)}
 	}
 	var out []*listenerv3.FilterChain
 	if len(allowed) > 0 {
-		out = append(out, fromRanges(streamChain(port, stream), allowed))
+		out = append(out, fromRanges(streamChain(port, stream, domain), allowed))
 	}
 	refused := *stream
 	refused.TLS = nil // without a handshake
-	chain := streamChain(port, &refused)
+	chain := streamChain(port, &refused, domain)
 	chain.Name += "/denied"
 	chain.Filters[0].ConfigType = &listenerv3.Filter_TypedConfig{TypedConfig: pack(refusal(port, stream))}
 	return append(out, fromRanges(chain, denied))
@@ -93,9 +104,9 @@ func refusal(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	}
 }
 
-// streamChain makes the filter chain of a stream. Each has a name of its own, so that
-// Envoy, which compares chains, leaves the connections of all others alone.
-func streamChain(port *ir.Port, stream *ir.Stream) *listenerv3.FilterChain {
+// streamChain makes the filter chain of a stream for a hostname, "" for every connection. Each has a name of
+// its own, so that Envoy, which compares chains, leaves the connections of all others alone.
+func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{
 		Name: port.Name + "/" + stream.Name(),
 		Filters: []*listenerv3.Filter{{
@@ -103,16 +114,13 @@ func streamChain(port *ir.Port, stream *ir.Stream) *listenerv3.FilterChain {
 			ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(tcpProxy(port, stream))},
 		}},
 	}
-	if stream.Domains == nil {
+	if domain == "" {
 		return out
 	}
+	out.Name += "/" + domain
 	out.FilterChainMatch = &listenerv3.FilterChainMatch{TransportProtocol: "tls"}
-	for _, name := range stream.Domains {
-		if name == "*" { // fits whatever no other chain names
-			out.FilterChainMatch.ServerNames = nil
-			break
-		}
-		out.FilterChainMatch.ServerNames = append(out.FilterChainMatch.ServerNames, name)
+	if domain != "*" { // that fits whatever no other chain names
+		out.FilterChainMatch.ServerNames = []string{domain}
 	}
 	if stream.TLS != nil {
 		out.TransportSocket = downstreamSocket(stream.TLS)
