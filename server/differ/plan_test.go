@@ -267,6 +267,7 @@ func (e *edited) covers(port uint32, gateway string, before, after explain.Answe
 // TestPlanMissesNoRequest edits folders at random and asks explain about requests of both: each that
 // gets another answer must be in a region of the plan.
 func TestPlanMissesNoRequest(t *testing.T) {
+	t.Parallel() // with TestPlannedRequestsChangeOnEnvoy, which waits for Envoys
 	worlds, seed := testsize.Of(t, 16), testsize.Seed(t)
 	backends := &recorder{seen: map[string][]*received{}}
 	with := startShared(t, backends)

@@ -18,6 +18,7 @@ import (
 // TestPlannedRequestsChangeOnEnvoy edits folders at random, serves the folders before and after to a
 // real Envoy, one after the other, and sends the examples of the plan: each gets another answer.
 func TestPlannedRequestsChangeOnEnvoy(t *testing.T) {
+	t.Parallel()
 	envoytest.Binary(t)
 	worlds, seed := testsize.Of(t, 16), testsize.Seed(t)
 	backends := &recorder{seen: map[string][]*received{}}
