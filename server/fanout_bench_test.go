@@ -39,6 +39,52 @@ func BenchmarkFanout(b *testing.B) {
 	}
 }
 
+// BenchmarkFanoutInWaves is BenchmarkFanout for a fleet of which ten are canaries: from Publish to the last ACK of the
+// canaries, and on to the last ACK of the others.
+func BenchmarkFanoutInWaves(b *testing.B) {
+	const canaries = 10
+	for _, streams := range []int{100, 1000} {
+		for _, size := range []int{300_000, 5_000_000} {
+			b.Run(fmt.Sprintf("streams=%d/table=%dKB", streams, size/1000), func(b *testing.B) {
+				server := startFanout(b, "127.0.0.1:0")
+				server.order(order{Table: size, Version: 1})
+				alone := server.measure()
+				first, others := newFleet(b, server.address, 0), newFleet(b, server.address, 0)
+				first.canaries = true
+				wait := func() (canariesAt time.Time) {
+					first.received[rds].Wait()
+					canariesAt = time.Now()
+					others.received[rds].Wait()
+					return canariesAt
+				}
+				expect := func() {
+					first.received[rds].Add(canaries)
+					others.received[rds].Add(streams - canaries)
+				}
+				expect()
+				first.join(canaries, 0)
+				others.join(streams-canaries, 0)
+				wait()
+				before := server.measure()
+				b.SetBytes(int64(streams * size))
+				edits, wave := 0, time.Duration(0)
+				for b.Loop() {
+					expect()
+					began := time.Now()
+					server.order(order{Table: size, Version: edits + 2})
+					wave += wait().Sub(began)
+					edits++
+				}
+				after := server.peak()
+				b.ReportMetric(wave.Seconds()/float64(edits), "canaries-s/op")
+				b.ReportMetric((after.CPU-before.CPU).Seconds()*1000/float64(edits), "cpu-ms/op")
+				b.ReportMetric(float64(after.Peak)/(1<<20), "peak-MiB")
+				b.ReportMetric(float64(before.RSS-alone.RSS)/float64(streams)/1024, "rss-KiB/stream")
+			})
+		}
+	}
+}
+
 // BenchmarkHeld is the memory that a settled stream takes whose Envoy holds so many
 // clusters and their endpoints. An operation is that all connect: first new ones, and
 // then those that hold all from a server before this one, but for a table that changed.

@@ -26,6 +26,7 @@ type fleet struct {
 	address  string
 	clusters int  // that each holds and asks the endpoints of
 	deaf     bool // they never read
+	canaries bool // they say so, and ask for what an Envoy asks for at least
 	members  []*member
 	// received counts down what all of them are to acknowledge, by type.
 	received map[string]*sync.WaitGroup
@@ -128,9 +129,12 @@ func (m *member) ask(version int) error {
 		{TypeUrl: eds, InitialResourceVersions: held, ResourceNamesSubscribe: names},
 		{TypeUrl: lds}, {TypeUrl: rds, ResourceNamesSubscribe: []string{"r"}, InitialResourceVersions: table},
 	}
-	if m.clusters == 0 {
+	if m.clusters == 0 && !m.canaries {
 		requests = requests[:1]
 		requests[0].TypeUrl, requests[0].ResourceNamesSubscribe, requests[0].InitialResourceVersions = rds, []string{"r"}, table
+	}
+	if m.canaries {
+		requests[0].Node.Metadata = canaryMetadata()
 	}
 	for _, r := range requests {
 		if err := m.send(r); err != nil {

@@ -258,6 +258,9 @@ func (c *scope) joinStage(st *stream) {
 	}
 }
 
+// maxLeft bounds how many canaries a fleet remembers that left: a client can call itself anything.
+const maxLeft = 100
+
 // leaveStage notes that a canary left. What it had not accepted may be why.
 func (c *scope) leaveStage(st *stream, now time.Time) {
 	if !st.canary {
@@ -268,9 +271,12 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 		c.stage.gone = now
 	}
 	again := func(o *stream) bool { return o.node == st.node }
-	if c.stage.waits() && !slices.ContainsFunc(slices.Collect(maps.Keys(c.stage.canaries)), again) {
+	if !c.stage.waits() || slices.ContainsFunc(slices.Collect(maps.Keys(c.stage.canaries)), again) {
+		return
+	}
+	c.stage.unripen()
+	if len(c.stage.left) < maxLeft {
 		c.stage.left[cmp.Or(st.node, st.peer)] = false
-		c.stage.unripen()
 	}
 }
 

@@ -66,7 +66,7 @@ func (f *stagedFleet) join(node, cluster string, tables ...string) *puppet {
 	who := &corev3.Node{Id: node, Cluster: cluster}
 	if strings.HasPrefix(node, envoy.Canary) {
 		p.rejects = f.rejects
-		who.Metadata = &structpb.Struct{Fields: map[string]*structpb.Value{envoy.StageKey: structpb.NewStringValue(envoy.Canary)}}
+		who.Metadata = canaryMetadata()
 	}
 	line := f.liftIn(f.t, who, false)
 	p.stream, p.answers = line.stream, line.answer
@@ -74,6 +74,10 @@ func (f *stagedFleet) join(node, cluster string, tables ...string) *puppet {
 	f.puppets = append(f.puppets, p)
 	f.settle()
 	return p
+}
+
+func canaryMetadata() *structpb.Struct {
+	return &structpb.Struct{Fields: map[string]*structpb.Value{envoy.StageKey: structpb.NewStringValue(envoy.Canary)}}
 }
 
 // leave disconnects a client.
@@ -330,6 +334,22 @@ func TestTheRevisionThatLostACanaryWaitsForIt(t *testing.T) {
 	f.join("canary-2", "shop/a", "r") // another one accepts what came later
 	f.is(delivered, 3, 3)
 	other.holds(web+"@2", "Cluster new@1", "Listener http@1", "RouteConfiguration r@1")
+}
+
+// A client may call itself anything: what is remembered of canaries that left is bounded, and the revision stays frozen.
+func TestCanariesThatComeAndGo(t *testing.T) {
+	f, canary, other := settledFleet(t, Staging{})
+	canary.silent = true
+	f.edit(web + "@2")
+	f.rejects = "2"
+	for i := range maxLeft + 10 {
+		f.join(fmt.Sprint("canary-of-", i), "shop/a", "r").leave()
+	}
+	if left := len(f.scopes["shop/a"].stage.left); left != maxLeft {
+		t.Errorf("%d that left are remembered, want %d", left, maxLeft)
+	}
+	f.is(frozen, 1, 2)
+	other.holds(web+"@1", "Listener http@1", "RouteConfiguration r@1")
 }
 
 func TestCanariesAreOnARevisionForAWhile(t *testing.T) {

@@ -66,9 +66,12 @@ func newStaging(options Staging, parts *core) *staging {
 	options.Absence = cmp.Or(options.Absence, DefaultAbsence)
 	return &staging{
 		lock: parts.lock, options: options, verdicts: parts.verdicts, quarantine: parts.quarantine, log: parts.log, metrics: parts.metrics,
-		changed: make(chan struct{}, 1), saved: options.Fleets,
+		changed: make(chan struct{}, 1), saved: options.Fleets, sums: map[*delta.Entry]map[[sha256.Size]byte]bool{},
 	}
 }
+
+// maxSums is how many promoted tables are remembered between two looks at fleets.
+const maxSums = 16
 
 // poke has fleets judged soon.
 func (s *staging) poke() {
@@ -100,13 +103,15 @@ func (s *staging) run(ctx context.Context) {
 
 // review judges all fleets with canaries. again is the time until it is to be called again.
 func (s *staging) review(now time.Time) (again time.Duration) {
+	if len(s.sums) > maxSums {
+		clear(s.sums)
+	}
 	for {
 		var unread []*delta.Entry
 		s.locked(func() { again, unread = s.judgeAll(now) })
 		if len(unread) == 0 {
 			return again
 		}
-		s.sums = map[*delta.Entry]map[[sha256.Size]byte]bool{}
 		for _, e := range unread { // they are never changed, and others have the lock meanwhile
 			s.sums[e] = sumsOf(e)
 		}
@@ -342,7 +347,9 @@ func (s *staging) report() {
 				problems = append(problems, c.stage.verdict.asProblem())
 			}
 		}
-		s.metrics.frozen.Set(float64(frozenFleets))
+		if s.metrics.frozen.Set(float64(frozenFleets)); frozenFleets == 0 {
+			clear(s.sums) // they keep tables that are no longer served
+		}
 	})
 	manifest.SortProblems(problems)
 	slices.SortFunc(fleets, func(a, b Fleet) int { return strings.Compare(a.Gateway, b.Gateway) })
