@@ -241,18 +241,12 @@ func TestTheQuarantineEndsWithTheEnvoysThatRejected(t *testing.T) {
 	f.leads("/big/"+strings.Repeat("x", 150), "big.example")
 }
 
-// Of 2,000 rules in one edit that an Envoy rejects, each is found and in quarantine; a good rule of
-// the same edit is served, and so are later edits.
-func TestThousandsOfRejectedRulesAreFound(t *testing.T) {
-	f := startFolded(t, Options{blameRules: true})
-	f.route("other", "one.example", "")
-	f.small("edge-1")
-	f.leads("/other", "one.example")
-	const routes, rules = 125, 16
+// badRules are HTTPRoutes of 16 rules each that an Envoy rejects, for a hostname; one path in the middle is good.
+func badRules(routes int, hostname string) string {
 	var all strings.Builder
 	for i := range routes {
-		fmt.Fprintf(&all, "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: b%d}\nspec:\n  parentRefs: [{name: eg}]\n  rules:\n", i)
-		for k := range rules {
+		fmt.Fprintf(&all, "---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: b%d}\nspec:\n  parentRefs: [{name: eg}]\n%s  rules:\n", i, hostname)
+		for k := range 16 {
 			path := fmt.Sprintf("{type: RegularExpression, value: '/b%d/r%d/[a-z]{150}'}", i, k)
 			if i == routes/2 && k == 0 {
 				path = "{value: /good}"
@@ -260,10 +254,53 @@ func TestThousandsOfRejectedRulesAreFound(t *testing.T) {
 			fmt.Fprintf(&all, "  - matches: [{path: %s}]\n    filters: [{type: RequestRedirect, requestRedirect: {hostname: bad.example}}]\n", path)
 		}
 	}
+	return all.String()
+}
+
+// probes is how many probes were sent to all Envoys.
+func (f *folded) probes(t *testing.T) (count int) {
+	if _, err := fmt.Sscanf(regexp.MustCompile(`(?m)^gatefold_xds_probes_total.*$`).FindString(f.get(t, "/metrics")), "gatefold_xds_probes_total %d", &count); err != nil {
+		t.Fatal(err)
+	}
+	return count
+}
+
+// The search for thousands of rules that an Envoy rejects keeps no other host of the table waiting, in the
+// same edit and in later ones.
+func TestOtherHostsAreServedWhileRejectedRulesAreSearched(t *testing.T) {
+	f := startFolded(t, Options{blameRules: true})
+	f.route("other", "one.example", "")
+	f.small("edge-1")
+	f.leads("/other", "one.example")
+	const hostname = "  hostnames: [bad.example]\n"
+	f.write("bad.yaml", strings.ReplaceAll(badRules(1, hostname), "{150}", ""))
+	f.until("it holds all", func() bool { return f.audience("default/eg")[0].settled() })
+	f.write("bad.yaml", badRules(125, hostname))
+	for _, host := range []string{"two.example", "three.example"} {
+		f.route("other", host, "")
+		f.leads("/other", host)
+	}
+	served := f.probes(t)
+	f.waitFor(httpRoute("b0"), "edge-1", "max program size")
+	total := f.probes(t)
+	t.Logf("served after %d of %d probes", served, total)
+	if served > total/2 {
+		t.Errorf("edits of another host were served after %d of %d probes", served, total)
+	}
+}
+
+// Of 2,000 rules in one edit that an Envoy rejects, each is found and in quarantine; a good rule of
+// the same edit is served, and so are later edits.
+func TestThousandsOfRejectedRulesAreFound(t *testing.T) {
+	f := startFolded(t, Options{blameRules: true})
+	f.route("other", "one.example", "")
+	f.small("edge-1")
+	f.leads("/other", "one.example")
+	const routes = 125
 	began := time.Now()
-	f.write("bad.yaml", all.String())
+	f.write("bad.yaml", badRules(routes, ""))
 	f.leads("/good", "bad.example")
-	t.Logf("searched for %s, in %s", time.Since(began), regexp.MustCompile(`(?m)^gatefold_xds_probes_total.*$`).FindString(f.get(t, "/metrics")))
+	t.Logf("searched for %s, with %d probes", time.Since(began), f.probes(t))
 	for _, i := range []int{0, routes / 2, routes - 1} {
 		f.waitFor(httpRoute(fmt.Sprint("b", i)), "edge-1", "max program size")
 	}

@@ -309,18 +309,3 @@ func (p *Plan) unbound(l *ledger, e *Entry, known rejection) {
 	l.rejected.remove(e.Name)
 	l.mark(e.Name)
 }
-
-// forgiveBinds has listeners try to make way again that did so in vain. It reports whether there are any.
-func (p *Plan) forgiveBinds() (forgiven bool) {
-	l := p.ledgers[xds.ListenerType]
-	for name, w := range p.moves.ways {
-		if l == nil || w.phase != cameBack {
-			continue
-		}
-		delete(p.moves.ways, name)
-		l.rejected.remove(name)
-		l.mark(name)
-		forgiven = true
-	}
-	return forgiven
-}

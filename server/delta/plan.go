@@ -12,7 +12,7 @@
 //   - moves.go: addresses that move between listeners
 //   - ledger.go, roll.go, queue.go: what a stream asked for, was sent, accepted and rejected of a type
 //   - subscribe.go, answer.go: what a request changes
-//   - tables.go, search.go, forms.go: route tables without the parts that the Envoy rejects
+//   - tables.go, search.go, pause.go, forms.go, forgive.go: route tables without the parts that the Envoy rejects
 //   - older.go: resources without what an older Envoy lacks
 //   - generation.go: tables for listeners that an earlier gatefold sent
 //   - world.go: the same in the state-of-the-world protocol

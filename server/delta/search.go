@@ -22,6 +22,8 @@ type search struct {
 	// answers otherwise than an Envoy: nothing can be found.
 	mark, over bool
 	found      []found
+	probes     int    // since the last pause
+	shown      *Entry // the target of that: see Plan.pause
 }
 
 // found is a part that is rejected by itself, with Envoy's words.
@@ -49,6 +51,7 @@ func (s *search) window() (from, to int) {
 
 // answer takes Envoy's words about the probe of window.
 func (s *search) answer(words string) {
+	s.probes++
 	from, to := s.window()
 	sound := strings.Contains(words, xds.ProbeMark)
 	switch {

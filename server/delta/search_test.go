@@ -267,3 +267,101 @@ func randomTable(r *rand.Rand) (text, want string, faults, size int) {
 	}
 	return strings.Join(lines, "\n"), strings.Join(sound, "\n"), faults, size
 }
+
+// until answers until the condition is true.
+func (s *searched) until(what string, holds func() bool) {
+	s.t.Helper()
+	for range 100_000 {
+		if holds() {
+			return
+		}
+		r := s.sent()
+		if r == nil {
+			break
+		}
+		words := s.says(r.Set[0])
+		if r.Probe {
+			s.probes++
+		}
+		if s.book(s.ledgers[rds], r.nonce, words, words != ""); words == "" {
+			s.held = tableText(r.Set[0])
+		}
+	}
+	if !holds() {
+		s.t.Fatalf("%s: it holds %.200s", what, s.held)
+	}
+}
+
+// aims makes a table the target.
+func (s *searched) aims(e *Entry) {
+	s.target.Put(Update{"shop/a", rds, e.Name, e})
+	s.ledgers[rds].mark(e.Name)
+}
+
+// badHost is a host with so many routes that Envoy rejects, and a good one, which has them at 500.
+func badHost(routes int) (table, held string) {
+	table, held = "bad-to-be: ok=1", "bad-to-be: 1"
+	for i := range routes {
+		table += fmt.Sprintf(" r%d=~bad", i)
+		held += fmt.Sprintf(" r%d", i)
+	}
+	return strings.ReplaceAll(table, "bad-to-be", "h"), strings.ReplaceAll(held, "bad-to-be", "h")
+}
+
+// Other hosts of the edit that has thousands of bad routes, and of later edits, do not wait for the end of
+// the search; the host with them is as before until then.
+func TestOtherHostsDoNotWaitForASearch(t *testing.T) {
+	bad, found := badHost(2000)
+	s := newSearched(t)
+	s.serve(tableOfText("g: a=1\nh: ok=0"))
+	s.aims(tableOfText("g: a=2\n" + bad))
+	for edit := 2; edit < 5; edit++ {
+		before := s.probes
+		s.until("an edit", func() bool { return s.held == fmt.Sprintf("g: %d\nh: 0", edit) })
+		if most := pauseAfter + 2; s.probes-before > most {
+			t.Errorf("edit %d: after %d probes, want %d", edit, s.probes-before, most)
+		}
+		s.aims(tableOfText(fmt.Sprintf("g: a=%d\n", edit+1) + bad))
+	}
+	s.until("the end", func() bool { return s.held == "g: 5\n"+found })
+	s.until("nothing to be due", func() bool { return s.ledgers[rds].idle() })
+}
+
+// An edit that takes the bad routes away, or mends them, does not wait for the end of the search.
+func TestAnEditThatMendsDoesNotWaitForASearch(t *testing.T) {
+	bad, _ := badHost(2000)
+	for _, mended := range []string{"h: ok=2", strings.ReplaceAll(bad, "~bad", "3")} {
+		s := newSearched(t)
+		s.serve(tableOfText("h: ok=0"))
+		s.aims(tableOfText(bad))
+		s.until("some probes", func() bool { return s.probes == 10 })
+		e := tableOfText(mended)
+		s.aims(e)
+		s.until("the edit", func() bool { return s.held == tableText(e) })
+		if s.probes > pauseAfter+2 {
+			t.Errorf("after %d probes", s.probes)
+		}
+		s.until("nothing to be due", func() bool { return s.ledgers[rds].idle() })
+	}
+}
+
+// A pause whose table is rejected, as another host has a bad edit, changes nothing of the search.
+func TestAPauseMayBeRejected(t *testing.T) {
+	bad, found := badHost(600)
+	s := newSearched(t)
+	s.serve(tableOfText("g: a=1\nh: ok=0"))
+	s.aims(tableOfText("g: a=1\n" + bad))
+	s.until("some probes", func() bool { return s.probes == 10 })
+	s.aims(tableOfText("g: a=1 b=~bad c=1\n" + bad))
+	s.until("the end", func() bool { return s.held == "g: 1 b 1\n"+found })
+}
+
+// An Envoy without a table serves the other hosts, too, and no host in the place of one that it lacks.
+func TestAPauseOfAnEnvoyWithoutATable(t *testing.T) {
+	bad, found := badHost(2000)
+	bad, found = strings.Replace(bad, "h:", "h.x:", 1), strings.Replace(found, "h:", "h.x:", 1)
+	s := newSearched(t)
+	s.aims(tableOfText("*.x: a=1\ng: a=1\n" + bad))
+	s.until("the other host", func() bool { return s.held == "g: 1" })
+	s.until("the end", func() bool { return s.held == "*.x: 1\ng: 1\n"+found })
+}

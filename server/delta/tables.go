@@ -32,6 +32,7 @@ type tableState struct {
 	// first. It goes to an Envoy that has no table yet and rejected its first one, once, so that
 	// it serves while its own bad parts are searched among those.
 	hinting, hadHints bool
+	pausing           bool // ready is the table for a pause of the search: see Plan.pause
 }
 
 // RejectedPart is a part of a route table that this stream's Envoy rejects in this form.
@@ -98,26 +99,6 @@ func (p *Plan) ForgetTables() {
 	for name := range p.tables {
 		p.forgetTable(name)
 	}
-}
-
-// Forgive has tables that the Envoy rejected as a whole or in parts sent again, once, and listeners that
-// made way in vain. It reports whether
-// there are any.
-func (p *Plan) Forgive() (forgiven bool) {
-	forgiven = p.forgiveBinds()
-	for name, t := range p.tables {
-		if t.hopeless == "" && len(t.rejected) == 0 {
-			continue
-		}
-		p.forgetTable(name)
-		p.tables[name] = &tableState{typ: t.typ, accepted: t.accepted, rejected: map[xds.Part]*RejectedPart{}}
-		if l := p.ledgers[t.typ]; l != nil {
-			l.rejected.remove(name)
-			l.mark(name)
-			forgiven = true
-		}
-	}
-	return forgiven
 }
 
 // tableOf returns what is known of a table or filter, new when nothing is.
@@ -189,7 +170,7 @@ func (p *Plan) clearRejected(name string, part xds.Part) {
 // probes reports whether what is sent of a table is a probe.
 func (p *Plan) probes(typ, name string) bool {
 	t := p.tables[name]
-	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting
+	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
 }
 
 // holds notes what the Envoy holds of a table or listener, when it said so itself.
@@ -229,8 +210,8 @@ func (p *Plan) learn(l *ledger, r *Response, nack bool, words string) {
 	switch {
 	case p.target.Entry(l.typ, e.Name) == nil, t.hopeless == e.Version, t.search != nil && t.ready != e, t.search == nil && r.Probe:
 		return
-	case t.hinting:
-		t.hinting = false
+	case t.hinting, t.pausing:
+		t.hinting, t.pausing = false, false
 	case t.search != nil:
 		t.search.answer(words)
 	default:
@@ -250,7 +231,10 @@ func (p *Plan) accepts(l *ledger, e *Entry, probe bool) {
 	t.accepted = e
 	p.searches = p.searches && !probe
 	if t.search != nil {
-		t.search, t.hinting, t.ready = nil, false, nil
+		if t.ready = nil; !t.pausing {
+			t.search = nil
+		}
+		t.hinting, t.pausing = false, false
 		l.due.push(e.Name)
 	}
 }
@@ -295,6 +279,9 @@ func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) ma
 	}
 	if t.search == nil || t.search.over {
 		return p.conclude(yield, name) && p.amend(yield, name, target)
+	}
+	if t.search.pauses(target) {
+		return p.pause(yield, name, target)
 	}
 	if t.search.suspects == nil {
 		t.search.begin(t.search.of.suspects(t.accepted))

@@ -1,0 +1,38 @@
+package delta
+
+import "github.com/gatefold/gatefold/translate/xds"
+
+// Forgive has tables that the Envoy rejected as a whole or in parts sent again, once, and listeners that
+// made way in vain. It reports whether
+// there are any.
+func (p *Plan) Forgive() (forgiven bool) {
+	forgiven = p.forgiveBinds()
+	for name, t := range p.tables {
+		if t.hopeless == "" && len(t.rejected) == 0 {
+			continue
+		}
+		p.forgetTable(name)
+		p.tables[name] = &tableState{typ: t.typ, accepted: t.accepted, rejected: map[xds.Part]*RejectedPart{}}
+		if l := p.ledgers[t.typ]; l != nil {
+			l.rejected.remove(name)
+			l.mark(name)
+			forgiven = true
+		}
+	}
+	return forgiven
+}
+
+// forgiveBinds has listeners try to make way again that did so in vain. It reports whether there are any.
+func (p *Plan) forgiveBinds() (forgiven bool) {
+	l := p.ledgers[xds.ListenerType]
+	for name, w := range p.moves.ways {
+		if l == nil || w.phase != cameBack {
+			continue
+		}
+		delete(p.moves.ways, name)
+		l.rejected.remove(name)
+		l.mark(name)
+		forgiven = true
+	}
+	return forgiven
+}

@@ -1,0 +1,90 @@
+package xds
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// hostBodies are the encoded virtual hosts of a table by their domains, of which each has one.
+type hostBodies map[string][]byte
+
+func hostBodiesOf(table []byte) hostBodies {
+	out := hostBodies{}
+	eachField(table, func(number protowire.Number, _, value []byte) {
+		if number == routeConfigurationVirtualHosts {
+			out[string(readHost(value).name)] = value
+		}
+	})
+	return out
+}
+
+// Frozen returns the table after with some hosts as in the table before, be it that they are not there.
+// Every request gets the answer of one of the two tables: where a host is in one of them alone,
+// the wildcard that has its requests in the other is frozen if and only if the host is. hosts are those that
+// are frozen at least. differs reports whether anything of after is new in the table.
+func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
+	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
+	frozen := freeze(hosts, old, now)
+	all := maps.Clone(now)
+	for name := range frozen {
+		delete(all, name)
+		if body, is := old[name]; is {
+			all[name] = body
+		}
+	}
+	var bodies []Host
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		bodies = append(bodies, HostOf(all[name]))
+	}
+	return RouteConfiguration(after.Name, bodies), !maps.EqualFunc(all, old, slices.Equal)
+}
+
+// freeze returns hosts with all that have to be frozen with them.
+func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
+	union, frozen := maps.Clone(old), maps.Clone(hosts)
+	maps.Copy(union, now)
+	for grown := true; grown; {
+		grown = false
+		for name := range union {
+			_, before := old[name]
+			_, after := now[name]
+			above := cover(name, union)
+			if before == after || above == "" {
+				continue
+			}
+			// The requests of the host go to the wildcard above it, in one of the tables.
+			switch missing := frozen[name] == after; {
+			case missing && frozen[name] && !frozen[above]:
+				frozen[above], grown = true, true
+			case missing && !frozen[name] && frozen[above]:
+				frozen[name], grown = true, true
+			}
+		}
+	}
+	return frozen
+}
+
+// cover returns the domain that has the requests for name where name is not there, "" for none.
+func cover(name string, domains hostBodies) string {
+	if name == "*" {
+		return ""
+	}
+	rest := strings.TrimPrefix(name, "*.")
+	for {
+		_, below, found := strings.Cut(rest, ".")
+		if !found {
+			break
+		}
+		if _, is := domains["*."+below]; is {
+			return "*." + below
+		}
+		rest = below
+	}
+	if _, is := domains["*"]; is {
+		return "*"
+	}
+	return ""
+}
