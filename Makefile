@@ -13,6 +13,8 @@ AT_ONCE  ?= 4
 # The Envoys of `make envoys`: one of each minor version that is served, but for the one of all other
 # tests. envoy/get-envoy has their hashes.
 ENVOYS   ?= 1.37.0 1.38.3 1.39.3
+# What they run besides the cases: host mode, and edits of listeners.
+OLDER     = ^(TestHostMode.*|TestAddressesMove.*|TestAnEditOf.*|TestAListenerThatMadeWay.*)$$
 # The first seed of `make differ`.
 SEED     ?= 1
 # Built from source through Go's own checksums: nothing else needs to be installed.
@@ -51,10 +53,11 @@ test: envoy ## Vet, and run every test against a real Envoy; beside it the confo
 go-packages: envoy
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -p $(AT_ONCE) -timeout 30m ./...
 
-envoys: ## Run the cases and examples on each older Envoy that is served (ENVOYS="1.37.0 1.38.3 1.39.3")
+envoys: ## Run the cases and examples, host mode and edits of listeners on each older Envoy that is served (ENVOYS="1.37.0 1.38.3 1.39.3")
 	@for version in $(ENVOYS); do \
 	  path="$$(GATEFOLD_ENVOY= GATEFOLD_ENVOY_VERSION=$$version envoy/get-envoy)" && echo "Envoy $$version" && \
-	  GATEFOLD_ENVOY="$$path" $(GO) test -count=1 -timeout 30m -run '^TestCasesOnARealEnvoy$$' ./server || exit 1; done
+	  GATEFOLD_ENVOY="$$path" $(GO) test -count=1 -timeout 30m -run '^TestCasesOnARealEnvoy$$' ./server && \
+	  GATEFOLD_ENVOY="$$path" $(GO) test -count=1 -timeout 30m -run '$(OLDER)' ./server ./server/cli || exit 1; done
 
 # It waits for most of its 70 seconds.
 suite: envoy
