@@ -20,7 +20,7 @@ func envoyCommand() *cobra.Command {
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(envoyInstallCommand(), envoyListCommand(), envoyUseCommand())
+	cmd.AddCommand(envoyInstallCommand(), envoyListCommand(), envoyUseCommand(), envoyDetachedCommand())
 	return cmd
 }
 

@@ -76,7 +76,10 @@ func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *tra
 	if err != nil {
 		return fmt.Errorf("name of this machine: %w", err)
 	}
-	options := host.Options{Binary: binary, Folder: folder, XDSAddress: xdsOf(to.XDSAddress), NodeID: name, DrainTime: o.drain, MaxEnvoys: o.most}
+	options := host.Options{
+		Binary: binary, Folder: folder, XDSAddress: xdsOf(to.XDSAddress), NodeID: name, DrainTime: o.drain, MaxEnvoys: o.most,
+		Self: append(os.Args[:1:1], envoyDetached()...),
+	}
 	o.host = &engine.Host{Options: options, Keep: o.keep}
 	routes.ExclusivePorts = true
 	return nil
@@ -120,12 +123,20 @@ func printSupervised(out io.Writer, states []host.State) error {
 		if s.Adopted {
 			state += " (adopted)"
 		}
+		if s.Epoch > 0 {
+			state += fmt.Sprintf(", epoch %d", s.Epoch)
+		}
 		if s.Pid != 0 {
 			pid, since = fmt.Sprint(s.Pid), s.Started.Format(time.RFC3339)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", s.Gateway, state, pid, since, s.Restarts, cell(s.Message))
+		why := s.Message
+		if s.Former != 0 {
+			why = strings.TrimSpace(fmt.Sprintf("%s the former epoch, pid %d, answers requests that are under way", why, s.Former))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", s.Gateway, state, pid, since, s.Restarts, cell(why))
 	}
 	return w.Flush()
 }
 
-func notRunning(s host.State) bool { return s.Phase != host.Running }
+// amiss reports whether an Envoy of this machine does not run as it should.
+func amiss(s host.State) bool { return s.Phase != host.Running || s.Outdated }

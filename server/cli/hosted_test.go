@@ -64,7 +64,7 @@ func (m *machine) logs(words string) {
 
 // newMachine prepares a folder as newServed does; nothing runs yet. No Envoy of it is
 // there after the test.
-func newMachine(t *testing.T, routes ...string) *machine {
+func newMachine(t testing.TB, routes ...string) *machine {
 	t.Helper()
 	run, err := os.MkdirTemp("", "gatefold-run-") //nolint:usetesting // the path of a socket is to be short
 	if err != nil {
@@ -411,26 +411,31 @@ func startOf(t *testing.T, pid int) uint64 {
 	return start
 }
 
-// An Envoy that was started in another way than it would be now is replaced: one ends
-// before the other begins.
+// An Envoy that was started in another way than it would be now is replaced by a new epoch, and
+// ends itself after the drain time.
 func TestHostModeReplacesAnEnvoyOfAnotherBootstrap(t *testing.T) {
 	m := newMachine(t, "one")
 	m.start("--envoy-keep")
 	m.waitFor("one", "a")
 	envoy := m.pid()
 	m.stop(syscall.SIGTERM)
-	link := filepath.Join(t.TempDir(), "another-envoy")
-	if err := os.Symlink(m.binary, link); err != nil {
-		t.Fatal(err)
+	m.binary = another(t, m.binary)
+	m.start("--envoy-keep", "--envoy-drain", "1s")
+	m.logs("the former epoch of Envoy has ended")
+	if now := m.pid(); now == envoy {
+		t.Errorf("Envoy %d stays", now)
 	}
-	m.binary = link
-	m.start("--envoy-keep")
-	envoytest.Wait(t, "another Envoy", func() error {
-		if pids := m.pids(); len(pids) != 1 || pids[0] == envoy {
-			return fmt.Errorf("there are %v, was %d", pids, envoy)
-		}
-		return nil
-	})
+	m.waitFor("one", "a")
+	m.shows("default/eg", "running, epoch 1")
+
+	// The next epoch follows it, also after a restart of gatefold.
+	m.stop(syscall.SIGKILL)
+	m.start("--envoy-keep", "--envoy-drain", "1s")
+	m.shows("default/eg", "running (adopted), epoch 1")
+	m.stop(syscall.SIGKILL)
+	m.binary = another(t, m.binary)
+	m.start("--envoy-keep", "--envoy-drain", "1s")
+	m.shows("default/eg", "running, epoch 2")
 	m.waitFor("one", "a")
 }
 

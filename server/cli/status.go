@@ -198,7 +198,7 @@ type statusPage struct {
 // wrong reports whether somebody has to do something.
 func (p *statusPage) wrong() bool {
 	return p.problemList.wrong() || slices.ContainsFunc(p.Items, objectStatus.wrong) ||
-		slices.ContainsFunc(p.Envoys, unwell) || slices.ContainsFunc(p.Supervised, notRunning)
+		slices.ContainsFunc(p.Envoys, unwell) || slices.ContainsFunc(p.Supervised, amiss)
 }
 
 // write is statusView's.

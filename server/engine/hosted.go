@@ -61,6 +61,12 @@ func hostFigures(envoys *host.Host) []prometheus.Collector {
 			}
 			return 1
 		}),
+		gauge("gatefold_host_envoys_outdated", "Envoys of --envoy that run in place of a newer one, which does not start.", func(s host.State) int {
+			if !s.Outdated {
+				return 0
+			}
+			return 1
+		}),
 		&restartFigures{envoys, prometheus.NewDesc("gatefold_host_envoy_restarts_total",
 			"How often the Envoy of a Gateway ended and was started again since gatefold began.", []string{"gateway"}, nil)},
 	}

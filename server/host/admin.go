@@ -26,6 +26,8 @@ const (
 	// many in a row must find none: an answer may be on its way out, or a request in.
 	drainLook = 50 * time.Millisecond
 	calmLooks = 3
+	// mergedLooks is the same where a former epoch runs: Envoy adds its numbers every 5 s.
+	mergedLooks = 110
 )
 
 func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
@@ -50,34 +52,53 @@ func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
 	return text, err
 }
 
+// serverInfo is what gatefold reads of /server_info.
+type serverInfo struct {
+	State   string `json:"state"`
+	Options struct {
+		ConfigPath   string `json:"config_path"`
+		RestartEpoch int    `json:"restart_epoch"`
+	} `json:"command_line_options"`
+}
+
+// info asks the Envoy behind the socket who it is.
+func (a admin) info(ctx context.Context) (serverInfo, error) {
+	text, err := a.ask(ctx, http.MethodGet, "/server_info")
+	if err != nil {
+		return serverInfo{}, err
+	}
+	var info serverInfo
+	return info, json.Unmarshal(text, &info)
+}
+
 // config is the configuration file of the Envoy behind the socket, "" when none answers:
 // one that is stopped or very busy is no other one.
 func (a admin) config() string {
-	text, err := a.ask(context.Background(), http.MethodGet, "/server_info")
+	info, err := a.info(context.Background())
 	if err != nil {
-		return ""
-	}
-	var info struct {
-		Options struct {
-			ConfigPath string `json:"config_path"`
-		} `json:"command_line_options"`
-	}
-	if err := json.Unmarshal(text, &info); err != nil {
 		return ""
 	}
 	return info.Options.ConfigPath
 }
 
+// serves reports whether the Envoy behind the socket is of that epoch and serves. The socket is the
+// new epoch's from its first moment on.
+func (a admin) serves(ctx context.Context, epoch int) bool {
+	info, err := a.info(ctx)
+	return err == nil && info.Options.RestartEpoch == epoch && info.State == "LIVE"
+}
+
 // drain has Envoy refuse new connections and close the others as they are answered, and
-// waits until no request is under way or ctx ends. It gives how many are left.
-func (a admin) drain(ctx context.Context) (int, error) {
+// waits until so many looks in a row find no request under way, or ctx ends. It gives how many
+// are left.
+func (a admin) drain(ctx context.Context, looks int) (int, error) {
 	for _, page := range []string{"/drain_listeners?graceful&skip_exit", "/drain_listeners"} {
 		if _, err := a.ask(ctx, http.MethodPost, page); err != nil {
 			return 0, err
 		}
 	}
 	active := 0
-	for calm := 0; calm < calmLooks; calm++ {
+	for calm := 0; calm < looks; calm++ {
 		now, err := a.openRequests(ctx)
 		if ctx.Err() != nil {
 			return active, nil //nolint:nilerr // the time is over, which is no fault of the Envoy

@@ -49,7 +49,16 @@ type files struct {
 	bootstrap string // Envoy's configuration
 	run       string // which process it is
 	log       string // what it writes to standard error
+	oddLog    string // the same of epochs 1, 3, 5 …: two epochs may write at once
 	socket    string // its admin interface
+}
+
+// logOf is the log of an epoch.
+func (f files) logOf(epoch int) string {
+	if epoch%2 == 1 {
+		return f.oddLog
+	}
+	return f.log
 }
 
 // filesOf names the files of a Gateway. A long name is cut and told apart by a sum: the
@@ -62,12 +71,12 @@ func filesOf(folder, gateway string) files {
 		name = fmt.Sprintf("%s-%x", name[:kept], sha256.Sum256([]byte(gateway)))[:longest]
 	}
 	base := filepath.Join(folder, name)
-	return files{bootstrap: base + ".yaml", run: base + runSuffix, log: base + ".log", socket: base + ".sock"}
+	return files{bootstrap: base + ".yaml", run: base + runSuffix, log: base + ".log", oddLog: base + "_1.log", socket: base + ".sock"}
 }
 
 // remove removes them all; the log goes, too: what it said was passed on.
 func (f files) remove() {
-	for _, path := range []string{f.run, f.bootstrap, f.log, f.socket} {
+	for _, path := range []string{f.run, f.bootstrap, f.log, f.oddLog, f.socket} {
 		_ = os.Remove(path) // what is left is written anew, or known to be stale
 	}
 }
@@ -83,6 +92,12 @@ type run struct {
 	Boot  string    `json:"boot"`
 	Mark  string    `json:"mark"` // of the launch
 	Since time.Time `json:"since"`
+	// Base is Envoy's base id, 0 for one that is started without hot restart, and Epoch counts the Envoys
+	// that took over from one another.
+	Base  int `json:"base,omitempty"`
+	Epoch int `json:"epoch,omitempty"`
+	// Parent is the epoch before, which runs or has ended.
+	Parent *run `json:"parent,omitempty"`
 }
 
 func readRun(path string) (run, error) {
@@ -95,7 +110,12 @@ func readRun(path string) (run, error) {
 		return r, fmt.Errorf("%s: %w", path, err)
 	}
 	if r.Pid < 0 || r.Pid == 1 || r.Gateway == "" {
-		return r, fmt.Errorf("%s names no process", path)
+		return run{}, fmt.Errorf("%s names no process", path)
+	}
+	if parent := r.Parent; parent != nil {
+		if parent.Parent = nil; parent.Pid <= 1 || parent.Gateway != r.Gateway {
+			r.Parent = nil
+		}
 	}
 	return r, nil
 }
@@ -108,14 +128,14 @@ func (r run) write(path string) error {
 	return replace(path, append(text, '\n'))
 }
 
-// of completes the run file of the process pid.
-func (r run) of(pid int, f files) error {
+// of completes the run file of the process pid, and returns it.
+func (r run) of(pid int, f files) (run, error) {
 	start, err := startTime(pid)
 	if err != nil {
-		return err
+		return r, err
 	}
 	r.Pid, r.Start = pid, start
-	return r.write(f.run)
+	return r, r.write(f.run)
 }
 
 // replace puts text at path whole or not at all.

@@ -42,6 +42,9 @@ type Options struct {
 	NodeID string
 	// DrainTime limits how long a stopping Envoy waits for requests under way.
 	DrainTime time.Duration
+	// Self are the arguments, from the name of the program on, with which this program runs RunDetached
+	// of the arguments that follow, or CheckDetached. Without it, Envoys are started without hot restart.
+	Self []string
 	// MaxEnvoys is the most Envoys that run; 0 means the constant MaxEnvoys.
 	MaxEnvoys int
 	// Hurry, when closed, ends the drain of every Envoy: requests under way are cut off.
@@ -65,6 +68,9 @@ type Host struct {
 
 	stateMu sync.Mutex
 	states  map[string]State
+
+	// hotRestart returns why Envoys cannot be started for hot restart; nil when they can.
+	hotRestart func() error
 }
 
 // New locks the folder until Run ends. The error says what is wrong with the folder, or that
@@ -81,6 +87,7 @@ func New(options Options, log zerolog.Logger) (*Host, error) {
 	return &Host{
 		options: options, log: log, lock: lock,
 		wake: make(chan struct{}, 1), states: map[string]State{},
+		hotRestart: sync.OnceValue(func() error { return detachable(options.Self, options.Binary.Path) }),
 	}, nil
 }
 

@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,17 +24,21 @@ type launch struct {
 	gateway   string
 	binary    string
 	args      []string
+	drain     time.Duration
+	self      []string // see Options.Self
 	bootstrap []byte
 	err       error // why there is no bootstrap
 	// mark is a sum of it all: an Envoy with another mark is to be replaced.
 	mark string
 }
 
+// noHotRestart has Envoy share no memory with another epoch.
+const noHotRestart = "--disable-hot-restart"
+
 func newLaunch(o Options, gateway string, f files) launch {
-	l := launch{gateway: gateway, binary: o.Binary.Path, args: []string{
+	l := launch{gateway: gateway, binary: o.Binary.Path, drain: o.DrainTime, self: o.Self, args: []string{
 		"--config-path", f.bootstrap,
-		// It would share memory with other Envoys under a number of its own.
-		"--disable-hot-restart",
+		noHotRestart, // see arguments
 		"--log-level", "warning", "--log-format", "%l %n: %v", "--log-format-escaped",
 		// While it drains, every answer asks the client to connect anew.
 		"--drain-strategy", "immediate",
@@ -43,39 +50,76 @@ func newLaunch(o Options, gateway string, f files) launch {
 	return l
 }
 
-// start starts the process, and notes which it is. An Envoy that could not be adopted
-// later is not left running.
-func (l launch) start(ctx context.Context, f files, log zerolog.Logger) (*process, error) {
+// record is the run file of an Envoy that is to be started: the epoch after that of former, or the
+// first for nil. A base id of 0 is for none.
+func (l launch) record(base int, former *process) run {
+	r := run{Gateway: l.gateway, Boot: bootID(), Mark: l.mark, Since: time.Now(), Base: base}
+	if former != nil {
+		parent := former.run
+		parent.Parent = nil
+		r.Epoch, r.Parent = parent.Epoch+1, &parent
+	}
+	return r
+}
+
+// arguments are those of Envoy. What is about hot restart alone is not in the mark: it is no
+// reason to replace an Envoy.
+func (l launch) arguments(r run, f files) []string {
+	if r.Base == 0 {
+		return l.args
+	}
+	args := slices.DeleteFunc(slices.Clone(l.args), func(arg string) bool { return arg == noHotRestart })
+	return append(args,
+		"--base-id", strconv.Itoa(r.Base), "--restart-epoch", strconv.Itoa(r.Epoch),
+		"--socket-path", filepath.Join(filepath.Dir(f.socket), sockets),
+		// The time of the epoch before this one, from when this one serves. --drain-time-s stays as it
+		// is: it is for listeners that an edit replaces.
+		"--parent-shutdown-time-s", strconv.Itoa(int(math.Ceil(l.drain.Seconds()))),
+	)
+}
+
+// command runs Envoy.
+func (l launch) command(r run, f files) *exec.Cmd {
+	args := l.arguments(r, f)
+	if r.Base == 0 {
+		return exec.Command(l.binary, args...)
+	}
+	return selfCommand(l.self, append([]string{l.binary}, args...)...)
+}
+
+// start starts the process that r describes, and notes which it is. An Envoy that could not be
+// adopted later is not left running.
+func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (*process, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	_ = os.Remove(f.socket) // Envoy does not take the place of an old one
+	if r.Epoch == 0 {
+		_ = os.Remove(f.socket) // the one of an Envoy that has ended
+	}
 	if err := replace(f.bootstrap, l.bootstrap); err != nil {
 		return nil, err
 	}
-	stderr, err := os.OpenFile(f.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	stderr, err := os.OpenFile(f.logOf(r.Epoch), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer stderr.Close()
-	command := exec.Command(l.binary, l.args...)
+	command := l.command(r, f)
 	command.Dir, command.Env = "/", environment()
 	// The access log goes where gatefold's output goes, be it a terminal, a file or the
 	// journal, and goes on there without gatefold.
 	command.Stdout, command.Stderr = os.Stdout, stderr
 	command.SysProcAttr = ownSession()
-	r := run{Gateway: l.gateway, Boot: bootID(), Mark: l.mark, Since: time.Now()}
 	if err := r.write(f.run); err != nil { // before the start: if gatefold is killed now, the next one finds it
 		return nil, err
 	}
-	p := newProcess(l.mark)
+	p := newProcess(r)
 	p.tail.from(stderr)
 	if err := command.Start(); err != nil {
 		return nil, err
 	}
-	p.pid, p.handle, p.since = command.Process.Pid, command.Process, r.Since
-	err = r.of(p.pid, f)
-	if err != nil {
+	p.pid, p.handle = command.Process.Pid, command.Process
+	if p.run, err = r.of(p.pid, f); err != nil {
 		err = errors.Join(err, command.Process.Kill())
 		_ = command.Wait() // it was killed
 		return nil, err
@@ -84,7 +128,7 @@ func (l launch) start(ctx context.Context, f files, log zerolog.Logger) (*proces
 		err := command.Wait()
 		p.over(howItEnded(command.ProcessState, err))
 	}()
-	go p.tail.run(ctx, f.log, p.ended(), log)
+	go p.tail.run(ctx, f.logOf(r.Epoch), p.ended(), log)
 	return p, nil
 }
 

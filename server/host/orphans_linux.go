@@ -42,10 +42,26 @@ func bootstrapOf(pid int) string {
 	if _, err := startTime(pid); err != nil {
 		return ""
 	}
-	args := bytes.Split(commandLine(pid), []byte{0})
-	at := slices.IndexFunc(args, func(arg []byte) bool { return string(arg) == "--config-path" })
-	if at < 0 || at+1 >= len(args) || !strings.HasSuffix(string(args[at+1]), ".yaml") {
+	path := argument(pid, "--config-path")
+	if !strings.HasSuffix(path, ".yaml") {
 		return ""
 	}
-	return filepath.Clean(string(args[at+1]))
+	return filepath.Clean(path)
+}
+
+// epochOf returns the base id and the epoch of an Envoy; 0 for one without hot restart.
+func epochOf(pid int) (base, epoch int) {
+	base, _ = strconv.Atoi(argument(pid, "--base-id")) // missing is 0
+	epoch, _ = strconv.Atoi(argument(pid, "--restart-epoch"))
+	return base, epoch
+}
+
+// argument returns what follows an option in the arguments of a process; "" for nothing.
+func argument(pid int, option string) string {
+	args := bytes.Split(commandLine(pid), []byte{0})
+	at := slices.IndexFunc(args, func(arg []byte) bool { return string(arg) == option })
+	if at < 0 || at+1 >= len(args) {
+		return ""
+	}
+	return string(args[at+1])
 }

@@ -22,8 +22,7 @@ const (
 // process is one Envoy that runs, or ran.
 type process struct {
 	pid     int
-	mark    string
-	since   time.Time
+	run     run // what the run file has of it
 	adopted bool
 	// handle stands for this one process (pidfd): a signal never reaches another one
 	// that got its pid.
@@ -35,12 +34,28 @@ type process struct {
 	how  string // before gone is closed
 }
 
-func newProcess(mark string) *process {
-	return &process{mark: mark, gone: make(chan struct{}), tail: newTail()}
+func newProcess(r run) *process {
+	return &process{run: r, pid: r.Pid, gone: make(chan struct{}), tail: newTail()}
 }
 
 // ended is closed when the process is gone.
 func (p *process) ended() <-chan struct{} { return p.gone }
+
+// hasEnded reports whether it is gone.
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill ends the process at once, and waits until it is gone.
+func (p *process) kill() {
+	_ = p.handle.Kill() // an error means that it has ended
+	<-p.ended()
+}
 
 // over books the end of the process.
 func (p *process) over(how string) {
@@ -105,19 +120,20 @@ func recognize(r run, f files) (*process, string) {
 	if other := f.admin().config(); other != "" && other != f.bootstrap {
 		return nil, "on its admin socket is an Envoy of " + other
 	}
-	p := newProcess(r.Mark)
-	p.pid, p.since, p.adopted, p.handle = r.Pid, r.Since, true, handle
+	p := newProcess(r)
+	p.adopted, p.handle = true, handle
 	return p, ""
 }
 
 // follow looks after an adopted process until it ends or ctx does. Only its parent would
 // be told of its end.
 func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
-	if file, err := os.Open(f.log); err == nil {
+	path := f.logOf(p.run.Epoch)
+	if file, err := os.Open(path); err == nil {
 		p.tail.from(file)
 		_ = file.Close()
 	}
-	go p.tail.run(ctx, f.log, p.ended(), log)
+	go p.tail.run(ctx, path, p.ended(), log)
 	start, err := startTime(p.pid)
 	if err != nil {
 		p.over(unknownEnd)

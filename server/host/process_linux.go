@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,4 +49,23 @@ func commandLine(pid int) []byte {
 func bootID() string {
 	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // unreadable is the same for all
 	return strings.TrimSpace(string(text))
+}
+
+// listens reports whether a socket of this user takes connections or datagrams on one of the ports.
+func listens(ports []uint32) bool {
+	const address, state, user, fewest = 1, 3, 7, 8
+	for table, wanted := range map[string]string{"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"} {
+		text, _ := os.ReadFile("/proc/net/" + table) // a machine may have no IPv6
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			if len(fields) < fewest || fields[state] != wanted || fields[user] != strconv.Itoa(os.Geteuid()) {
+				continue
+			}
+			_, hex, _ := strings.Cut(fields[address], ":")
+			if port, err := strconv.ParseUint(hex, 16, 32); err == nil && slices.Contains(ports, uint32(port)) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -18,4 +18,6 @@ func startTime(int) (uint64, error) { return 0, errNoProc }
 
 func commandLine(int) []byte { return nil }
 
+func listens([]uint32) bool { return false }
+
 func bootID() string { return "" }

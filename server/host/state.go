@@ -30,6 +30,12 @@ type State struct {
 	Adopted bool `json:"adopted,omitempty"`
 	// Restarts counts how often this gatefold has started it again.
 	Restarts int `json:"restarts"`
+	// Epoch counts the hot restarts since an Envoy was started from nothing.
+	Epoch int `json:"epoch,omitempty"`
+	// Former is the process of the epoch before, while it answers requests that are under way.
+	Former int `json:"former,omitempty"`
+	// Outdated is true if the Envoy should have been replaced, and could not: Message says why.
+	Outdated bool `json:"outdated,omitempty"`
 	// Message says how the process ended, or why it does not start.
 	Message string `json:"message,omitempty"`
 }

@@ -1,11 +1,8 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -31,6 +28,18 @@ type supervisor struct {
 	cancel  context.CancelCauseFunc
 	state   State
 	wait    time.Duration
+	base    int // the base id of the Envoys; 0 without hot restart
+
+	// serving takes new connections; nil while no Envoy does.
+	serving *process
+	// former is the epoch before it, which answers requests that are under way. It ends by
+	// itself, and is ended at the time overdue.
+	former  *process
+	overdue time.Time
+	// next is the epoch after serving, while it starts.
+	next *process
+	// attempted is true if serving could not be replaced.
+	attempted bool
 }
 
 func newSupervisor(h *Host, gateway string, cancel context.CancelCauseFunc) *supervisor {
@@ -43,135 +52,133 @@ func newSupervisor(h *Host, gateway string, cancel context.CancelCauseFunc) *sup
 
 // run keeps an Envoy running until ctx ends. What the end means, its cause says.
 func (s *supervisor) run(ctx context.Context) {
-	p := s.adopt(ctx)
-	if p != nil && ctx.Err() == nil && p.mark != s.launch().mark {
-		s.log.Warn().Int("pid", p.pid).Msg("Envoy was started with another version or bootstrap: it is drained, and then replaced")
-		s.end(p)
-		p = nil
-	}
+	s.serving, s.former, s.next, s.attempted = nil, nil, nil, false
+	s.adopt(ctx)
 	for ctx.Err() == nil {
-		if p == nil {
-			if p = s.start(ctx); p == nil {
-				break
-			}
-		}
-		select {
-		case <-p.ended():
-			s.failed(p)
-			p = nil
-			sleep(ctx, s.backoff())
-		case <-ctx.Done():
+		switch {
+		case s.serving == nil:
+			s.start(ctx)
+		case s.former == nil && !s.attempted && s.serving.run.Mark != s.launch().mark:
+			s.replace(ctx)
+		default:
+			s.watch(ctx)
 		}
 	}
+	s.finish(ctx)
+}
+
+// watch waits until an epoch ends, or ctx does.
+func (s *supervisor) watch(ctx context.Context) {
+	var overdue <-chan time.Time
+	if s.former != nil {
+		overdue = time.After(time.Until(s.overdue))
+	}
+	select {
+	case <-s.serving.ended():
+		s.failed(s.serving)
+		s.serving = nil
+		sleep(ctx, s.backoff())
+	case <-s.formerEnded():
+		s.left()
+	case <-overdue:
+		s.endFormer()
+	case <-ctx.Done():
+	}
+}
+
+// finish leaves the Envoys to the next gatefold, or ends them.
+func (s *supervisor) finish(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), ErrKeep) {
-		if p != nil {
-			s.log.Info().Int("pid", p.pid).Msg("Envoy keeps running, for the next gatefold to adopt")
+		for _, p := range []*process{s.serving, s.former, s.next} {
+			if p != nil {
+				s.log.Info().Int("pid", p.pid).Msg("Envoy keeps running, for the next gatefold to adopt")
+			}
 		}
 		return
 	}
-	if p != nil {
-		s.end(p)
+	if s.next != nil {
+		s.next.kill()
 	}
+	if s.serving != nil {
+		s.end(s.serving)
+	}
+	if s.former != nil {
+		s.former.stop(s.host.options.Hurry)
+	}
+	release(s.host.options.Folder, s.base)
 	s.files.remove()
 	s.host.forget(s.gateway)
 }
 
 // set tells a new state.
 func (s *supervisor) set(phase Phase, p *process, message string) {
-	s.state.Phase, s.state.Message, s.state.Pid, s.state.Started = phase, message, 0, time.Time{}
+	s.state.Phase, s.state.Message, s.state.Outdated = phase, message, s.attempted
+	s.state.Pid, s.state.Started, s.state.Epoch, s.state.Former = 0, time.Time{}, 0, 0
 	if p != nil {
-		s.state.Pid, s.state.Started, s.state.Adopted = p.pid, p.since, p.adopted
+		s.state.Pid, s.state.Started, s.state.Adopted, s.state.Epoch = p.pid, p.run.Since, p.adopted, p.run.Epoch
+	}
+	if s.former != nil {
+		s.state.Former = s.former.pid
 	}
 	s.host.tell(s.state)
 }
 
-// adopt takes over the Envoy that an earlier gatefold left; nil when there is none.
-func (s *supervisor) adopt(ctx context.Context) *process {
-	run, err := readRun(s.files.run)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		s.log.Warn().Err(err).Msg("the run file of an Envoy cannot be used")
-	}
-	p, why := recognize(run, s.files)
-	if err == nil && why != "" {
-		s.log.Info().Int("pid", run.Pid).Str("because", why).Msg("the run file leads to no Envoy")
-	}
-	p = s.orphan(run, p)
-	if p == nil {
-		return nil
-	}
-	p.follow(ctx, s.files, s.log)
-	s.log.Info().Int("pid", p.pid).Msg("Envoy adopted")
-	s.set(Running, p, "")
-	return p
-}
-
-// orphan looks for Envoys of this Gateway that the run file does not name: an earlier
-// gatefold ended between their start and the run file, or the file was lost. Without p, which
-// the run file names, the first of them is adopted. The others are ended: they would hold
-// the ports.
-func (s *supervisor) orphan(r run, p *process) *process {
-	looked := false
-	for _, pid := range orphans(s.host.options.Folder)[s.files.bootstrap] {
-		if p != nil && pid == p.pid {
-			continue
-		}
-		r.Gateway, r.Boot = s.gateway, cmp.Or(r.Boot, bootID())
-		if err := r.of(pid, s.files); err != nil {
-			continue // it has ended
-		}
-		looked = true
-		written, err := readRun(s.files.run)
-		if err != nil {
-			continue
-		}
-		found, why := recognize(written, s.files)
-		switch {
-		case why != "":
-			s.log.Info().Int("pid", pid).Str("because", why).Msg("no Envoy to adopt")
-		case p == nil:
-			s.log.Warn().Int("pid", pid).Msg("an Envoy without a run file is found")
-			p = found
-		default:
-			s.log.Warn().Int("pid", pid).Msg("a second Envoy of the Gateway is ended")
-			found.follow(context.Background(), s.files, s.log)
-			found.stop(s.host.options.Hurry)
-		}
-	}
-	if p != nil && looked {
-		_ = r.of(p.pid, s.files) // without it, the next gatefold looks again
-	}
-	return p
-}
-
-// start starts an Envoy, trying until it succeeds; nil when ctx ended before.
-func (s *supervisor) start(ctx context.Context) *process {
-	for {
-		p, err := s.launch().start(ctx, s.files, s.log)
+// start starts an Envoy, trying until it succeeds or ctx ends.
+func (s *supervisor) start(ctx context.Context) {
+	for ctx.Err() == nil {
+		p, err := s.begin(ctx)
 		if err == nil {
-			s.log.Info().Int("pid", p.pid).Msg("Envoy started")
+			s.log.Info().Int("pid", p.pid).Int("epoch", p.run.Epoch).Msg("Envoy started")
+			s.serving = p
 			s.set(Running, p, "")
-			return p
+			return
 		}
 		message := "Envoy cannot be started: " + err.Error()
 		s.log.Error().Msg(message)
 		s.set(Waiting, nil, message)
-		if sleep(ctx, s.backoff()); ctx.Err() != nil {
-			return nil
-		}
+		sleep(ctx, s.backoff())
 	}
+}
+
+// begin starts an Envoy where none serves: the epoch after the former one as long as that
+// runs, else the first.
+func (s *supervisor) begin(ctx context.Context) (*process, error) {
+	if s.former != nil && time.Now().After(s.overdue) {
+		s.endFormer()
+	}
+	if s.former != nil && s.former.hasEnded() {
+		s.left()
+	}
+	if s.former != nil {
+		return s.launchHot(ctx, s.former)
+	}
+	release(s.host.options.Folder, s.base)
+	base, err := s.reserve()
+	if err != nil {
+		s.log.Warn().Err(err).Msg("Envoy is started without hot restart: an upgrade of Envoy will refuse connections until open requests are answered")
+	}
+	s.base = base
+	l := s.launch()
+	return l.start(ctx, s.files, l.record(base, nil), s.log)
+}
+
+// reserve returns a base id for an Envoy. The error says why it is to be started without hot restart.
+func (s *supervisor) reserve() (int, error) {
+	if err := s.host.hotRestart(); err != nil {
+		return 0, err
+	}
+	return reserve()
 }
 
 // failed books an Envoy that ended though it should not have.
 func (s *supervisor) failed(p *process) {
-	if time.Since(p.since) >= steady {
+	if time.Since(p.run.Since) >= steady && s.former == nil {
 		s.wait = firstWait
 	}
 	message := "Envoy " + p.fate()
 	last := p.lastLines()
 	s.log.Error().Int("pid", p.pid).Strs("last", last).Msg(message + "; it is started again")
-	if len(last) > 0 {
-		message += "; its last words: " + strings.Join(last, " | ")
-	}
+	message = lastWords(message, last)
 	s.state.Restarts++
 	s.set(Waiting, nil, message)
 }
@@ -179,7 +186,7 @@ func (s *supervisor) failed(p *process) {
 // backoff returns the wait before the next start.
 func (s *supervisor) backoff() time.Duration {
 	wait := s.wait
-	s.wait = min(2*s.wait, longestWait)
+	s.wait = min(max(2*s.wait, firstWait), longestWait)
 	return wait
 }
 
@@ -198,7 +205,11 @@ func (s *supervisor) end(p *process) {
 		case <-ctx.Done():
 		}
 	}()
-	left, err := s.files.admin().drain(ctx)
+	calm := calmLooks
+	if s.former != nil {
+		calm = mergedLooks
+	}
+	left, err := s.files.admin().drain(ctx, calm)
 	switch {
 	case s.host.hurried():
 		s.log.Warn().Int("requests", left).Msg("a second signal ends Envoy at once; open requests are cut off")

@@ -1,0 +1,132 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+)
+
+// adopt takes over the Envoys that an earlier gatefold left, and what it did with them.
+func (s *supervisor) adopt(ctx context.Context) {
+	record, err := readRun(s.files.run)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.log.Warn().Err(err).Msg("the run file of an Envoy cannot be used")
+	}
+	newest, former := s.pair(s.found(record))
+	if newest == nil {
+		return
+	}
+	s.base = newest.run.Base
+	for _, p := range []*process{newest, former} {
+		if p != nil {
+			p.follow(ctx, s.files, s.log)
+			s.log.Info().Int("pid", p.pid).Int("epoch", p.run.Epoch).Msg("Envoy adopted")
+		}
+	}
+	newest.run.Parent = nil
+	if former != nil {
+		newest.run.Parent = &former.run
+	}
+	switch {
+	case former != nil:
+		s.resume(ctx, newest, former)
+	case newest.run.Epoch < record.Epoch && newest.run.Base == record.Base && !s.listening():
+		s.log.Warn().Int("pid", newest.pid).Msg("the successor of an Envoy took over, and has ended: it is started again")
+		s.depart(newest)
+	default:
+		s.serving = newest
+		s.note(newest)
+		s.set(Running, newest, "")
+	}
+}
+
+// resume continues a hot restart at the step that an earlier gatefold was at.
+func (s *supervisor) resume(ctx context.Context, newest, former *process) {
+	s.note(newest)
+	s.serving = former
+	switch {
+	case s.files.admin().serves(context.WithoutCancel(ctx), newest.run.Epoch):
+		s.handOver(newest)
+	case newest.run.Mark == s.launch().mark:
+		s.set(Running, former, "")
+		s.succeed(ctx, newest)
+	default:
+		s.log.Info().Int("pid", newest.pid).Msg("a new epoch that an earlier gatefold started in another way is ended")
+		if s.reclaim(newest) {
+			s.note(former)
+			s.set(Running, former, "")
+		}
+	}
+}
+
+// note writes the run file of an Envoy that was found. Without it, the next gatefold looks again.
+func (s *supervisor) note(p *process) { _ = p.run.write(s.files.run) }
+
+// found returns the processes of this Gateway that run: those that the run file names, and
+// those that it does not: an earlier gatefold ended between their start and the run file,
+// or the file was lost.
+func (s *supervisor) found(record run) []*process {
+	var all []*process
+	for named := &record; named != nil; named = named.Parent {
+		if named.Gateway == "" {
+			break // there is no run file
+		}
+		p, why := recognize(*named, s.files)
+		if p == nil {
+			s.log.Info().Int("pid", named.Pid).Str("because", why).Msg("the run file leads to no Envoy")
+			continue
+		}
+		all = append(all, p)
+	}
+	for _, pid := range orphans(s.host.options.Folder)[s.files.bootstrap] {
+		if slices.ContainsFunc(all, func(p *process) bool { return p.pid == pid }) {
+			continue
+		}
+		if p := s.orphan(record, pid); p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// orphan returns a process that the run file does not name; nil when it is no Envoy, or has ended.
+func (s *supervisor) orphan(record run, pid int) *process {
+	r := run{Gateway: s.gateway, Pid: pid, Boot: bootID(), Since: record.Since}
+	r.Base, r.Epoch = epochOf(pid)
+	if record.Pid == 0 && record.Epoch == r.Epoch { // it was being started
+		r.Mark = record.Mark
+	}
+	start, err := startTime(pid)
+	if err != nil {
+		return nil
+	}
+	r.Start = start
+	p, why := recognize(r, s.files)
+	if p == nil {
+		s.log.Info().Int("pid", pid).Str("because", why).Msg("no Envoy to adopt")
+		return nil
+	}
+	s.log.Warn().Int("pid", pid).Msg("an Envoy without a run file is found")
+	return p
+}
+
+// pair returns the newest epoch of those found, and the one before it that it takes over from. The
+// others are ended: they would hold the ports.
+func (s *supervisor) pair(all []*process) (newest, former *process) {
+	slices.SortStableFunc(all, func(a, b *process) int { return cmp.Compare(b.run.Epoch, a.run.Epoch) })
+	for _, p := range all {
+		switch {
+		case newest == nil:
+			newest = p
+		case former == nil && p.run.Base != 0 && p.run.Base == newest.run.Base && p.run.Epoch < newest.run.Epoch:
+			former = p
+		default:
+			s.log.Warn().Int("pid", p.pid).Msg("a second Envoy of the Gateway is ended")
+			p.follow(context.Background(), s.files, s.log)
+			p.stop(s.host.options.Hurry)
+		}
+	}
+	return newest, former
+}
