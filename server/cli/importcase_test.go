@@ -11,13 +11,14 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// The cases import-ingress and import-traefik, which run on a real Envoy, have what
+// The cases import-ingress, import-traefik and import-cluster, which run on a real Envoy, have what
 // import writes; UPDATE=1 writes it there.
 func TestImportedCase(t *testing.T) {
 	for name, args := range map[string][]string{
 		"ingress": {"ingress", "testdata/ingress.yaml", "--replace-service", "shop/web=127.9.0.1:3000",
 			"--replace-service", "shop/next=127.9.0.2:3000", "--replace-service", "shop/cart=127.9.0.3:3000"},
 		"traefik": {"traefik", "testdata/traefik.yaml", "--entry-point", "web=8080"},
+		"cluster": {"cluster", "testdata/cluster.yaml", "--replace-service", "shop/web=127.9.0.1:3000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checkImportedCase(t, "../../translate/testdata/import-"+name+".txtar", args)
