@@ -67,7 +67,7 @@ func (o *Objects) closeRules(route *item, section, because string) {
 		rules[i] = left
 		fields = append(fields, fmt.Sprintf("spec.rules[%d]", i))
 	}
-	route.closed = section == ""
+	route.closed, route.refusing = section == "", true
 	o.protecting(route.place, route.name(), "answers 500: "+because+" is refused", "", fields...)
 	// Routes that name this one as their parent would be served without its policies.
 	for _, child := range o.objects {

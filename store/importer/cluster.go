@@ -237,6 +237,7 @@ func (o *Objects) gatewayClass(object *item) {
 	if !object.is("Gateway") || class == "" || class == "gatefold" {
 		return
 	}
+	object.class = class
 	spec["gatewayClassName"] = "gatefold"
 	o.add(Different, object.place, object.name(), fmt.Sprintf("the class was %q, now it is gatefold", class), "spec.gatewayClassName")
 }

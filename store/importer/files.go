@@ -55,6 +55,7 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 			o.add(Different, place{}, name, "--accept names nothing that is there")
 		}
 	}
+	o.closeSpellings()
 	var files []File
 	told := map[string]bool{}
 	for _, v := range o.verdicts {

@@ -25,6 +25,10 @@ type item struct {
 	left bool
 	// closed is true if it answers all that it matches with an error.
 	closed bool
+	// refusing is true if some of its rules answer with an error.
+	refusing bool
+	// class is the class that a Gateway had.
+	class string
 }
 
 // name returns KIND/NAMESPACE/NAME, as verdicts name objects.

@@ -1,10 +1,13 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Envoy matches a path as it is written, but for dot segments and letters that need no %.
@@ -61,4 +64,71 @@ func (n *nginx) spelled(host *ingressHost, all []*location) *location {
 	}
 	n.add(Different, first.ingress.place, first.ingress.name(), spellingsTold, first.field)
 	return &location{ingressPath: &ingressPath{host: host.name, closed: spellingsTold, settings: &settings{}}, matches: []any{pathMatch("RegularExpression", expression)}}
+}
+
+const clusterSpellingsTold = "answers 500 where a path has // or an escaped /: rules of the route are closed, and the gateway of the cluster may have read those as /, which Envoy does not"
+
+// closeSpellings adds a rule to each HTTPRoute with closed rules. Its regular expression goes before
+// the prefixes of other routes for the hosts, which would get what the cluster's gateway gave to the
+// closed rules. kgateway has Envoy match paths as gatefold does.
+func (o *Objects) closeSpellings() {
+	for _, route := range o.objects {
+		if route.left || !route.refusing || !route.is("HTTPRoute") || o.ofKgateway(route) {
+			continue
+		}
+		rules := list(route.spec()["rules"])
+		if route.closed && slices.ContainsFunc(rules, takesAll) {
+			continue
+		}
+		if len(rules) == maxRules {
+			o.block(route.place, route.name(), fmt.Sprintf("it needs a rule for paths with // or an escaped /, as rules of it are closed, and has %d already", maxRules), "split the route in two in the export")
+			continue
+		}
+		expression, ok := spellings(pathsOf(rules))
+		if !ok {
+			expression, _ = spellings(nil, true)
+		}
+		route.spec()["rules"] = slices.Insert(rules, 0, any(map[string]any{"matches": []any{pathMatch("RegularExpression", expression)}}))
+		o.add(Different, route.place, route.name(), clusterSpellingsTold)
+	}
+}
+
+// takesAll reports whether a rule takes every request of the route's hosts.
+func takesAll(rule any) bool {
+	matches := list(at(rule, "matches"))
+	return len(matches) == 0 || slices.ContainsFunc(matches, func(match any) bool {
+		fields, _ := match.(map[string]any)
+		path, limited := fields["path"]
+		return len(fields) == 0 || len(fields) == 1 && limited && text(at(path, "type")) == "PathPrefix" && text(at(path, "value")) == "/"
+	})
+}
+
+// pathsOf returns the paths that rules match, and whether some are regular expressions.
+func pathsOf(rules []any) (paths []string, expressions bool) {
+	for _, rule := range rules {
+		for _, match := range list(at(rule, "matches")) {
+			path := at(match, "path")
+			paths = append(paths, text(at(path, "value")))
+			expressions = expressions || text(at(path, "type")) == "RegularExpression"
+		}
+	}
+	return paths, expressions
+}
+
+// ofKgateway reports whether kgateway has served a route: its parents are other routes, which
+// kgateway alone delegates from, or Gateways of its class.
+func (o *Objects) ofKgateway(route *item) bool {
+	return !slices.ContainsFunc(list(route.spec()["parentRefs"]), func(ref any) bool {
+		if text(at(ref, "kind")) == "HTTPRoute" {
+			return false
+		}
+		namespace := cmp.Or(text(at(ref, "namespace")), route.key.Namespace)
+		gateway := o.find(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: namespace, Name: text(at(ref, "name"))})
+		return gateway == nil || !o.classOfKgateway(gateway.class)
+	})
+}
+
+func (o *Objects) classOfKgateway(name string) bool {
+	class := o.find(manifest.Key{Group: gatewayGroup, Kind: "GatewayClass", Name: name})
+	return class == nil && name == "kgateway" || class != nil && strings.HasPrefix(text(class.spec()["controllerName"]), "kgateway.dev/")
 }
