@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gatefold/gatefold/envoy"
+	"github.com/gatefold/gatefold/server/wholefile"
 )
 
 // The addresses of docs/design/commands.md, on loopback.
@@ -102,19 +103,10 @@ func writeSecrets(tls envoy.TLS) error {
 	return errors.Join(writeFile(tls.CertSecret, certificate), writeFile(tls.CASecret, authority))
 }
 
-// writeFile puts text at path by a rename, so that no reader sees half of it.
+// writeFile puts text at path, so that no reader sees half of it.
 func writeFile(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
+	if err := wholefile.Replace(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, rootCause(err))
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(file.Name()))
 	}
 	return nil
 }

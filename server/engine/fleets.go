@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/wholefile"
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -78,26 +78,9 @@ func readFleets(file string) (saved savedFleets, err error) {
 func saveFleets(file string, fleets savedFleets, log zerolog.Logger) {
 	text, err := json.Marshal(fleets)
 	if err == nil {
-		err = replaceFile(file, text)
+		err = wholefile.Replace(file, text, 0o600)
 	}
 	if err != nil {
 		log.Error().Err(err).Msg("which Envoys are canaries cannot be saved: the next start would not wait for them")
 	}
-}
-
-// replaceFile puts text at path by a rename, so that a reader, and a restart of the machine, find one of the
-// two whole.
-func replaceFile(path string, text []byte) (err error) {
-	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = next.Write(text)
-	if err = errors.Join(err, next.Sync(), next.Close()); err == nil {
-		err = os.Rename(next.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(next.Name()))
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gatefold/gatefold/server/wholefile"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -125,7 +126,7 @@ func (r run) write(path string) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, append(text, '\n'))
+	return wholefile.Replace(path, append(text, '\n'), 0o600)
 }
 
 // of completes the run file of the process pid, and returns it.
@@ -136,14 +137,6 @@ func (r run) of(pid int, f files) (run, error) {
 	}
 	r.Pid, r.Start = pid, start
 	return r, r.write(f.run)
-}
-
-// replace puts text at path whole or not at all.
-func replace(path string, text []byte) error {
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
 }
 
 // leftBehind returns the Gateways that have an Envoy of an earlier gatefold, or may have

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/envoy"
+	"github.com/gatefold/gatefold/server/wholefile"
 )
 
 // launch is all that makes one Envoy what it is.
@@ -96,7 +97,7 @@ func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (
 	if r.Epoch == 0 {
 		_ = os.Remove(f.socket) // the one of an Envoy that has ended
 	}
-	if err := replace(f.bootstrap, l.bootstrap); err != nil {
+	if err := wholefile.Replace(f.bootstrap, l.bootstrap, 0o600); err != nil {
 		return nil, err
 	}
 	stderr, err := os.OpenFile(f.logOf(r.Epoch), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/gatefold/gatefold/server/wholefile"
 )
 
 // An Envoy that is to be started in another way, such as another version, is replaced by a new
@@ -201,7 +203,7 @@ func (l launch) validate(ctx context.Context, f files) error {
 	if l.err != nil {
 		return l.err
 	}
-	if err := replace(f.bootstrap, l.bootstrap); err != nil {
+	if err := wholefile.Replace(f.bootstrap, l.bootstrap, 0o600); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, validateTime)

@@ -3,11 +3,10 @@ package oidc
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
+	"github.com/gatefold/gatefold/server/wholefile"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -68,20 +67,5 @@ func replaceFile(path string, value any) error {
 	if err := encoder.Encode(value); err != nil {
 		return err
 	}
-	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(next.Name()) }() // it is not there any more, if all went well
-	_, err = next.Write(body.Bytes())
-	if err == nil {
-		err = next.Sync()
-	}
-	if closed := next.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", next.Name(), err)
-	}
-	return os.Rename(next.Name(), path)
+	return wholefile.Replace(path, body.Bytes(), 0o600)
 }
