@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/server/health"
+	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -119,12 +120,18 @@ func (d Documents) Envoys(ctx context.Context) EnvoyList {
 		}
 	}
 	_ = group.Wait() // there are no errors
-	list := EnvoyList{Envoys: []health.Envoy{}, Supervised: d.options.Envoys.Supervised(), Fleets: d.options.Envoys.Fleets()}
+	list := EnvoyList{Envoys: []health.Envoy{}, Supervised: d.Supervised(), Fleets: d.Fleets()}
 	for _, q := range connected {
 		list.Envoys = append(list.Envoys, q.Envoy)
 	}
 	return list
 }
+
+// Supervised returns the Envoys that this machine is to run, sorted by Gateway.
+func (d Documents) Supervised() []envoyhost.State { return d.options.Envoys.Supervised() }
+
+// Fleets returns the fleets with Envoys of stage canary, sorted by Gateway.
+func (d Documents) Fleets() []Fleet { return d.options.Envoys.Fleets() }
 
 // facts returns what was published last, with its View.
 func (d Documents) facts() (explain.Facts, error) {

@@ -137,6 +137,3 @@ func printSupervised(out io.Writer, states []host.State) error {
 	}
 	return w.Flush()
 }
-
-// amiss reports whether an Envoy of this machine does not run as it should.
-func amiss(s host.State) bool { return s.Phase != host.Running || s.Outdated }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -198,7 +199,7 @@ type statusPage struct {
 // wrong reports whether somebody has to do something.
 func (p *statusPage) wrong() bool {
 	return p.problemList.wrong() || slices.ContainsFunc(p.Items, objectStatus.wrong) ||
-		slices.ContainsFunc(p.Envoys, unwell) || slices.ContainsFunc(p.Supervised, amiss)
+		slices.ContainsFunc(p.Envoys, unwell) || slices.ContainsFunc(p.Supervised, host.State.Wrong)
 }
 
 // write is statusView's.

@@ -40,6 +40,9 @@ type State struct {
 	Message string `json:"message,omitempty"`
 }
 
+// Wrong reports whether a person should look at the Envoy: it does not run, or it is outdated.
+func (s State) Wrong() bool { return s.Phase != Running || s.Outdated }
+
 // tell takes over a state, and hands all of them on.
 func (h *Host) tell(s State) {
 	h.stateMu.Lock()

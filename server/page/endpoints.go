@@ -16,6 +16,8 @@ type endpointPage struct {
 	admin.EnvoyList
 	Rows       []endpointRow
 	MoreEnvoys int
+	Hosted     []hostedRow
+	MoreHosted int
 	More       int // endpoints that are not shown
 }
 
@@ -25,8 +27,12 @@ type endpointRow struct {
 	Backends []health.Backend
 }
 
+// For says which Gateways the Envoy is for.
+func (e endpointRow) For() string { return gatewayWords(e.NodeCluster) }
+
 func (p *pages) endpoints(r *http.Request) (any, error) {
 	page := endpointPage{EnvoyList: p.documents.Envoys(r.Context())}
+	page.Hosted, page.MoreHosted = hostedRows(page.Supervised, maxAsked)
 	room := maxEndpoints
 	for _, e := range page.Envoys {
 		if len(page.Rows) == maxAsked {

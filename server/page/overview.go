@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -23,6 +24,9 @@ type overview struct {
 	Envoys           []envoyRow
 	MoreEnvoys       int
 	Transport        admin.Transport
+	Fleets           []fleetRow
+	Hosted           []hostedRow // those of this machine that are wrong
+	MoreHosted       int
 	Kinds            []kindRow
 	Wrong            []objectRow
 	MoreWrong        int
@@ -30,7 +34,8 @@ type overview struct {
 
 // Well reports whether nothing needs a person.
 func (o overview) Well() bool {
-	return o.Errors == 0 && len(o.Wrong) == 0 && o.Problems.Hold == "" && o.Problems.Unloaded == "" && o.Problems.Busy == "" && o.Problems.State == ""
+	return o.Errors == 0 && len(o.Wrong) == 0 && o.Problems.Hold == "" && o.Problems.Unloaded == "" && o.Problems.Busy == "" && o.Problems.State == "" &&
+		len(o.Hosted) == 0 && !slices.ContainsFunc(o.Fleets, func(f fleetRow) bool { return f.Problem != "" })
 }
 
 // kindRow counts the objects of a kind.
@@ -55,12 +60,7 @@ type rejection struct {
 }
 
 // Gateways says what the Envoy is for.
-func (e envoyRow) Gateways() string {
-	if e.Cluster == "all" {
-		return "all Gateways"
-	}
-	return e.Cluster
-}
+func (e envoyRow) Gateways() string { return gatewayWords(e.Cluster) }
 
 func (p *pages) overview(*http.Request) (any, error) {
 	o := overview{Served: p.documents.Revisions(), Problems: p.documents.Problems(), Transport: p.documents.Transport()}
@@ -71,6 +71,9 @@ func (p *pages) overview(*http.Request) (any, error) {
 	if more := len(o.Envoys) - maxOverviewEnvoys; more > 0 {
 		o.Envoys, o.MoreEnvoys = o.Envoys[:maxOverviewEnvoys], more
 	}
+	o.Fleets = fleetRows(p.documents.Fleets())
+	wrong := slices.DeleteFunc(slices.Clone(p.documents.Supervised()), func(s host.State) bool { return !s.Wrong() })
+	o.Hosted, o.MoreHosted = hostedRows(wrong, maxOverviewEnvoys)
 	rows := objectRows(p.documents.Status(board.Filter{}))
 	o.Kinds = kindRows(rows)
 	for _, row := range rows {

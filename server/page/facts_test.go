@@ -1,0 +1,169 @@
+package page_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/health"
+	"github.com/gatefold/gatefold/server/host"
+	"github.com/gatefold/gatefold/server/page"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// known is what gatefold knows in a state that a folder alone does not bring about.
+type known struct {
+	admin.Loaded
+	admin.Envoys
+	connected    []admin.Connected
+	supervised   []host.State
+	fleets       []admin.Fleet
+	certificates []ir.Certificate
+}
+
+func (k known) Connected() []admin.Connected { return k.connected }
+func (k known) Supervised() []host.State     { return k.supervised }
+func (k known) Fleets() []admin.Fleet        { return k.fleets }
+func (known) Streams() []admin.Stream        { return nil }
+func (known) Transport() admin.Transport     { return admin.Transport{} }
+func (known) Problems() admin.ProblemList    { return admin.ProblemList{} }
+func (known) Revisions() admin.RevisionList  { return admin.RevisionList{Revision: 7} }
+func (k known) View() func() *ir.View {
+	return func() *ir.View { return &ir.View{Certificates: k.certificates} }
+}
+
+// site serves the JSON pages and the pages for people from what is known. No Envoy is asked.
+func (k known) site(t *testing.T) *site {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.Handler = admin.NewHandler(admin.Options{
+		Board: board.New(func() {}), Loaded: k, Envoys: k, Page: page.New, Survives: func(string, func()) bool { return true },
+	}, server.Listener.Addr())
+	server.Start()
+	t.Cleanup(server.Close)
+	return &site{t: t, admin: server.Listener.Addr().(*net.TCPAddr).String()}
+}
+
+// rowOf returns the words of the row of a table, or of the card, that begins with a text.
+func rowOf(t *testing.T, page, begin string) string {
+	t.Helper()
+	for _, row := range strings.FieldsFunc(strings.NewReplacer("<tr", "\x00<tr", "<section", "\x00<section", "</table", "\x00</table").Replace(page), func(r rune) bool { return r == 0 }) {
+		if text := words(row); strings.HasPrefix(text, begin) {
+			return text
+		}
+	}
+	t.Errorf("no row begins with %q: %s", begin, words(page))
+	return ""
+}
+
+const moment = "2006-01-02 15:04:05 UTC"
+
+// Each certificate of the JSON page has its row, with all that the JSON page says of it.
+func TestCertificatesHaveTheFactsOfTheJSONPage(t *testing.T) {
+	now := time.Now().UTC().Truncate(time.Second)
+	day := 24 * time.Hour
+	certificate := func(name string, begin, end time.Duration) ir.Certificate {
+		return ir.Certificate{Secret: manifest.Key{Kind: "Secret", Namespace: "edge", Name: name}, Sum: "ab12" + name, Names: []string{name + ".example.com", "*." + name + ".example.com"},
+			NotBefore: now.Add(begin), NotAfter: now.Add(end)}
+	}
+	s := known{certificates: []ir.Certificate{certificate("old", -90*day, -day), certificate("later", day, 90*day), certificate("ends", -80*day, 10*day), certificate("fine", -day, 89*day)}}.site(t)
+	var list admin.CertificateList
+	s.read("/api/v1/certificates", &list)
+	if len(list.Certificates) != 4 {
+		t.Fatalf("%d certificates", len(list.Certificates))
+	}
+	drawn := s.get("/page/certificates")
+	states := map[string]string{"old": "expired", "later": "not valid yet", "ends": "ends soon", "fine": "valid"}
+	for _, c := range list.Certificates {
+		want := strings.Join([]string{c.Object.String(), states[c.Object.Name], c.NotBefore.Format("2006-01-02 15:04 UTC"), c.NotAfter.Format("2006-01-02 15:04 UTC"), strings.Join(c.Names, ", "), c.SHA256}, " ")
+		if got := rowOf(t, drawn, c.Object.String()+" "); got != want {
+			t.Errorf("the row is %q, want %q", got, want)
+		}
+	}
+}
+
+// Each Envoy, backend and endpoint of the JSON page has its row, with all that the JSON page says of it.
+func TestEndpointsHaveTheFactsOfTheJSONPage(t *testing.T) {
+	service := manifest.Key{Kind: "Service", Namespace: "shop", Name: "cart"}
+	policy := manifest.Key{Group: "gateway.kgateway.dev", Kind: "BackendConfigPolicy", Namespace: "shop", Name: "checks"}
+	s := known{connected: []admin.Connected{
+		{Envoy: health.Envoy{Node: "edge-1", NodeCluster: "edge/public", Version: "1.40.0", Peer: "127.0.0.1:4001", Healthy: 4, NotChecked: 1, Endpoints: 7, Backends: []health.Backend{
+			{Object: service, Port: 80, Cluster: "Service/shop/cart/80", Policies: []manifest.Key{policy}, Healthy: 1, Endpoints: 3, Unhealthy: []health.Endpoint{
+				{Address: "10.0.0.1:80", Hostname: "cart.internal", Reasons: []health.Reason{health.CheckFailed}, Message: "its health check fails"},
+				{Address: "10.0.0.2:80", Reasons: []health.Reason{health.Ejected}, Message: "outlier detection ejected it"},
+			}},
+			{Object: manifest.Key{Kind: "Service", Namespace: "shop", Name: "empty"}, Port: 81, Cluster: "Service/shop/empty/81", Policies: []manifest.Key{policy}},
+		}}},
+		{Envoy: health.Envoy{Node: "edge-2", NodeCluster: "all", Version: "1.39.0", Peer: "10.1.1.1:4002", Unknown: &health.Unknown{Message: "it is on another host", Hint: "ask its admin address there"}}},
+	}}.site(t)
+	var list admin.EnvoyList
+	s.read("/api/v1/envoys", &list)
+	drawn := s.get("/page/endpoints")
+	for _, e := range list.Envoys {
+		head := fmt.Sprintf("%s %s For %s, from %s", e.Node, e.Version, strings.Replace(e.NodeCluster, "all", "all Gateways", 1), e.Peer)
+		if e.Unknown != nil {
+			shows(t, rowOf(t, drawn, e.Node), head+" unknown "+e.Unknown.Message+" "+e.Unknown.Hint)
+			continue
+		}
+		shows(t, rowOf(t, drawn, e.Node), fmt.Sprintf("%s Healthy endpoints: %d of %d, %d not checked", head, e.Healthy, e.Endpoints, e.NotChecked))
+		for _, b := range e.Backends {
+			name := fmt.Sprintf("%s :%d %s ", b.Object, b.Port, b.Cluster)
+			for _, endpoint := range b.Unhealthy {
+				at := endpoint.Address
+				if endpoint.Hostname != "" {
+					at += " (" + endpoint.Hostname + ")"
+				}
+				want := fmt.Sprintf("%s%d of %d %s unhealthy %s (by %s )", name, b.Healthy, b.Endpoints, at, endpoint.Message, policy)
+				if got := rowOf(t, drawn, fmt.Sprintf("%s%d of %d %s", name, b.Healthy, b.Endpoints, endpoint.Address)); got != want {
+					t.Errorf("the row is %q, want %q", got, want)
+				}
+			}
+			if b.Endpoints == 0 {
+				shows(t, rowOf(t, drawn, name), "no endpoint", "(by "+policy.String())
+			}
+		}
+	}
+}
+
+// The overview names what is frozen or outdated, with what to do, and is not well then.
+func TestTheOverviewShowsWhatIsFrozenOrOutdated(t *testing.T) {
+	begun := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	well := known{
+		supervised: []host.State{{Gateway: "edge/fine", Phase: host.Running, Pid: 41, Started: begun}},
+		fleets:     []admin.Fleet{{State: "delivered", Revision: 7, Newest: 7, Canaries: []string{"canary-1", "canary-2"}, Envoys: 5}},
+	}
+	overview := well.site(t).get("/")
+	shows(t, words(overview), "What serves well", "all Gateways delivered 7 7 canary-1, canary-2 5")
+	if strings.Contains(overview, "edge/fine") {
+		t.Error("the overview has an Envoy that runs as it should")
+	}
+
+	wrong := well
+	wrong.supervised = append(wrong.supervised,
+		host.State{Gateway: "edge/late", Phase: host.Running, Pid: 42, Started: begun, Adopted: true, Restarts: 3, Epoch: 2, Former: 40, Outdated: true, Message: "Envoy is not replaced. Fix what is wrong and restart gatefold."},
+		host.State{Gateway: "edge/limit", Phase: host.OverLimit, Message: "no more than 2 run"})
+	wrong.fleets = append(wrong.fleets, admin.Fleet{Gateway: "edge/public", State: "frozen", Newest: 7, Since: begun, Envoys: 3, Problem: "a canary rejected it", Hint: "revert the edit"})
+	s := wrong.site(t)
+	var list admin.EnvoyList
+	s.read("/api/v1/envoys", &list)
+	overview = s.get("/")
+	shows(t, words(overview), "What serves needs a look", "frozen since "+list.Fleets[1].Since.Format(moment)+" as before the start 7 none connected 3",
+		list.Fleets[1].Problem+". "+list.Fleets[1].Hint)
+	for _, drawn := range []string{overview, s.get("/page/endpoints")} {
+		late, limit := list.Supervised[1], list.Supervised[2]
+		want := fmt.Sprintf("%s running outdated %d %s %d %s An earlier gatefold started it. Epoch %d. The former epoch, process %d, answers requests that are under way.",
+			late.Gateway, late.Pid, late.Started.Format(moment), late.Restarts, late.Message, late.Epoch, late.Former)
+		if got := rowOf(t, drawn, late.Gateway); got != want {
+			t.Errorf("the row is %q, want %q", got, want)
+		}
+		shows(t, rowOf(t, drawn, limit.Gateway), "over-limit – – 0 "+limit.Message)
+	}
+	shows(t, words(s.get("/page/endpoints")), "edge/fine running 41 "+begun.Format(moment)+" 0")
+}

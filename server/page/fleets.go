@@ -1,0 +1,95 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/host"
+)
+
+// maxFleets is how many fleets are shown.
+const maxFleets = 50
+
+// fleetRow is a fleet whose canaries get each revision before its other Envoys.
+type fleetRow struct{ admin.Fleet }
+
+// fleetRows returns the first rows, frozen fleets before the others.
+func fleetRows(fleets []admin.Fleet) (rows []fleetRow) {
+	for _, f := range fleets {
+		rows = append(rows, fleetRow{f})
+	}
+	frozen := func(f fleetRow) int { return min(len(f.Problem), 1) }
+	slices.SortStableFunc(rows, func(a, b fleetRow) int { return frozen(b) - frozen(a) })
+	return rows[:min(len(rows), maxFleets)]
+}
+
+// For says which Gateways the fleet is for.
+func (f fleetRow) For() string { return gatewayWords(f.Gateway) }
+
+// gatewayWords says which Gateways an Envoy is for: a name, or that of all, which is "all" in a
+// bootstrap and "" in a fleet.
+func gatewayWords(name string) string {
+	if name == "" || name == "all" {
+		return "all Gateways"
+	}
+	return name
+}
+
+// Class is the class of the state.
+func (f fleetRow) Class() string {
+	switch {
+	case f.Problem != "":
+		return "bad"
+	case f.State == "delivered":
+		return "good"
+	}
+	return "warn"
+}
+
+// hostedRow is an Envoy that this machine is to run.
+type hostedRow struct{ host.State }
+
+// hostedRows returns the first rows, those that are wrong before the others, and how many are left out.
+func hostedRows(states []host.State, most int) (rows []hostedRow, more int) {
+	for _, s := range states {
+		rows = append(rows, hostedRow{s})
+	}
+	slices.SortStableFunc(rows, func(a, b hostedRow) int { return a.rank() - b.rank() })
+	shown := min(len(rows), most)
+	return rows[:shown], len(rows) - shown
+}
+
+func (r hostedRow) rank() int {
+	if r.Wrong() {
+		return 0
+	}
+	return 1
+}
+
+// Class is the class of the phase.
+func (r hostedRow) Class() string {
+	if r.Phase == host.Running {
+		return "good"
+	}
+	return "warn"
+}
+
+// Words is what is to be known of the process: how it was started, and why it is not as it should be.
+func (r hostedRow) Words() string {
+	var words []string
+	if r.Message != "" {
+		words = append(words, cut(r.Message))
+	}
+	if r.Adopted {
+		words = append(words, "An earlier gatefold started it.")
+	}
+	if r.Epoch > 0 {
+		words = append(words, fmt.Sprintf("Epoch %d.", r.Epoch))
+	}
+	if r.Former != 0 {
+		words = append(words, fmt.Sprintf("The former epoch, process %d, answers requests that are under way.", r.Former))
+	}
+	return strings.Join(words, " ")
+}
