@@ -132,27 +132,11 @@ func (out *graftOut) beside(at string, s search) {
 }
 
 // tooMany says that a rule hands nothing on.
-func (out *graftOut) tooMany(point *route.Point, over *stoppedBranch) {
+func (out *graftOut) tooMany(point *route.Point, over *budgetOut) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
-	which := "routes"
-	if over.Space != "" {
-		which = "routes of namespace " + over.Space
-	}
-	where := "on the host " + over.Host
-	if over.Host == "" {
-		where = "with those of all other hosts"
-	}
-	message := fmt.Sprintf("the %s below %s multiply: they can come to %d rules %s, and the limit is %d", which, over.Root, over.budgetOut.Rules, where, over.Limit)
-	hint := "delegate to fewer routes, or take matches out: the matches of parents and children multiply; "
-	if over.Few {
-		hint += fmt.Sprintf("the limit of a folder is %d rules and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)
-	} else {
-		hint += "or raise --max-routes-per-host"
-	}
 	out.Problems = append(out.Problems, manifest.Problem{
 		Code: "TooManyRoutes", Severity: manifest.Error, Object: point.Rest.Source.Key, Field: at,
-		Message: message + "; the rule answers 500",
-		Hint:    hint,
+		Message: over.Message, Hint: over.Hint,
 	})
-	out.Unresolved = manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: at + ": " + message}
+	out.Unresolved = manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: at + ": " + over.Message}
 }

@@ -52,7 +52,11 @@ func (l *lastView) allProblems() []manifest.Problem {
 	if l.stale {
 		var all []manifest.Problem
 		for set := range l.sets.All() {
-			all = append(all, set.list...)
+			for _, p := range set.list {
+				if len(all) == 0 || p != all[len(all)-1] { // as the many nodes of one route have
+					all = append(all, p)
+				}
+			}
 		}
 		manifest.SortProblems(all)
 		if all = slices.Compact(all); !slices.Equal(all, l.problems) {

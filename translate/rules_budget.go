@@ -2,6 +2,7 @@ package translate
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -89,6 +90,28 @@ type budgetOut struct {
 	Few bool
 	// Host is "" for all hosts together.
 	Host string
+	// Message and Hint are of the problem TooManyRoutes, "" if no level is left out. All
+	// Points of the branch share them.
+	Message, Hint string
+}
+
+// describe returns the budget with the words about what is left out below a branch.
+func (b budgetOut) describe(key branchKey) budgetOut {
+	which, where := "routes", "on the host "+b.Host
+	if key.Space != "" {
+		which = "routes of namespace " + key.Space
+	}
+	if b.Host == "" {
+		where = "with those of all other hosts"
+	}
+	b.Message = fmt.Sprintf("the %s below %s multiply: they can come to %d rules %s, and the limit is %d; the rule answers 500", which, key.Root, b.Rules, where, b.Limit)
+	b.Hint = "delegate to fewer routes, or take matches out: the matches of parents and children multiply; "
+	if b.Few {
+		b.Hint += fmt.Sprintf("the limit of a folder is %d rules and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)
+	} else {
+		b.Hint += "or raise --max-routes-per-host"
+	}
+	return b
 }
 
 type budgetIn struct {
@@ -263,5 +286,8 @@ func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	if cut, ok := r.cutAll.Get(c, struct{}{})[key]; ok && cut.Depth < out.Depth {
 		out = cut
 	}
-	return out
+	if out.Rules == 0 {
+		return out
+	}
+	return out.describe(key)
 }

@@ -8,14 +8,14 @@ import (
 // overOut are the budgets that keep a node from handing requests on.
 type overOut struct {
 	heavy map[string]int // of the node's fanoutOut
-	// stopped has the branches by their Space; that of the node, which holds for the
+	// stopped has the budgets by the Space of their branch; that of the node, which holds for the
 	// namespaces that are not in heavy, under "".
-	stopped map[string]*stoppedBranch
+	stopped map[string]*budgetOut
 }
 
 // of returns the branch that keeps a node from handing requests to routes of a namespace;
 // nil if it may.
-func (o *overOut) of(space string) *stoppedBranch {
+func (o *overOut) of(space string) *budgetOut {
 	if o == nil {
 		return nil
 	}
@@ -36,11 +36,6 @@ func (o *overOut) closed() map[string]bool {
 		out[space] = o.stopped[space] != nil
 	}
 	return out
-}
-
-type stoppedBranch struct {
-	branchKey
-	budgetOut
 }
 
 type wantIn struct {
@@ -66,10 +61,10 @@ func newWantRules(e *memo.Engine, in wantIn) *wantRules {
 // overBudget returns the budgets that keep a node from handing requests on, nil when
 // it may to all.
 func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
-	out := &overOut{stopped: map[string]*stoppedBranch{}}
+	out := &overOut{stopped: map[string]*budgetOut{}}
 	look := func(at string, branch branchKey) {
 		if budget := r.in.budget.Get(c, branch); key.depth() >= budget.Depth {
-			out.stopped[at] = &stoppedBranch{branch, budget}
+			out.stopped[at] = &budget
 		}
 	}
 	look("", key.branch())
@@ -87,7 +82,7 @@ func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 
 // overPoint returns the first branch that keeps a Point of a node from handing requests on;
 // nil for none.
-func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *stoppedBranch {
+func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *budgetOut {
 	if over == nil {
 		return nil
 	}

@@ -99,7 +99,7 @@ func TestEveryFieldOfAnActionIsInherited(t *testing.T) {
 		above := ir.Action{Parts: []ir.Part{{Kind: kinds[name], Object: manifest.Key{Name: "parent"}}}}
 		reflect.ValueOf(&above).Elem().Field(i).Set(reflect.ValueOf(all).Field(i))
 		for _, preferParent := range []bool{false, true} {
-			got := underLevels(ir.Action{}, []Level{{Action: above, PreferParent: preferParent}})
+			got := underLevels(ir.Action{}, []Level{{Action: &above, PreferParent: preferParent}})
 			if !reflect.DeepEqual(got, above) {
 				t.Errorf("ir.Action.%s of a delegating rule does not reach the rules below: got %+v. Its row of parts in "+
 					"translate/route/filter.go needs inherit, and shows", name, got)
@@ -125,7 +125,8 @@ func TestPartsOfBothSides(t *testing.T) {
 			return action
 		}
 		for preferParent, first := range map[bool]string{false: "child", true: "parent"} {
-			got := underLevels(side("child"), []Level{{Action: side("parent"), PreferParent: preferParent}}).Parts
+			parent := side("parent")
+			got := underLevels(side("child"), []Level{{Action: &parent, PreferParent: preferParent}}).Parts
 			want := 1
 			if slices.Contains(both, kinds[name]) {
 				want = 2

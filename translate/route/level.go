@@ -10,7 +10,7 @@ import (
 
 // Level is what one delegating rule sets for all rules below it.
 type Level struct {
-	Action ir.Action // header changes, rewrite, CORS, mirrors, timeouts, retry
+	Action *ir.Action // header changes, rewrite, CORS, mirrors, timeouts, retry; all places below share it
 	// PreferParent makes this level's values win over those below, as the annotation of its
 	// route says (EP-10943, inherited-policy-priority).
 	PreferParent bool
@@ -33,7 +33,7 @@ func underLevels(action ir.Action, levels []Level) ir.Action {
 		if level.Closed {
 			return ir.Action{Respond: &ir.Respond{Status: 500}}
 		}
-		below, above := action, level.Action
+		below, above := action, *level.Action
 		m := merge{&below, &above, &below, &above}
 		if level.PreferParent {
 			m.first, m.second = m.second, m.first

@@ -179,7 +179,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 	a := &actionBuilder{builder: b}
 	ok = a.filters(at+".filters", rule.Filters, onRule)
 	a.timeouts(at, rule)
-	level := Level{Action: a.action, PreferParent: prefersParent(b.object), Closed: !ok}
+	level := Level{Action: &a.action, PreferParent: prefersParent(b.object), Closed: !ok}
 	rest, guarded := b.rest(at, rule, level)
 	selectors := b.selectors(at, rule)
 	for _, p := range b.places(i, rule, matches) {
@@ -187,7 +187,7 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 			Rule: p.rule, Match: p.match, RuleName: p.section, Matcher: p.matcher, Root: b.origin,
 			Selectors: selectors, Allowed: rule.AllowedRoutes,
 		}
-		b.loosens(p.link, &level.Action)
+		b.loosens(p.link, level.Action)
 		point.Rest = b.newRule(p, rest)
 		if b.blocks {
 			point.Rest.Blocks = append(slices.Clip(point.Rest.Blocks), blockOf(point.Rest))
@@ -221,7 +221,7 @@ func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action 
 	if level.Closed || !guarded {
 		return ir.Action{Respond: &ir.Respond{Status: 500}}, guarded
 	}
-	a := &actionBuilder{builder: b, action: level.Action}
+	a := &actionBuilder{builder: b, action: *level.Action}
 	a.forward(at, rule.BackendRefs)
 	return a.action, true
 }

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,10 +41,11 @@ func Read(r io.Reader) (head Head, side plan.Side, err error) {
 
 // Through returns a side as it is after it was written with a Head and read again.
 func Through(head Head, side plan.Side) (plan.Side, error) {
-	from, to := io.Pipe()
-	go func() { to.CloseWithError(Write(to, head, side)) }()
-	_, out, err := Read(from)
-	from.CloseWithError(err)
+	var text bytes.Buffer
+	if err := Write(&text, head, side); err != nil {
+		return plan.Side{}, err
+	}
+	_, out, err := Read(&text)
 	out.Places = side.Places
 	return out, err
 }
