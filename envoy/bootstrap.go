@@ -87,6 +87,7 @@ type values struct {
 	Admin, XDS          address
 	// Metadata is node.metadata, nil when there is none.
 	Metadata map[string]string
+	Canary   bool
 	// ClusterType is the discovery type that suits the kind of XDS.
 	ClusterType string
 	// TLS is the configuration of the transport socket, nil for clear text.
@@ -107,7 +108,7 @@ func (o Options) values() (values, error) {
 	if o.Stage != "" && o.Stage != Canary {
 		err = errors.Join(err, fmt.Errorf("stage %q is not known: the one stage is %s", o.Stage, Canary))
 	}
-	return values{o.NodeID, o.NodeCluster, admin, xds, o.metadata(admin), clusterType, tls}, err
+	return values{o.NodeID, o.NodeCluster, admin, xds, o.metadata(admin), o.Stage == Canary, clusterType, tls}, err
 }
 
 // metadata returns node.metadata, nil when there is none.

@@ -7,7 +7,6 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -38,9 +37,9 @@ func (b *blame) what() string {
 	return fmt.Sprintf("%s %q", xds.ShortType(b.typ), b.name)
 }
 
-// blamesOf returns what a canary rejects, and the promoted revision does not have in that form. unread are promoted
-// tables whose sums are needed for it.
-func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []*delta.Entry) {
+// blamesOf returns what a canary rejects, and the promoted revision does not have in that form. unread has the promoted
+// tables looked at that are needed for it.
+func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []reading) {
 	node := cmp.Or(st.node, st.peer)
 	for r := range st.Rejections() {
 		if c.holdsBack(r.Type, r.Name) {
@@ -55,7 +54,7 @@ func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []*del
 		if promoted != nil {
 			sums, read := s.sums[promoted]
 			if old = sums[part.Sum]; !read {
-				unread = append(unread, promoted)
+				unread = append(unread, s.sum(promoted))
 			}
 		}
 		if old {

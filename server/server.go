@@ -37,6 +37,7 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	lrsv3 "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
@@ -152,6 +153,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) discovery() *grpc.Server {
 	g := grpc.NewServer(s.transport.grpcOptions()...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, s)
+	lrsv3.RegisterLoadReportingServiceServer(g, loadReports{s})
 	healthv1.RegisterHealthServer(g, healthService{s.health, s.setHealth})
 	return g
 }

@@ -37,6 +37,8 @@ type stage struct {
 	gone time.Time
 	// since is when the oldest of what is not promoted was published.
 	since time.Time
+	// failed is why what is pending is not promoted although canaries accepted it; nil where it is not known to fail.
+	failed *failure
 	// revision is what the others hold while something is not promoted.
 	revision uint64
 	verdict  stageVerdict
@@ -54,6 +56,9 @@ type batchKey struct{ gateway, typ, name string }
 type soak struct {
 	batch
 	since time.Time
+	// watched is nil until it is known which clusters are counted; counted is by cluster.
+	watched watched
+	counted map[string]requests
 }
 
 // stageVerdict says how things stand with a fleet; its zero value is that all Envoys are to hold the newest.
@@ -97,6 +102,9 @@ func (s *stage) put(u delta.Update) {
 		return
 	}
 	key := batchKey{u.Gateway, u.Type, u.Name}
+	if s.failed != nil && u.Name == s.failed.cluster && (u.Type == xds.ClusterType || u.Type == xds.EndpointType) {
+		s.failed = nil // it may be well since
+	}
 	was := s.promoted.Form(u.Gateway, u.Type, u.Name)
 	if s.soaking != nil {
 		if e, soaking := s.soaking.entries[key]; soaking {
@@ -139,7 +147,8 @@ func (s *stage) newest() uint64 {
 
 // ripen has what is pending, which canaries accepted, stay with them from now on.
 func (s *stage) ripen(now time.Time) {
-	s.soaking, s.pending = &soak{s.pending, now}, batch{newBatch().entries, s.pending.revision}
+	s.soaking = &soak{batch: s.pending, since: now, counted: map[string]requests{}}
+	s.pending = batch{newBatch().entries, s.pending.revision}
 }
 
 // unripen makes what is soaking pending again.

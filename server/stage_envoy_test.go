@@ -21,12 +21,18 @@ type stagedEnvoys struct {
 
 func startStagedEnvoys(t *testing.T) *stagedEnvoys {
 	t.Helper()
+	return startStagedEnvoysWith(t, Staging{})
+}
+
+func startStagedEnvoysWith(t *testing.T, staging Staging) *stagedEnvoys {
+	t.Helper()
 	s := &stagedEnvoys{}
-	s.folded = startFolded(t, Options{blameRules: true, Staging: Staging{Problems: func(problems []manifest.Problem) {
+	staging.Problems = func(problems []manifest.Problem) {
 		s.guard.Lock()
 		defer s.guard.Unlock()
 		s.problems = problems
-	}}})
+	}
+	s.folded = startFolded(t, Options{blameRules: true, Staging: staging})
 	return s
 }
 

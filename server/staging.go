@@ -21,6 +21,9 @@ import (
 type Staging struct {
 	// Wait is how long canaries are on a revision that they accepted before it goes on to the others.
 	Wait time.Duration
+	// MaxErrors is the share of requests, more than 0 and at most 1, that may fail with 5xx on canaries while they are on a
+	// revision for Wait: of the requests to each cluster that it changes, or that routes it changes forward to. 0 is no bound.
+	MaxErrors float64
 	// Absence is how long a fleet waits for a canary that is away; 0 means DefaultAbsence.
 	Absence time.Duration
 	// Fleets are those that had canaries in the process before.
@@ -29,6 +32,8 @@ type Staging struct {
 	Save func([]Fleet)
 	// Problems, when set, is called when other fleets are frozen, one call at a time. It responds with a Publish.
 	Problems func([]manifest.Problem)
+
+	interval time.Duration // of reports; 0 means ReportInterval. For tests.
 }
 
 // DefaultAbsence is how long a fleet waits for a canary that is away.
@@ -60,13 +65,17 @@ type staging struct {
 	// told and saved are what Staging was told last; of the goroutine of run.
 	told  []manifest.Problem
 	saved []Fleet
+	// reporters counts the streams of Envoys that report how requests end. It is guarded by lock.
+	reporters map[reporter]int
 }
 
 func newStaging(options Staging, parts *core) *staging {
 	options.Absence = cmp.Or(options.Absence, DefaultAbsence)
+	options.interval = cmp.Or(options.interval, ReportInterval)
 	return &staging{
 		lock: parts.lock, options: options, verdicts: parts.verdicts, quarantine: parts.quarantine, log: parts.log, metrics: parts.metrics,
 		changed: make(chan struct{}, 1), saved: options.Fleets, sums: map[*delta.Entry]map[[sha256.Size]byte]bool{},
+		reporters: map[reporter]int{},
 	}
 }
 
@@ -107,13 +116,13 @@ func (s *staging) review(now time.Time) (again time.Duration) {
 		clear(s.sums)
 	}
 	for {
-		var unread []*delta.Entry
+		var unread []reading
 		s.locked(func() { again, unread = s.judgeAll(now) })
 		if len(unread) == 0 {
 			return again
 		}
-		for _, e := range unread { // they are never changed, and others have the lock meanwhile
-			s.sums[e] = sumsOf(e)
+		for _, read := range unread { // others have the lock meanwhile
+			read()
 		}
 	}
 }
@@ -133,8 +142,8 @@ func sumsOf(e *delta.Entry) map[[sha256.Size]byte]bool {
 	return sums
 }
 
-// judgeAll judges each fleet. unread are promoted tables that are to be looked at first.
-func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []*delta.Entry) {
+// judgeAll judges each fleet. unread is what is to be looked at first.
+func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading) {
 	again = time.Hour
 	for _, c := range s.verdicts.all() {
 		if c.stage == nil {
@@ -153,19 +162,31 @@ func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []*delta.
 }
 
 // judge judges one fleet. promoted reports that something was promoted, and there may be more.
-func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []*delta.Entry, promoted bool) {
+func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []reading, promoted bool) {
 	again, of := time.Hour, c.stage
 	if !of.waits() { // all came to what is promoted
-		of.lasting = false
+		of.lasting, of.failed = false, nil
 		clear(of.left)
 	}
+	bounded := of.soaking != nil && s.options.MaxErrors > 0
 	switch {
 	case len(of.canaries) == 0:
 		return s.judgeAbsence(c, now), nil, false
 	case !of.waits():
 		s.set(c, stageVerdict{state: delivered})
 		return again, nil, false
-	case of.soaking != nil && now.Sub(of.soaking.since) >= s.options.Wait:
+	case bounded && of.soaking.watched == nil:
+		return again, []reading{s.watch(c)}, false
+	}
+	end := of.soaking != nil && now.Sub(of.soaking.since) >= s.options.Wait
+	if bounded {
+		if failed := of.soaking.overBound(s.options.MaxErrors, end); failed != nil {
+			s.fail(c, failed)
+			return again, nil, false
+		}
+	}
+	switch {
+	case end:
 		s.promote(c, of.soaking.batch, "the canaries of a fleet accepted a revision: it goes to the other Envoys", "promoted")
 		of.soaking = nil
 		s.settle(c)
@@ -184,7 +205,7 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 	case verdict.state == soaks && of.soaking == nil:
 		c.split()
 		of.ripen(now)
-		of.lasting = false
+		of.lasting, of.failed = false, nil
 		clear(of.left)
 		return again, nil, true
 	}
@@ -193,7 +214,7 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 }
 
 // opinion returns what the connected canaries make of what is pending: soaks when all accepted it.
-func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []*delta.Entry) {
+func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []reading) {
 	of := c.stage
 	busy := ""
 	var blames []*blame
@@ -209,16 +230,24 @@ func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again 
 		}
 	}
 	slices.SortFunc(blames, compareBlames)
+	still, needs := s.stillFails(c)
+	unread = append(unread, needs...)
+	mute := s.mute(c)
 	switch away := of.awaited(); {
 	case len(blames) > 0:
 		return s.frozenFor(c, blames), time.Hour, unread
 	case away != "":
 		return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary disconnected before it accepted revision %d", away, of.newest())), time.Hour, unread
-	case busy == "":
+	case still:
+		return s.frozenForErrors(c), time.Hour, unread
+	case busy == "" && mute == "":
 		return stageVerdict{state: soaks}, time.Hour, unread
 	}
 	if left := of.since.Add(answerTime).Sub(now); left > 0 {
 		return stageVerdict{state: judging}, left, unread
+	}
+	if busy == "" {
+		return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary does not report how requests end, which --stage-max-errors needs: print its bootstrap anew with gatefold bootstrap --stage canary", mute)), time.Hour, unread
 	}
 	return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary has not answered for revision %d within %s", busy, of.newest(), answerTime)), time.Hour, unread
 }
@@ -273,7 +302,7 @@ func (s *staging) force(c *scope, result string) {
 	c.split()
 	of.unripen()
 	s.promote(c, of.pending, "a revision goes to all Envoys of a fleet without the answer of canaries", result)
-	of.pending, of.lasting = batch{newBatch().entries, of.pending.revision}, false
+	of.pending, of.lasting, of.failed = batch{newBatch().entries, of.pending.revision}, false, nil
 	clear(of.left)
 	s.settle(c)
 }

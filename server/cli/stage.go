@@ -17,11 +17,14 @@ import (
 // stageOptions are the flags about Envoys that get revisions before others.
 type stageOptions struct {
 	wait, absence time.Duration
+	maxErrors     percentage
 }
 
 func (o *stageOptions) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.wait, "stage-wait", 0,
 		"how long Envoys of stage canary are on a revision that they accepted before it goes on to the others of their Gateway")
+	flags.Var(&o.maxErrors, "stage-max-errors",
+		"percentage of requests that may fail with 5xx on Envoys of stage canary during --stage-wait, for each backend that the revision or a route of it changes; no bound unless set")
 	flags.DurationVar(&o.absence, "stage-absence", server.DefaultAbsence,
 		"how long a revision waits for an Envoy of stage canary that is away, before it goes to all Envoys at once")
 }
@@ -31,7 +34,10 @@ func (o *stageOptions) apply(to *server.Staging) error {
 	if o.wait < 0 || o.absence < 0 {
 		return errors.New("--stage-wait and --stage-absence must not be negative")
 	}
-	to.Wait, to.Absence = o.wait, o.absence
+	if least := 3 * server.ReportInterval; o.maxErrors > 0 && o.wait < least {
+		return fmt.Errorf("--stage-max-errors needs --stage-wait of at least %s: canaries report every %s", least, server.ReportInterval)
+	}
+	to.Wait, to.Absence, to.MaxErrors = o.wait, o.absence, float64(o.maxErrors)/100
 	return nil
 }
 

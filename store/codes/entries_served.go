@@ -21,7 +21,7 @@ func ofGateways() []Entry {
 		{"NotAllowed", Error, "The Gateway does not admit this ListenerSet.", "Have the Gateway's `allowedListeners` admit its namespace."},
 		{"ParentNotAccepted", Error, "The Gateway of the ListenerSet does not exist, or is not accepted.", "Create the Gateway, or correct `parentRef`."},
 		{"ProtocolConflict", Error, "Two listeners want one port with different protocols.", "Give one of them another port."},
-		{"RevisionFrozen", Error, "An Envoy of stage `canary` rejected the newest revision, left before it accepted it, or has not answered. The other Envoys of its Gateway stay on the revision before.", "Fix or revert the edit: a revision that the canaries accept goes to all. `gatefold reload --promote` sends this one to all as it is."},
+		{"RevisionFrozen", Error, "An Envoy of stage `canary` rejected the newest revision, left before it accepted it, has not answered, or too many of its requests failed (`--stage-max-errors`). The other Envoys of its Gateway stay on the revision before.", "Fix or revert the edit: a revision that the canaries accept goes to all. `gatefold reload --promote` sends this one to all as it is."},
 		{"TooManyEnvoys", Error, "With `serve --envoy`, as many Envoys run as `--max-envoys` allows. This Gateway has none.", "Remove a Gateway, raise `--max-envoys`, or run this Gateway's Envoy yourself."},
 		{"UnsupportedAddress", Error, "An address is not an IP address, or Envoy cannot listen on it.", "Use type IPAddress with an address of the machine that Envoy runs on."},
 		{"UnsupportedProtocol", Error, "gatefold does not serve this protocol, or a backend speaks a protocol that the route cannot use.", "For a listener, use HTTP, HTTPS, TLS, TCP or UDP; for a backend, correct `appProtocol`."},

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	lrsv3 "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/gatefold/gatefold/server/admin"
+)
+
+// ReportInterval is how often canaries report how requests to their backends ended.
+const ReportInterval = 5 * time.Second
+
+// loadReports is Envoy's load reporting service (LRS). The bootstrap of a canary has it report there how many
+// requests each cluster had since the last report, and how many of them failed.
+type loadReports struct{ *Server }
+
+// StreamLoadStats takes the reports of one Envoy until it leaves, its stream fails or the server stops. Without a
+// bound on errors an Envoy is not asked for any.
+func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLoadStatsServer) (err error) {
+	defer l.rescue(&err)
+	ctx := reports.Context()
+	defer occupy(ctx)()
+	messages, failed := receive(ctx, deltaWire{reports})
+	var from *stream
+	defer func() {
+		if from != nil {
+			l.endReports(from)
+		}
+	}()
+	for {
+		select {
+		case m := <-messages:
+			var request *lrsv3.LoadStatsRequest
+			if request, err = l.decode(ctx, m); err != nil {
+				return err
+			}
+			if from != nil {
+				l.staging.count(from, request.GetClusterStats(), time.Now())
+				continue
+			}
+			if from, err = l.beginReports(ctx, request.GetNode()); err != nil {
+				return err
+			}
+			if err = l.ask(reports, from); err != nil {
+				return err
+			}
+		case err := <-failed:
+			return ended(err)
+		case <-l.stopping:
+			return errStopping
+		}
+	}
+}
+
+// decode decodes a message; a large one waits for its turn.
+func (l loadReports) decode(ctx context.Context, m message) (*lrsv3.LoadStatsRequest, error) {
+	defer m.Free()
+	if m.Len() > smallRequest {
+		done, err := l.intake.decoding.take(ctx, l.stopping, nil)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
+	request := &lrsv3.LoadStatsRequest{}
+	if err := proto.Unmarshal(m.Materialize(), request); err != nil {
+		return nil, status.Errorf(codes.Internal, "a load report cannot be read: %v", err)
+	}
+	return request, nil
+}
+
+// beginReports admits an Envoy that wants to report. The error says why it may not: who may not have a Gateway
+// may not report for it either.
+func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stream, error) {
+	if len(node.GetCluster()) > maxCluster {
+		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
+	}
+	who, address := l.transport.identify(ctx)
+	st := &stream{node: cut(node.GetId()), cluster: node.GetCluster(), canary: isCanary(node), identity: who.String(), address: address}
+	if !who.May(st.cluster) {
+		reason := who.Denial(st.cluster)
+		l.refused.refuse("identity", admin.RejectedClient{Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: hostOf(address), Reason: reason})
+		return nil, status.Error(codes.PermissionDenied, reason)
+	}
+	var err error
+	l.locked(func() {
+		if err = l.admitStream(st); err == nil {
+			l.staging.reporters[reporterOf(st)]++
+		}
+	})
+	l.staging.poke()
+	if err != nil {
+		return nil, l.refused.overLimit(st, err)
+	}
+	return st, nil
+}
+
+// endReports is the end of what beginReports began.
+func (l loadReports) endReports(st *stream) {
+	l.locked(func() {
+		l.clients.release(st)
+		key := reporterOf(st)
+		if l.staging.reporters[key]--; l.staging.reporters[key] == 0 {
+			delete(l.staging.reporters, key)
+		}
+	})
+}
+
+// ask asks a canary for reports about all of its clusters, if they are wanted.
+func (l loadReports) ask(reports lrsv3.LoadReportingService_StreamLoadStatsServer, from *stream) error {
+	if !from.canary || l.options.Staging.MaxErrors == 0 {
+		return nil
+	}
+	return reports.Send(&lrsv3.LoadStatsResponse{SendAllClusters: true, LoadReportingInterval: durationpb.New(l.staging.options.interval)})
+}
+
+// reporter names an Envoy that reports.
+type reporter struct{ node, cluster string }
+
+func reporterOf(st *stream) reporter { return reporter{st.node, st.cluster} }
+
+// requests counts requests that ended.
+type requests struct{ all, failed uint64 }
+
+func (r requests) plus(o requests) requests { return requests{r.all + o.all, r.failed + o.failed} }
+
+// requestsOf returns what a report says of a cluster. An attempt that is retried counts as a request.
+func requestsOf(report *endpointv3.ClusterStats) (sum requests) {
+	for _, locality := range report.GetUpstreamLocalityStats() {
+		failed := locality.GetTotalErrorRequests()
+		sum = sum.plus(requests{locality.GetTotalSuccessfulRequests() + failed, failed})
+	}
+	return sum
+}
+
+// count adds the reports of a canary to what is counted of a soaking revision. A report that began before the canaries
+// accepted the revision is of another one too, and is left out.
+func (s *staging) count(from *stream, reports []*endpointv3.ClusterStats, now time.Time) {
+	s.locked(func() {
+		c := s.verdicts.union
+		if from.cluster != "" && s.verdicts.scopes[from.cluster] != nil {
+			c = s.verdicts.scopes[from.cluster]
+		}
+		if c.stage == nil || c.stage.soaking == nil {
+			return
+		}
+		c.stage.soaking.add(reports, now)
+	})
+	s.poke()
+}
