@@ -26,7 +26,7 @@ func TestImportedCase(t *testing.T) {
 	}
 }
 
-// checkImportedCase compares the first file of a case with what import writes.
+// checkImportedCase compares the file in/imported.yaml of a case with what import writes.
 func checkImportedCase(t *testing.T, path string, args []string) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "folder")
@@ -54,7 +54,11 @@ func checkImportedCase(t *testing.T, path string, args []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	imported := &archive.Files[0]
+	at := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "in/imported.yaml" })
+	if at < 0 {
+		t.Fatalf("%s has no file in/imported.yaml", path)
+	}
+	imported := &archive.Files[at]
 	if want := strings.Join(texts, "---\n"); string(imported.Data) != want {
 		if os.Getenv("UPDATE") == "" {
 			t.Fatalf("UPDATE=1 rewrites the case; import writes\n%s", want)
