@@ -41,8 +41,6 @@ func (f askedFolder) Labels(keys []manifest.Key) []map[string]string {
 	return make([]map[string]string, len(keys))
 }
 
-func (f askedFolder) Objects() []*manifest.Object { return nil }
-
 func (f askedFolder) Between(read func([]*manifest.Object, translate.Surroundings)) bool {
 	read(nil, translate.Surroundings{})
 	return true

@@ -42,11 +42,9 @@ type Folder interface {
 	Outlines(routes []manifest.Key) []store.Outline
 	// Labels returns the labels of objects that are served.
 	Labels(objects []manifest.Key) []map[string]string
-	// Objects returns the objects that are served, in no order, those of Secrets without their
-	// content; nil if the folder is busy for long.
-	Objects() []*manifest.Object
-	// Between calls read while no change of the folder is being applied, with Objects and with what
-	// else is served from; false if the folder is busy for long.
+	// Between calls read while no change of the folder is being applied, with the objects that are
+	// served, in no order, and with what else is served from; false if the folder is busy for long.
+	// Secrets are without their content and labels, and those of a folder of their own have no Value.
 	Between(read func([]*manifest.Object, translate.Surroundings)) bool
 	// Busy returns what is under way.
 	Busy() Busy

@@ -13,6 +13,7 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
@@ -72,12 +73,27 @@ func (d Documents) Places(fields []manifest.Field) []store.Place {
 	return d.options.Folder.Places(fields)
 }
 
-// Objects returns the objects that are served, in no order, those of Secrets without their content.
-func (d Documents) Objects() []*manifest.Object {
+// Objects returns the objects that are served, in no order, and the options that they are served with. Secrets have
+// neither content nor labels. The error is ErrBusy.
+func (d Documents) Objects() (objects []*manifest.Object, options translate.Options, err error) {
 	if d.options.Folder == nil {
-		return nil
+		return nil, options, nil
 	}
-	return d.options.Folder.Objects()
+	still := d.options.Folder.Between(func(all []*manifest.Object, around translate.Surroundings) {
+		objects, options = all, around.Options
+	})
+	if !still {
+		return nil, options, ErrBusy
+	}
+	return slices.DeleteFunc(objects, func(o *manifest.Object) bool { return o.Value == nil }), options, nil
+}
+
+// Labels returns the labels of objects that are served, those of Secrets, too.
+func (d Documents) Labels(objects []manifest.Key) []map[string]string {
+	if d.options.Folder == nil {
+		return make([]map[string]string, len(objects))
+	}
+	return d.options.Folder.Labels(objects)
 }
 
 // Explain answers a question about a request: method, url, header (as "name: value", as often as need be),

@@ -48,12 +48,6 @@ func (q questions) Places(fields []manifest.Field) (places []store.Place) {
 	return places
 }
 
-// Objects implements admin.Folder.
-func (q questions) Objects() (objects []*manifest.Object) {
-	q.ask(func(s *store.Store) { objects = s.Objects() })
-	return objects
-}
-
 // Between implements admin.Folder. It waits as Places does.
 func (q questions) Between(read func([]*manifest.Object, translate.Surroundings)) bool {
 	return q.ask(func(s *store.Store) {

@@ -71,7 +71,7 @@ func TestInABrowser(t *testing.T) {
 	s := serve(t, hostileFiles())
 	object := "/page/object?group=gateway.networking.k8s.io&kind=HTTPRoute&namespace=team&name="
 	for path, text := range map[string]string{
-		"/": "onerror", "/page/routes": "onerror", "/page/problems": "onerror", "/page/edits": "Revision 1", object + "hostile": "onerror", object + "cart": "backendRefs",
+		"/": "onerror", "/page/routes": "onerror", "/page/problems": "onerror", "/page/edits": "Revision 1", object + "hostile": "onerror", object + "cart": "selected by namespace team",
 		"/page/explain?url=" + url.QueryEscape(`http://shop.example.com:8080/cart/list?<script>document.title="attacked"</script>`): "Backend/team/cart",
 	} {
 		page := browse(t, "http://"+s.admin+path, "--virtual-time-budget=3000", "--dump-dom")

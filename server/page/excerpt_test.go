@@ -92,8 +92,11 @@ spec:
   extAuth: {extensionRef: {name: e}}
 `)
 	var got []string
-	for _, o := range []*manifest.Object{gateway, route, policy} {
-		for _, r := range references(o) {
+	all := []*manifest.Object{gateway, route, policy}
+	f := newFolder(all, "all")
+	for _, o := range all {
+		to, _ := f.references(o, maxReferences)
+		for _, r := range to {
 			got = append(got, r.Field+" "+r.To.String())
 		}
 	}
@@ -106,8 +109,7 @@ spec:
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	to := referrers([]*manifest.Object{gateway, route, policy})
-	if from := to[route.Key]; len(from) != 1 || from[0].From != policy.Key {
+	if from, _ := f.from(route.Key, maxReferences); len(from) != 1 || from[0].From != policy.Key {
 		t.Errorf("the route is referred to by %v", from)
 	}
 }

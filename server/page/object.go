@@ -24,39 +24,11 @@ type objectPage struct {
 	// YAML is the object as it is served, "" for one that is not; Cut says that it is the beginning.
 	YAML string
 	Cut  bool
+	// Busy says that what is served cannot be read now: YAML, To and From are not known.
+	Busy bool
 	// To are the objects that it refers to, From those that refer to it.
 	To, From         []reference
 	MoreTo, MoreFrom int
-}
-
-// folder is what is served: the objects, and the references to each.
-type folder struct {
-	objects   map[manifest.Key]*manifest.Object
-	referrers map[manifest.Key][]reference
-}
-
-// folder returns what is served now.
-func (p *pages) folder() folder {
-	now, _ := p.objects.get(p.documents.Generation(), struct{}{}, func() (folder, error) {
-		all := p.documents.Objects()
-		f := folder{map[manifest.Key]*manifest.Object{}, referrers(all)}
-		for _, o := range all {
-			f.objects[o.Key] = o
-		}
-		return f, nil
-	})
-	return now
-}
-
-// show takes over what the folder has of the object.
-func (o *objectPage) show(f folder) {
-	if object := f.objects[o.Key]; object != nil {
-		o.YAML, o.Cut = excerpt(object)
-		o.To = references(object)
-	}
-	o.From = f.referrers[o.Key]
-	o.MoreTo, o.MoreFrom = max(0, len(o.To)-maxReferences), max(0, len(o.From)-maxReferences)
-	o.To, o.From = o.To[:len(o.To)-o.MoreTo], o.From[:len(o.From)-o.MoreFrom]
 }
 
 func (p *pages) object(r *http.Request) (any, error) {
@@ -65,7 +37,10 @@ func (p *pages) object(r *http.Request) (any, error) {
 		return nil, err
 	}
 	page := objectPage{Key: key, Route: routeKinds(key), At: p.documents.Places([]manifest.Field{{Object: key}})[0]}
-	page.show(p.folder())
+	served, err := p.folder()
+	if page.Busy = err != nil; !page.Busy {
+		page.show(served)
+	}
 	filter := board.Filter{Kind: store.KindName{Group: key.Group, Kind: key.Kind}, Namespace: key.Namespace, Name: key.Name}
 	if rows := objectRows(p.documents.Status(filter)); len(rows) == 1 {
 		page.Status = &rows[0]
@@ -95,6 +70,15 @@ func (o *objectPage) bound(parts []board.Part) {
 			o.Parts = append(o.Parts, board.Part{Name: part.Name, Conditions: shown})
 		}
 	}
+}
+
+// show takes over what the folder has of the object.
+func (o *objectPage) show(f folder) {
+	if object := f.objects[o.Key]; object != nil {
+		o.YAML, o.Cut = excerpt(object)
+		o.To, o.MoreTo = f.references(object, maxReferences)
+	}
+	o.From, o.MoreFrom = f.from(o.Key, maxReferences)
 }
 
 // readKey reads the object that a link names.

@@ -14,14 +14,16 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// reference is a field of an object that names another one.
+// reference is a field of an object that names or selects another one.
 type reference struct {
 	Field string
 	From  manifest.Key
 	To    manifest.Key
+	// By says why an object is meant that the field does not name: "selected by label app=x".
+	By string
 }
 
-// Every reports whether the reference names more than one object.
+// Every reports whether the reference is to no object in particular.
 func (r reference) Every() bool { return r.To.Name == "*" || !knownKind(r.To) }
 
 // knownKind reports whether objects of this kind have a page: not those of a reference by label.
@@ -41,15 +43,7 @@ func referenceFields() map[string]manifest.Key {
 	}
 }
 
-// references returns what an object refers to, in the order of its fields. References by label are
-// none: no field names their objects.
-func references(o *manifest.Object) []reference {
-	w := newReferenceWalker()
-	w.read(o)
-	return w.found
-}
-
-// read adds the references of an object.
+// read adds the references and selections of an object.
 func (w *referenceWalker) read(o *manifest.Object) {
 	w.object = o.Key
 	w.walk(reflect.ValueOf(o.Value), "")
@@ -63,31 +57,23 @@ func (w *referenceWalker) read(o *manifest.Object) {
 	}
 }
 
-// referrers returns the references to each object, sorted.
-func referrers(objects []*manifest.Object) map[manifest.Key][]reference {
-	all := map[manifest.Key][]reference{}
-	w := newReferenceWalker()
-	for _, o := range objects {
-		w.read(o)
-	}
-	for _, r := range w.found {
-		all[r.To] = append(all[r.To], r)
-	}
-	for _, to := range all {
-		slices.SortFunc(to, func(a, b reference) int {
-			return cmp.Or(manifest.CompareKeys(a.From, b.From), strings.Compare(a.Field, b.Field))
-		})
-	}
-	return all
+// sortReferrers sorts references by the objects that they are in.
+func sortReferrers(from []reference) {
+	slices.SortFunc(from, func(a, b reference) int {
+		return cmp.Or(manifest.CompareKeys(a.From, b.From), strings.Compare(a.Field, b.Field))
+	})
 }
 
 // referenceWalker walks the fields of objects.
 type referenceWalker struct {
-	fields map[string]manifest.Key
-	types  map[reflect.Type][]structField
-	object manifest.Key
-	path   []byte
-	found  []reference
+	fields    map[string]manifest.Key
+	types     map[reflect.Type][]structField
+	selecting map[reflect.Type]bool
+	wildcard  string // the namespace that stands for all in a reference to routes by label
+	object    manifest.Key
+	path      []byte
+	found     []reference
+	selected  []selection
 }
 
 // structField is a field of a struct in which references may be. Its name is "" where its fields are the struct's.
@@ -96,8 +82,8 @@ type structField struct {
 	name  string
 }
 
-func newReferenceWalker() *referenceWalker {
-	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type][]structField{}}
+func newReferenceWalker(wildcard string) *referenceWalker {
+	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type][]structField{}, selecting: selectingTypes(), wildcard: wildcard}
 }
 
 // fieldsOf returns the fields of a type in which references may be.
@@ -122,7 +108,7 @@ func (w *referenceWalker) fieldsOf(typ reflect.Type) []structField {
 }
 
 func (w *referenceWalker) add(field string, to manifest.Key) {
-	w.found = append(w.found, reference{field, w.object, to})
+	w.found = append(w.found, reference{Field: field, From: w.object, To: to})
 }
 
 // walk looks at a value that stands in a field of this name.
@@ -143,6 +129,11 @@ func (w *referenceWalker) walk(v reflect.Value, name string) {
 			w.path = w.path[:length]
 		}
 	case reflect.Struct:
+		if s, below, ok := w.selectionOf(v); ok {
+			s.Field, s.From = string(w.path)+below, w.object
+			w.selected = append(w.selected, s)
+			name = "" // it names nothing
+		}
 		if missing, ok := w.fields[name]; ok && v.FieldByName("Name").IsValid() {
 			w.add(string(w.path), w.key(v, missing))
 			name = "" // what it embeds is the same reference

@@ -162,15 +162,8 @@ func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 	return rule.AllowedRoutes != nil || slices.ContainsFunc(rule.BackendRefs, b.toRoutes)
 }
 
-// toRoutes reports whether a reference is to routes; group and kind must both be
-// written (EP-10943). A GRPCRoute hands nothing on.
-func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool {
-	if b.grpc {
-		return false
-	}
-	group, kind := api.Text(ref.Group), api.Text(ref.Kind)
-	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"
-}
+// toRoutes reports whether a reference is to routes. A GRPCRoute hands nothing on.
+func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool { return !b.grpc && toRoutes(ref) }
 
 // delegate makes the Points of a rule that hands requests to other routes; ok is
 // false when it cannot do what it says, and then all below it answers 500.
@@ -234,20 +227,8 @@ func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 			continue
 		}
 		b.ignored(fmt.Sprintf("%s.backendRefs[%d]", at, i), ref)
-		s := Selector{Form: ByName, Namespace: api.Text(ref.Namespace), Value: string(ref.Name), Ref: i}
-		if s.Namespace == "" {
-			s.Namespace = b.origin.Key.Namespace
-		}
-		switch {
-		case api.Text(ref.Kind) == "label":
-			s.Form = ByLabel
-			if s.Namespace == b.wildcard {
-				s.Namespace = ""
-			}
-		case s.Value == "*":
-			s.Form, s.Value = ByNamespace, ""
-		}
-		out = append(out, s)
+		p, _ := Wanted(ref, b.origin.Key.Namespace, b.wildcard)
+		out = append(out, Selector{p.Form, p.Namespace, p.Value, i})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -35,6 +36,31 @@ func (p Property) Named() (key manifest.Key, ok bool) {
 		return key, false
 	}
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
+}
+
+// toRoutes reports whether a reference is to routes; group and kind must both be written (EP-10943).
+func toRoutes(ref gwv1.HTTPBackendRef) bool {
+	group, kind := api.Text(ref.Group), api.Text(ref.Kind)
+	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"
+}
+
+// Wanted returns the property of the routes that a backendRef of an HTTPRoute in the namespace hands requests to; ok
+// is false for a reference to something else. wildcard is the word for all namespaces in a reference by label.
+func Wanted(ref gwv1.HTTPBackendRef, namespace, wildcard string) (p Property, ok bool) {
+	if !toRoutes(ref) {
+		return p, false
+	}
+	p = Property{ByName, cmp.Or(api.Text(ref.Namespace), namespace), string(ref.Name)}
+	switch {
+	case api.Text(ref.Kind) == "label":
+		p.Form = ByLabel
+		if p.Namespace == wildcard {
+			p.Namespace = ""
+		}
+	case p.Value == "*":
+		p.Form, p.Value = ByNamespace, ""
+	}
+	return p, true
 }
 
 // Wants returns the properties of routes that the Points of a route select.

@@ -1,0 +1,82 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// folder is what is served: the objects, and what refers to each. A page of one object reads of it what concerns
+// that object.
+type folder struct {
+	objects map[manifest.Key]*manifest.Object
+	// kinds are the objects of each kind, sorted by key.
+	kinds map[apischema.GroupKind][]*manifest.Object
+	// referrers are the references that name each object, sorted.
+	referrers  map[manifest.Key][]reference
+	selections map[selectedBy][]selection
+	wildcard   string
+	// labels returns the labels of Secrets.
+	labels func([]manifest.Key) []map[string]string
+}
+
+// folder returns what is served now. The error is admin.ErrBusy.
+func (p *pages) folder() (folder, error) {
+	return p.objects.get(p.documents.Generation(), struct{}{}, func() (folder, error) {
+		objects, options, err := p.documents.Objects()
+		if err != nil {
+			return folder{}, err
+		}
+		f := newFolder(objects, cmp.Or(options.WildcardNamespace, route.AllNamespaces))
+		f.labels = p.documents.Labels
+		return f, nil
+	})
+}
+
+// newFolder reads the references of objects. wildcard is the namespace that stands for all in a reference to routes
+// by label.
+func newFolder(objects []*manifest.Object, wildcard string) folder {
+	f := folder{objects: map[manifest.Key]*manifest.Object{}, kinds: map[apischema.GroupKind][]*manifest.Object{}, referrers: map[manifest.Key][]reference{}, wildcard: wildcard}
+	w := newReferenceWalker(wildcard)
+	for _, o := range objects {
+		f.objects[o.Key] = o
+		f.kinds[o.Key.GroupKind()] = append(f.kinds[o.Key.GroupKind()], o)
+		w.read(o)
+	}
+	for _, kind := range f.kinds {
+		slices.SortFunc(kind, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
+	}
+	for _, r := range w.found {
+		f.referrers[r.To] = append(f.referrers[r.To], r)
+	}
+	for _, from := range f.referrers {
+		sortReferrers(from)
+	}
+	f.selections = selectionsOf(w.selected)
+	return f
+}
+
+// references returns what an object refers to: what it names, in the order of its fields, and then what it selects.
+// It returns the first ones, and how many more there are.
+func (f folder) references(o *manifest.Object, most int) (to []reference, more int) {
+	w := newReferenceWalker(f.wildcard)
+	w.read(o)
+	named := w.found[:min(len(w.found), most)]
+	selected, more := f.selected(w.selected, most-len(named))
+	return append(named, selected...), len(w.found) - len(named) + more
+}
+
+// from returns the references that name or select an object, sorted: the first ones, and how many more there are.
+func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
+	from = f.referrers[o]
+	if object := f.objects[o]; object != nil {
+		from = slices.Concat(from, f.selecting(object))
+		sortReferrers(from)
+	}
+	shown := from[:min(len(from), most)]
+	return shown, len(from) - len(shown)
+}

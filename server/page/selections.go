@@ -1,0 +1,297 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/route"
+)
+
+// The kinds of core objects that are selected.
+const kindNamespace, kindSecret = "Namespace", "Secret"
+
+// selection is a field that selects objects instead of naming them.
+type selection struct {
+	Field string
+	From  manifest.Key
+	Of    selectable
+	// Label is one of the labels that the objects must have; empty for a selection that needs none.
+	Label label
+	// By says by what: "label app=x".
+	By string
+	// labels are what the objects must have; nil for a selection of routes.
+	labels labels.Selector
+	// route is what the selected routes offer (route.Offers).
+	route route.Property
+}
+
+// selectable are the objects of a kind and a namespace; the namespace is "" for those of all.
+type selectable struct {
+	Kind      apischema.GroupKind
+	Namespace string
+}
+
+// label is a label of an object.
+type label struct{ Name, Value string }
+
+// selectedBy is where the selections are found that may select an object.
+type selectedBy struct {
+	Of    selectable
+	Label label
+}
+
+// candidate is an object that may be selected.
+type candidate struct {
+	object *manifest.Object
+	labels labels.Set
+	offers []route.Property
+}
+
+// newCandidate returns an object with what it is selected by. set are the labels of a Secret, which its object lacks.
+func newCandidate(o *manifest.Object, set map[string]string) candidate {
+	if o.Key.Kind != kindSecret {
+		set = o.Value.GetLabels()
+	}
+	if o.Key.Kind == kindNamespace { // it has this label without saying so
+		named := map[string]string{}
+		maps.Copy(named, set)
+		named[corev1.LabelMetadataName] = o.Key.Name
+		set = named
+	}
+	return candidate{o, set, route.Offers(o)}
+}
+
+// selects reports whether the selection selects an object of the kind and namespace that it is for. A route that
+// lies in its own selection counts where it would be bound to itself.
+func (s selection) selects(c candidate) bool {
+	if s.labels != nil {
+		return s.labels.Matches(c.labels)
+	}
+	return slices.Contains(c.offers, s.route) && (s.From != c.object.Key || route.Consents(s.From, c.object))
+}
+
+// to returns the reference from the selection to an object.
+func (s selection) to(object manifest.Key) reference {
+	return reference{Field: s.Field, From: s.From, To: object, By: "selected by " + s.By}
+}
+
+// toNone returns the reference of a selection that selects nothing.
+func (s selection) toNone() reference {
+	none := manifest.Key{Group: s.Of.Kind.Group, Kind: s.Of.Kind.Kind, Namespace: s.Of.Namespace, Name: "*"}
+	return reference{Field: s.Field, From: s.From, To: none, By: "by " + s.By + ": no object is selected"}
+}
+
+// selectionOf returns what a value of the walked object selects; ok is false for a value that selects nothing. below
+// is the field in the value that has the labels.
+func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, below string, ok bool) {
+	if !w.selecting[v.Type()] {
+		return s, "", false
+	}
+	namespace := w.object.Namespace
+	switch from := v.Interface().(type) {
+	case api.PolicySelector:
+		return selectionByLabels(string(from.Group), string(from.Kind), namespace, from.MatchLabels), "", true
+	case api.BackendSelector:
+		return selectionByLabels(string(from.Group), string(from.Kind), namespace, from.MatchLabels), "", true
+	case api.SecretSelector:
+		return selectionByLabels("", kindSecret, namespace, from.MatchLabels), "", true
+	case gwv1.RouteNamespaces:
+		s, ok = selectionOfNamespaces(from.From, from.Selector)
+		return s, ".selector", ok
+	case gwv1.ListenerNamespaces:
+		s, ok = selectionOfNamespaces(from.From, from.Selector)
+		return s, ".selector", ok
+	case gwv1.HTTPBackendRef:
+		s, ok = selectionOfRoutes(from, namespace, w.wildcard)
+	}
+	return s, "", ok
+}
+
+// selectingTypes are the types of the fields that select objects.
+func selectingTypes() map[reflect.Type]bool {
+	return map[reflect.Type]bool{
+		reflect.TypeFor[api.PolicySelector](): true, reflect.TypeFor[api.BackendSelector](): true, reflect.TypeFor[api.SecretSelector](): true,
+		reflect.TypeFor[gwv1.RouteNamespaces](): true, reflect.TypeFor[gwv1.ListenerNamespaces](): true, reflect.TypeFor[gwv1.HTTPBackendRef](): true,
+	}
+}
+
+// selectionByLabels selects the objects that have all of the labels.
+func selectionByLabels(group, kind, namespace string, set map[string]string) selection {
+	of := selectable{apischema.GroupKind{Group: group, Kind: kind}, namespace}
+	return selection{Of: of, Label: firstLabel(set), By: labelWords(of, set, nil), labels: labels.SelectorFromSet(set)}
+}
+
+// selectionOfNamespaces selects Namespaces; ok is false where the field does not use its selector, or it cannot be
+// read, so that it selects nothing.
+func selectionOfNamespaces(from *gwv1.FromNamespaces, by *metav1.LabelSelector) (s selection, ok bool) {
+	if from == nil || *from != gwv1.NamespacesFromSelector || by == nil {
+		return s, false
+	}
+	selector, err := metav1.LabelSelectorAsSelector(by)
+	of := selectable{Kind: apischema.GroupKind{Kind: kindNamespace}}
+	return selection{Of: of, Label: firstLabel(by.MatchLabels), By: labelWords(of, by.MatchLabels, by.MatchExpressions), labels: selector}, err == nil
+}
+
+// selectionOfRoutes selects the routes that a backendRef hands requests to; ok is false where it names one, or is to
+// something else.
+func selectionOfRoutes(ref gwv1.HTTPBackendRef, namespace, wildcard string) (s selection, ok bool) {
+	p, ok := route.Wanted(ref, namespace, wildcard)
+	if !ok || p.Form == route.ByName {
+		return s, false
+	}
+	of := selectable{apischema.GroupKind{Group: gwv1.GroupName, Kind: "HTTPRoute"}, p.Namespace}
+	if p.Form == route.ByNamespace {
+		return selection{Of: of, By: "namespace " + p.Namespace, route: p}, true
+	}
+	set := map[string]string{route.DelegationLabel: p.Value}
+	by := labelWords(of, set, nil)
+	if p.Namespace == "" {
+		by += " in all namespaces"
+	}
+	return selection{Of: of, Label: firstLabel(set), By: by, route: p}, true
+}
+
+// firstLabel returns one of the labels, the first by name; an empty one for none.
+func firstLabel(set map[string]string) label {
+	if len(set) == 0 {
+		return label{}
+	}
+	name := slices.Min(slices.Collect(maps.Keys(set)))
+	return label{name, set[name]}
+}
+
+// labelWords says by which labels objects are selected. What looks like a credential is not shown.
+func labelWords(of selectable, set map[string]string, expressions []metav1.LabelSelectorRequirement) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		words = append(words, name+"="+set[name])
+	}
+	for _, e := range expressions {
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Key, operatorWords(e.Operator), strings.Join(e.Values, "|"))))
+	}
+	switch len(words) {
+	case 0:
+		if of.Namespace == "" {
+			return "kind: every " + of.Kind.Kind
+		}
+		return "kind: every " + of.Kind.Kind + " of namespace " + of.Namespace
+	case 1:
+		return "label " + hideText(words[0])
+	}
+	return "labels " + hideText(strings.Join(words, ", "))
+}
+
+func operatorWords(operator metav1.LabelSelectorOperator) string {
+	switch operator {
+	case metav1.LabelSelectorOpIn:
+		return "in"
+	case metav1.LabelSelectorOpNotIn:
+		return "not in"
+	case metav1.LabelSelectorOpExists:
+		return "exists"
+	}
+	return "does not exist"
+}
+
+// selectionsOf groups selections by where they are found.
+func selectionsOf(all []selection) map[selectedBy][]selection {
+	grouped := map[selectedBy][]selection{}
+	for _, s := range all {
+		at := selectedBy{s.Of, s.Label}
+		grouped[at] = append(grouped[at], s)
+	}
+	return grouped
+}
+
+// selecting returns the references of the selections that select an object.
+func (f folder) selecting(o *manifest.Object) (from []reference) {
+	c := f.candidates([]*manifest.Object{o})[0]
+	has := []label{{}}
+	for name, value := range c.labels {
+		has = append(has, label{name, value})
+	}
+	of := []selectable{{Kind: o.Key.GroupKind()}}
+	if o.Key.Namespace != "" {
+		of = append(of, selectable{o.Key.GroupKind(), o.Key.Namespace})
+	}
+	for _, of := range of {
+		for _, label := range has {
+			for _, s := range f.selections[selectedBy{of, label}] {
+				if s.selects(c) {
+					from = append(from, s.to(o.Key))
+				}
+			}
+		}
+	}
+	return from
+}
+
+// selected returns the first references of an object's selections, in the order of the selections and of the objects
+// that each selects, and how many more there are.
+func (f folder) selected(selections []selection, most int) (to []reference, more int) {
+	candidates := map[selectable][]candidate{}
+	add := func(r reference) {
+		if len(to) < most {
+			to = append(to, r)
+		} else {
+			more++
+		}
+	}
+	for _, s := range selections {
+		if candidates[s.Of] == nil {
+			candidates[s.Of] = f.candidates(f.of(s.Of))
+		}
+		none := true
+		for _, c := range candidates[s.Of] {
+			if s.selects(c) {
+				none = false
+				add(s.to(c.object.Key))
+			}
+		}
+		if none {
+			add(s.toNone())
+		}
+	}
+	return to, more
+}
+
+// candidates returns objects of one kind with what they are selected by.
+func (f folder) candidates(objects []*manifest.Object) []candidate {
+	secrets := make([]map[string]string, len(objects))
+	if len(objects) > 0 && objects[0].Key.Kind == kindSecret {
+		keys := make([]manifest.Key, len(objects))
+		for i, o := range objects {
+			keys[i] = o.Key
+		}
+		secrets = f.labels(keys)
+	}
+	all := make([]candidate, len(objects))
+	for i, o := range objects {
+		all[i] = newCandidate(o, secrets[i])
+	}
+	return all
+}
+
+// of returns the objects of a kind and namespace, sorted by key.
+func (f folder) of(s selectable) []*manifest.Object {
+	all := f.kinds[s.Kind]
+	if s.Namespace == "" {
+		return all
+	}
+	byNamespace := func(o *manifest.Object, namespace string) int { return cmp.Compare(o.Key.Namespace, namespace) }
+	begin, _ := slices.BinarySearchFunc(all, s.Namespace, byNamespace)
+	end, _ := slices.BinarySearchFunc(all, s.Namespace+"\x00", byNamespace)
+	return all[begin:end]
+}
