@@ -15,7 +15,7 @@ import (
 var (
 	elements = strings.Fields("html head meta title link script body a header nav p main footer h1 h2 h3 section dl div dt dd ul ol li table thead " +
 		"tbody tr th td span code pre details summary form label input textarea button em time small")
-	attributes = strings.Fields("lang charset name content rel href src defer class id aria-label aria-labelledby aria-current role tabindex data-live " +
+	attributes = strings.Fields("lang charset name content rel href src defer class id aria-label aria-labelledby aria-current role tabindex data-live data-label " +
 		"scope colspan open required size method action value placeholder autocomplete spellcheck rows datetime type")
 	link = regexp.MustCompile(`^(/$|/page/|#|/\?|https://github\.com/gatefold/gatefold/blob/main/docs/reference/problems\.md(#[a-z0-9]*)?$)`)
 )
