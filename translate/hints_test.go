@@ -54,7 +54,7 @@ func TestHintsTellWhatWasMeant(t *testing.T) {
 		{"a listener of other kinds", wide, "infra", "{name: eg, sectionName: grpc}", toService,
 			"NotAllowedByListeners", "allows kind HTTPRoute", "add HTTPRoute to allowedRoutes.kinds"},
 		{"a listener of another namespace", wide, "shop", toHTTP, toService,
-			"NotAllowedByListeners", "allows HTTPRoute of namespace shop", "set allowedRoutes.namespaces"},
+			"NotAllowedByListeners", "allows HTTPRoute of namespace shop", "listener http takes routes of namespace infra (Same): set allowedRoutes.namespaces"},
 		{"a Gateway of another namespace", wide, "shop", "{name: eg}", toService,
 			"NoMatchingParent", "Gateway shop/eg does not exist", "there is Gateway infra/eg: add namespace: infra"},
 		{"no Gateway of that name", wide, "shop", "{name: other}", toService,

@@ -74,7 +74,7 @@ func (d Documents) Places(fields []manifest.Field) []store.Place {
 }
 
 // Objects returns the objects that are served, in no order, and the options that they are served with. Secrets have
-// neither content nor labels. The error is ErrBusy.
+// neither content nor labels, and those of a folder of their own no Value. The error is ErrBusy.
 func (d Documents) Objects() (objects []*manifest.Object, options translate.Options, err error) {
 	if d.options.Folder == nil {
 		return nil, options, nil
@@ -85,7 +85,7 @@ func (d Documents) Objects() (objects []*manifest.Object, options translate.Opti
 	if !still {
 		return nil, options, ErrBusy
 	}
-	return slices.DeleteFunc(objects, func(o *manifest.Object) bool { return o.Value == nil }), options, nil
+	return objects, options, nil
 }
 
 // Labels returns the labels of objects that are served, those of Secrets, too.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/route"
@@ -14,6 +15,8 @@ import (
 // that object.
 type folder struct {
 	objects map[manifest.Key]*manifest.Object
+	// beside are Secrets that are served from a folder of their own. They have no page.
+	beside map[manifest.Key]bool
 	// kinds are the objects of each kind, sorted by key.
 	kinds map[apischema.GroupKind][]*manifest.Object
 	// referrers are the references that name each object, sorted.
@@ -40,9 +43,13 @@ func (p *pages) folder() (folder, error) {
 // newFolder reads the references of objects. wildcard is the namespace that stands for all in a reference to routes
 // by label.
 func newFolder(objects []*manifest.Object, wildcard string) folder {
-	f := folder{objects: map[manifest.Key]*manifest.Object{}, kinds: map[apischema.GroupKind][]*manifest.Object{}, referrers: map[manifest.Key][]reference{}, wildcard: wildcard}
+	f := folder{objects: map[manifest.Key]*manifest.Object{}, beside: map[manifest.Key]bool{}, kinds: map[apischema.GroupKind][]*manifest.Object{}, referrers: map[manifest.Key][]reference{}, wildcard: wildcard}
 	w := newReferenceWalker(wildcard)
 	for _, o := range objects {
+		if o.Value == nil {
+			f.beside[o.Key] = true
+			continue
+		}
 		f.objects[o.Key] = o
 		f.kinds[o.Key.GroupKind()] = append(f.kinds[o.Key.GroupKind()], o)
 		w.read(o)
@@ -58,6 +65,11 @@ func newFolder(objects []*manifest.Object, wildcard string) folder {
 	}
 	f.selections = selectionsOf(w.selected)
 	return f
+}
+
+// serves reports whether an object is served, or is one that needs no file: a GatewayClass.
+func (f folder) serves(key manifest.Key) bool {
+	return f.objects[key] != nil || f.beside[key] || key.GroupKind() == apischema.GroupKind{Group: gwv1.GroupName, Kind: "GatewayClass"}
 }
 
 // references returns what an object refers to: what it names, in the order of its fields, and then what it selects.

@@ -24,6 +24,8 @@ type objectPage struct {
 	// YAML is the object as it is served, "" for one that is not; Cut says that it is the beginning.
 	YAML string
 	Cut  bool
+	// NotServed says that the folder has no valid version of the object.
+	NotServed bool
 	// Busy says that what is served cannot be read now: YAML, To and From are not known.
 	Busy bool
 	// To are the objects that it refers to, From those that refer to it.
@@ -37,19 +39,21 @@ func (p *pages) object(r *http.Request) (any, error) {
 		return nil, err
 	}
 	page := objectPage{Key: key, Route: routeKinds(key), At: p.documents.Places([]manifest.Field{{Object: key}})[0]}
-	served, err := p.folder()
-	if page.Busy = err != nil; !page.Busy {
-		page.show(served)
-	}
 	filter := board.Filter{Kind: store.KindName{Group: key.Group, Kind: key.Kind}, Namespace: key.Namespace, Name: key.Name}
 	if rows := objectRows(p.documents.Status(filter)); len(rows) == 1 {
 		page.Status = &rows[0]
 		page.bound(rows[0].Parts)
 	}
+	known := map[manifest.Key]bool{}
 	for _, problem := range p.documents.Problems().Problems {
+		known[problem.Object] = true
 		if problem.Object == key {
 			page.Problems = append(page.Problems, problem)
 		}
+	}
+	served, err := p.folder()
+	if page.Busy = err != nil; !page.Busy {
+		page.show(served, known)
 	}
 	if page.Status == nil && page.YAML == "" && page.At == (store.Place{}) && len(page.Problems) == 0 {
 		return nil, failure{http.StatusNotFound, p.documents.Missing(filter)}
@@ -72,12 +76,17 @@ func (o *objectPage) bound(parts []board.Part) {
 	}
 }
 
-// show takes over what the folder has of the object.
-func (o *objectPage) show(f folder) {
+// show takes over what the folder has of the object. known are the objects that have problems, and so a page.
+func (o *objectPage) show(f folder, known map[manifest.Key]bool) {
 	if object := f.objects[o.Key]; object != nil {
 		o.YAML, o.Cut = excerpt(object)
 		o.To, o.MoreTo = f.references(object, maxReferences)
+		for i, r := range o.To {
+			served := r.Every() || f.serves(r.To)
+			o.To[i].Missing, o.To[i].Linked = !served, !r.Every() && (f.objects[r.To] != nil || !served && known[r.To])
+		}
 	}
+	o.NotServed = !f.serves(o.Key)
 	o.From, o.MoreFrom = f.from(o.Key, maxReferences)
 }
 

@@ -21,6 +21,8 @@ type reference struct {
 	To    manifest.Key
 	// By says why an object is meant that the field does not name: "selected by label app=x".
 	By string
+	// Missing says that To is not served, and Linked that it has a page. Only the page of one object sets them.
+	Missing, Linked bool
 }
 
 // Every reports whether the reference is to no object in particular.

@@ -3,6 +3,7 @@ package page
 import (
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/gatefold/gatefold/server/admin"
@@ -34,6 +35,11 @@ type branch struct {
 
 // Class is the class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
+
+// Linked reports whether the line leads to the page of its object: a Gateway or a route.
+func (b *branch) Linked() bool {
+	return b.Object.Kind != "" && slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind)
+}
 
 // Head reports whether the line heads others that belong to it.
 func (b *branch) Head() bool { return len(b.Below) > 0 }

@@ -158,7 +158,46 @@ func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 			fmt.Sprintf("add %s to allowedRoutes.kinds of a listener of protocol %s, or leave kinds out", r.Key.Kind, protocolWords(r.Kind)))
 	}
 	return notAttached(reason, fmt.Sprintf("no listener of %s allows %s of namespace %s", parent, r.Key.Kind, r.Key.Namespace),
-		"set allowedRoutes.namespaces of a listener (default: Same), or move the route")
+		openTo(named, r)+"set allowedRoutes.namespaces of a listener, or move the route")
+}
+
+// maxOpenTo is how many listeners a hint describes.
+const maxOpenTo = 3
+
+// openTo says in a hint from which namespaces the listeners take routes of this kind.
+func openTo(named []*Listener, r Route) string {
+	var words []string
+	labelled := false
+	for _, l := range named {
+		if !l.admitsKind(r) || !l.speaks(r.Kind) {
+			continue
+		}
+		if len(words) == maxOpenTo {
+			words = append(words, "others take other routes")
+			break
+		}
+		words = append(words, "listener "+l.Name+" takes routes of "+l.namespaces())
+		labelled = labelled || l.From == gwv1.NamespacesFromSelector && l.Selector != nil
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	text := strings.Join(words, ", ") + ": "
+	if labelled {
+		text += "give Namespace " + r.Key.Namespace + " the labels, "
+	}
+	return text
+}
+
+// namespaces says in words from which namespaces routes may attach.
+func (l *Listener) namespaces() string {
+	switch {
+	case l.From == gwv1.NamespacesFromSame:
+		return "namespace " + l.Owner.Namespace + " (Same)"
+	case l.From == gwv1.NamespacesFromSelector && l.Selector != nil:
+		return "namespaces with " + metav1.FormatLabelSelector(l.Selector)
+	}
+	return "no namespace"
 }
 
 // speaks reports whether routes of a kind may attach to listeners of the protocol.
