@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -158,7 +159,10 @@ func (st *stream) stageName() string {
 }
 
 // Promote implements admin.Envoys.
-func (s envoyPages) Promote() { s.staging.promoteAll() }
+func (s envoyPages) Promote(ctx context.Context) {
+	s.staging.promoteAll()
+	s.staging.awaitReport(ctx)
+}
 
 // Forgive implements admin.Envoys.
 func (s envoyPages) Forgive() { s.quarantine.forgive() }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -58,7 +57,8 @@ type staging struct {
 	quarantine *quarantine
 	log        zerolog.Logger
 	metrics    *metrics
-	changed    chan struct{} // capacity 1: there is something to judge
+	changed    chan struct{}      // capacity 1: there is something to judge
+	asked      chan chan struct{} // each to be closed when what it came after is judged and reported
 
 	// sums are the parts of promoted tables that were looked at; of the goroutine of run.
 	sums map[*delta.Entry]map[[sha256.Size]byte]bool
@@ -74,7 +74,7 @@ func newStaging(options Staging, parts *core) *staging {
 	options.interval = cmp.Or(options.interval, ReportInterval)
 	return &staging{
 		lock: parts.lock, options: options, verdicts: parts.verdicts, quarantine: parts.quarantine, log: parts.log, metrics: parts.metrics,
-		changed: make(chan struct{}, 1), saved: options.Fleets, sums: map[*delta.Entry]map[[sha256.Size]byte]bool{},
+		changed: make(chan struct{}, 1), asked: make(chan chan struct{}), saved: options.Fleets, sums: map[*delta.Entry]map[[sha256.Size]byte]bool{},
 		reporters: map[reporter]int{},
 	}
 }
@@ -95,8 +95,10 @@ func (s *staging) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
+		var asked chan struct{}
 		select {
 		case <-s.changed:
+		case asked = <-s.asked:
 		case <-timer.C:
 		case <-ctx.Done():
 			return
@@ -106,6 +108,9 @@ func (s *staging) run(ctx context.Context) {
 			return // canaries leave because gatefold ends
 		}
 		s.report()
+		if asked != nil {
+			close(asked)
+		}
 		timer.Reset(again)
 	}
 }
@@ -358,36 +363,3 @@ func (s *staging) set(c *scope, now stageVerdict) {
 
 // fleet names the fleet in messages: the Gateway, or "all Gateways".
 func (c *scope) fleet() string { return cmp.Or(c.name, "all Gateways") }
-
-// report hands on what is new of frozen fleets, and what the next process is to know.
-func (s *staging) report() {
-	var problems []manifest.Problem
-	fleets := []Fleet{}
-	s.locked(func() {
-		frozenFleets := 0
-		for _, c := range s.verdicts.all() {
-			if c.stage == nil {
-				continue
-			}
-			unpromoted := c.stage.verdict.state == frozen
-			fleets = append(fleets, Fleet{c.name, unpromoted})
-			if unpromoted {
-				frozenFleets++
-				problems = append(problems, c.stage.verdict.asProblem())
-			}
-		}
-		if s.metrics.frozen.Set(float64(frozenFleets)); frozenFleets == 0 {
-			clear(s.sums) // they keep tables that are no longer served
-		}
-	})
-	manifest.SortProblems(problems)
-	slices.SortFunc(fleets, func(a, b Fleet) int { return strings.Compare(a.Gateway, b.Gateway) })
-	if s.options.Save != nil && !slices.Equal(fleets, s.saved) {
-		s.saved = fleets
-		s.options.Save(fleets)
-	}
-	if s.options.Problems != nil && !slices.Equal(problems, s.told) {
-		s.told = problems
-		s.options.Problems(problems)
-	}
-}

@@ -82,8 +82,9 @@ type Envoys interface {
 	Fleets() []Fleet
 	// Forgive has what they rejected tried again.
 	Forgive()
-	// Promote has all Envoys hold what only canaries have.
-	Promote()
+	// Promote has all Envoys hold what only canaries have. It returns when the problems of frozen fleets are gone,
+	// or when ctx ends.
+	Promote(ctx context.Context)
 }
 
 // Options are what the pages are made of.

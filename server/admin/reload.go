@@ -68,7 +68,7 @@ func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Query().Get("promote") == "true" {
-		p.Envoys.Promote()
+		p.Envoys.Promote(r.Context())
 	}
 	outcome := p.Loaded.Outcome()
 	switch {

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// awaitReport waits until run has judged and reported what has happened so far, or until ctx ends.
+func (s *staging) awaitReport(ctx context.Context) {
+	done := make(chan struct{})
+	select {
+	case s.asked <- done:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// report hands on what is new of frozen fleets, and what the next process is to know.
+func (s *staging) report() {
+	var problems []manifest.Problem
+	fleets := []Fleet{}
+	s.locked(func() {
+		frozenFleets := 0
+		for _, c := range s.verdicts.all() {
+			if c.stage == nil {
+				continue
+			}
+			unpromoted := c.stage.verdict.state == frozen
+			fleets = append(fleets, Fleet{c.name, unpromoted})
+			if unpromoted {
+				frozenFleets++
+				problems = append(problems, c.stage.verdict.asProblem())
+			}
+		}
+		if s.metrics.frozen.Set(float64(frozenFleets)); frozenFleets == 0 {
+			clear(s.sums) // they keep tables that are no longer served
+		}
+	})
+	manifest.SortProblems(problems)
+	slices.SortFunc(fleets, func(a, b Fleet) int { return strings.Compare(a.Gateway, b.Gateway) })
+	if s.options.Save != nil && !slices.Equal(fleets, s.saved) {
+		s.saved = fleets
+		s.options.Save(fleets)
+	}
+	if s.options.Problems != nil && !slices.Equal(problems, s.told) {
+		s.told = problems
+		s.options.Problems(problems)
+	}
+}
