@@ -7,7 +7,6 @@
 package health
 
 import (
-	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -94,9 +93,6 @@ var words = map[Reason]string{
 	Draining:      "its EndpointSlice says that it terminates",
 	Discovered:    "discovery says that it is unhealthy",
 }
-
-// Reasons returns every reason there is, sorted.
-func Reasons() []Reason { return slices.Sorted(maps.Keys(words)) }
 
 // portOf is the part after the name in a Service's cluster name (backend.Key); 0 where there is none.
 func portOf(c *ir.Cluster) int {
