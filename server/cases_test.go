@@ -33,6 +33,7 @@ import (
 // at the start and after each edit: traffic must be what the case says, and so
 // what explain says.
 func TestCasesOnARealEnvoy(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	all, err := cases.Load("../translate/testdata")
 	if err != nil {
 		t.Fatal(err)

@@ -78,6 +78,7 @@ func (run *caseRun) clean() {
 // and without an edit more. No time of waiting can end here by itself: a bind that failed is tried again
 // after an hour.
 func TestAddressesMoveBetweenListeners(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	for _, move := range []struct {
 		name          string
 		before, after []string

@@ -168,6 +168,7 @@ func ambiguity(got rawRequest) string {
 // the backend gets none of them as a request of its own, none that is ambiguous, and the
 // innocent client beside it its own answers.
 func TestSmuggling(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	s := startSmuggler(t)
 	variants := smugglings()
 	s.attacks(slices.Sorted(maps.Keys(variants)), func(name string) { s.attack(name, variants[name]) })

@@ -48,6 +48,7 @@ func (f *faulty) load() *envoytest.Load {
 // while requests run to routes that none of them touches. Each step ends with
 // an edit that Envoy follows.
 func TestFaultsOfTheFolderUnderLoad(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	f := startFaulty(t, "auto")
 	load := f.load()
 	f.saves()
@@ -67,6 +68,7 @@ func TestFaultsOfTheFolderUnderLoad(t *testing.T) {
 
 // TestFaultsWithoutEventsUnderLoad is the same on a mount that makes no events.
 func TestFaultsWithoutEventsUnderLoad(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	f := startFaulty(t, "poll")
 	load := f.load()
 	f.slowly(os.O_TRUNC, "pair.yaml", f.pair("b"))

@@ -254,6 +254,7 @@ func (m *machine) runFile() map[string]any {
 // A new Envoy that does not start, or never serves, leaves the old one serving; status says why.
 // With a good one, the next gatefold upgrades it without a gap.
 func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	epoch := `case "$*" in *"--restart-epoch 1"*) %s;; esac`
 	for name, lines := range map[string]string{
 		"it does not accept its bootstrap": `case "$*" in *validate*) echo it is broken >&2; exit 3;; esac`,
