@@ -125,7 +125,7 @@ bench: envoy ## Measure edits, starts, memory, fan-out and lookup: one table of 
 release: ## Make a release into dist/: binaries, deb, rpm, SBOMs, SHA256SUMS (VERSION=1.2.3)
 	GO="$(GO)" packaging/release "$(VERSION)"
 
-packages-test: ## Make a release twice, compare, and install, upgrade and remove it in a chroot (root, Debian)
+packages-test: ## Make a release twice, compare, and install, use, upgrade under load and remove it in a chroot (root, Debian)
 	GO="$(GO)" packaging/test
 
 SITE = .cache/site-tools/.installed
