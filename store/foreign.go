@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -60,13 +61,16 @@ type placedUnserved struct {
 	manifest.Unserved
 }
 
-// foreignKinds counts the documents of files that gatefold does not use, sorted by kind,
+// foreignKinds counts the documents of files that gatefold does not use, but for settings files, sorted by kind,
 // and gives a warning for each kind that has a remedy, or that is a policy of what is served,
 // at its first object.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {
 		for _, o := range f.oddities().foreign {
+			if o.kind.Empty() && path.Base(f.path) == SettingsFile {
+				continue // it is ours
+			}
 			at, known := seen[o.kind]
 			if !known || f.path < at.file || f.path == at.file && o.place.line < at.place.line {
 				at.file, at.place = f.path, o.place

@@ -22,6 +22,9 @@ const (
 	ListSetting    SettingKind = "a list of texts"
 )
 
+// SettingsFile is the settings file that commands find in the working directory.
+const SettingsFile = "gatefold.yaml"
+
 // Setting is a key of a settings file with its value.
 type Setting struct {
 	Key  string

@@ -18,12 +18,8 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
-// settingsName is the file that is found in the working directory; settingsNone is the word of
-// --config for no file.
-const (
-	settingsName = "gatefold.yaml"
-	settingsNone = "none"
-)
+// settingsNone is the word of --config for no file.
+const settingsNone = "none"
 
 // settingAnnotation marks the flags that a settings file may have.
 const settingAnnotation = "gatefold_setting"
@@ -46,7 +42,7 @@ func addConfigFlag(flags *pflag.FlagSet) {
 	has := false
 	flags.VisitAll(func(f *pflag.Flag) { has = has || isSetting(f) })
 	if has {
-		flags.String("config", "", "a file with values of flags, or none (default "+settingsName+" in the working directory, where it exists)")
+		flags.String("config", "", "a file with values of flags, or none (default "+store.SettingsFile+" in the working directory, where it exists)")
 	}
 }
 
@@ -96,14 +92,14 @@ func applySettings(cmd *cobra.Command, args []string) error {
 // written by others than those who start it: a file in that folder counts only where --config
 // names it.
 func findSettings(cmd *cobra.Command, args []string) string {
-	if _, err := os.Lstat(settingsName); err != nil {
+	if _, err := os.Lstat(store.SettingsFile); err != nil {
 		return ""
 	}
 	if cmd.Name() == "serve" && len(args) == 1 && inside(realPath(args[0]), realPath(".")) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "gatefold: %s is not read, as it lies in the folder that is served; name it by --config, or move it\n", settingsName)
+		fmt.Fprintf(cmd.ErrOrStderr(), "gatefold: %s is not read, as it lies in the folder that is served; name it by --config, or move it\n", store.SettingsFile)
 		return ""
 	}
-	return settingsName
+	return store.SettingsFile
 }
 
 // readSettingsFile returns the content of a file, one byte more than store.MaxSettings at most.
