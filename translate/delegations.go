@@ -6,17 +6,18 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// delegations lists the matches that hand requests on, for the View.
-func (l lastView) delegations() []ir.Delegation {
+// listDelegations lists the matches that hand requests on, for the View.
+func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejectedBelow]) []ir.Delegation {
 	var out []ir.Delegation
 	rejected := map[flatKey]rejectedAt{}
-	for below := range l.rejected.All() {
+	for below := range children.All() {
 		rejected[below.flatKey] = rejectedAtPoints(below)
 	}
-	for node := range l.delegating.All() {
+	for node := range nodes.All() {
 		at := rejected[keyOfChain(node.Points[0].Chain, node.port)]
 		for _, point := range node.Points {
 			to, names := selected(point)

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"fmt"
 	"iter"
 	"net/http"
 	"reflect"
@@ -74,6 +75,15 @@ func (h *hostOut) problems() (problems []manifest.Problem) {
 	return problems
 }
 
+// insecureSignIn is the warning that users sign in on a port without TLS.
+func insecureSignIn(object manifest.Key, field string, at portKey) manifest.Problem {
+	return manifest.Problem{
+		Code: "SignInWithoutTLS", Severity: manifest.Warning, Object: object, Field: field,
+		Message: fmt.Sprintf("users sign in on port %d of Gateway %s, which has no TLS: browsers drop the cookies there, and are redirected again and again", at.Port, at.Gateway),
+		Hint:    "attach to an HTTPS listener, and redirect the others to it; or give --trusted-hops if a proxy in front speaks TLS",
+	}
+}
+
 // extras are those that the host holds for its routes.
 func (h *hostOut) extras() *ir.Extras {
 	var held *ir.Extras
@@ -81,6 +91,16 @@ func (h *hostOut) extras() *ir.Extras {
 		held = h.Policy.Extras
 	}
 	return withForged(held, h.Forged)
+}
+
+// withForged returns extras with the identity headers that a virtual host removes.
+func withForged(extras *ir.Extras, names []string) *ir.Extras {
+	if len(names) == 0 {
+		return extras
+	}
+	out := extras.OrNone()
+	out.Forged = names
+	return &out
 }
 
 // list encodes the host with its routes as one list.

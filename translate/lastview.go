@@ -86,6 +86,15 @@ func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 	l.trusted = slices.Compact(l.trusted)
 }
 
+// setIssuers lists the issuers that are needed, once they changed.
+func (l *lastView) setIssuers(_ struct{}, uses memo.Ordered[issuerUse]) {
+	l.issuers = nil
+	for use := range uses.All() {
+		l.issuers = append(l.issuers, use.Issuer)
+	}
+	l.issuers = slices.Compact(l.issuers)
+}
+
 // view returns a function that builds the View of this moment once.
 func (l *lastView) view() func() *ir.View {
 	now := *l
@@ -103,7 +112,7 @@ func (l lastView) build() *ir.View {
 	}
 	view := &ir.View{
 		Clusters: make(map[string]*ir.Cluster, l.clusters.Len()), Policies: slices.Collect(l.policies.All()), Certificates: l.inUse,
-		Bounds: make(map[string]ir.Hosts, l.bounds.Len()), Delegations: sync.OnceValue(l.delegations),
+		Bounds: make(map[string]ir.Hosts, l.bounds.Len()), Delegations: sync.OnceValue(func() []ir.Delegation { return listDelegations(l.delegating, l.rejected) }),
 	}
 	for b := range l.bounds.All() {
 		view.Bounds[b.Namespace.Name] = b.Hosts

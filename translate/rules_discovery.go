@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -19,9 +18,6 @@ import (
 
 // Discoveries are what is known of issuers, by issuerURI. They are immutable.
 type Discoveries map[string]ir.IssuerAnswer
-
-// Discover sets what is known of issuers, from the next Apply on.
-func (t *Translator) Discover(set Discoveries) { t.in.discoveries.replace(set) }
 
 // discoveryInputs hold what is known of each issuer.
 type discoveryInputs struct {
@@ -88,13 +84,4 @@ func newIssuers(e *memo.Engine, extension *memo.Rule[manifest.Key, *extensionOut
 		}
 	}, identical)
 	return all
-}
-
-// setIssuers lists the issuers that are needed, once they changed.
-func (l *lastView) setIssuers(_ struct{}, uses memo.Ordered[issuerUse]) {
-	l.issuers = nil
-	for use := range uses.All() {
-		l.issuers = append(l.issuers, use.Issuer)
-	}
-	l.issuers = slices.Compact(l.issuers)
 }

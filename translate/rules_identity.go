@@ -163,13 +163,3 @@ func (t table) closing(namespaces map[string]*closing) table {
 	}
 	return out
 }
-
-// withForged returns extras with the identity headers that a virtual host removes.
-func withForged(extras *ir.Extras, names []string) *ir.Extras {
-	if len(names) == 0 {
-		return extras
-	}
-	out := extras.OrNone()
-	out.Forged = names
-	return &out
-}

@@ -348,3 +348,17 @@ func extension(namespace string, filter gwv1.HTTPRouteFilter) (of manifest.Key, 
 func policyKey(namespace, name string) manifest.Key {
 	return manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: namespace, Name: name}
 }
+
+// providerAbove returns the identity provider at which the rules above a rule have users sign in,
+// zero for none.
+func (r *policyRules) providerAbove(c *memo.Ctx, rule *ir.Rule) manifest.Key {
+	var levels []policy.Level
+	for _, hop := range rule.Chain {
+		levels = append(levels, r.policies.Get(c, ruleKey{hop.Route, hop.Rule}).Level)
+	}
+	resolved := policy.Resolve(levels)
+	if extras := resolved.Extras(); extras != nil && extras.OAuth2 != nil {
+		return extras.OAuth2.Key
+	}
+	return manifest.Key{}
+}

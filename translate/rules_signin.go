@@ -178,15 +178,6 @@ func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Probl
 	return problems
 }
 
-// insecureSignIn is the warning that users sign in on a port without TLS.
-func insecureSignIn(object manifest.Key, field string, at portKey) manifest.Problem {
-	return manifest.Problem{
-		Code: "SignInWithoutTLS", Severity: manifest.Warning, Object: object, Field: field,
-		Message: fmt.Sprintf("users sign in on port %d of Gateway %s, which has no TLS: browsers drop the cookies there, and are redirected again and again", at.Port, at.Gateway),
-		Hint:    "attach to an HTTPS listener, and redirect the others to it; or give --trusted-hops if a proxy in front speaks TLS",
-	}
-}
-
 func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bool, member string, yield func(memo.Place[signInUse, string], struct{})) {
 	for _, extension := range extensions {
 		if use := (signInUse{gateway, extension}); !seen[use] {

@@ -2,7 +2,9 @@ package translate
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"hash/maphash"
+	"math"
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -111,4 +113,32 @@ func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *
 		return &said
 	}
 	return nil
+}
+
+// withSignIn returns a table with rules for callback and logout if the policies of its listener
+// have users sign in.
+func (r *tableRules) withSignIn(t table, gateway string, host *hostPolicy) table {
+	if host == nil || host.Closed != nil || host.Extras == nil || host.Extras.OAuth2 == nil {
+		return t
+	}
+	key := ir.GatewayKey(gateway)
+	origin, weight := &ir.Origin{Key: key}, int32(0)
+	if r.in.Weighted { // before every weight
+		weight = math.MaxInt32
+	}
+	base := &ir.Rule{
+		Name: fmt.Sprintf("Gateway/%s/oauth2", gateway), Root: origin, Source: origin, Position: []int{0, 0}, Weight: weight,
+		Action: ir.Action{Extras: host.Extras},
+	}
+	var members []memo.Member[string, *entry]
+	for _, logout := range []bool{false, true} {
+		rule := signInRule(base, ir.Match{}, logout)
+		rule.Action.Extras = nil // the virtual host has them
+		encoded, problems := xds.Route(rule)
+		if len(problems) > 0 {
+			panic(fmt.Sprintf("translate: %s is rejected: %+v", rule.Name, problems))
+		}
+		members = append(members, memo.Member[string, *entry]{ID: rule.Name, Change: memo.Change[*entry]{Has: true, New: &entry{Rule: rule, Encoded: encoded}}})
+	}
+	return r.step(t, members)
 }

@@ -1,19 +1,14 @@
 package translate
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/memo"
-	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // Envoy's oauth2 filter answers the callback of an identity provider, and a logout, on a route with
@@ -124,63 +119,10 @@ func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
 	return nil
 }
 
-// withSignIn returns a table with rules for callback and logout if the policies of its listener
-// have users sign in.
-func (r *tableRules) withSignIn(t table, gateway string, host *hostPolicy) table {
-	if host == nil || host.Closed != nil || host.Extras == nil || host.Extras.OAuth2 == nil {
-		return t
-	}
-	key := ir.GatewayKey(gateway)
-	origin, weight := &ir.Origin{Key: key}, int32(0)
-	if r.in.Weighted { // before every weight
-		weight = math.MaxInt32
-	}
-	base := &ir.Rule{
-		Name: fmt.Sprintf("Gateway/%s/oauth2", gateway), Root: origin, Source: origin, Position: []int{0, 0}, Weight: weight,
-		Action: ir.Action{Extras: host.Extras},
-	}
-	var members []memo.Member[string, *entry]
-	for _, logout := range []bool{false, true} {
-		rule := signInRule(base, ir.Match{}, logout)
-		rule.Action.Extras = nil // the virtual host has them
-		encoded, problems := xds.Route(rule)
-		if len(problems) > 0 {
-			panic(fmt.Sprintf("translate: %s is rejected: %+v", rule.Name, problems))
-		}
-		members = append(members, memo.Member[string, *entry]{ID: rule.Name, Change: memo.Change[*entry]{Has: true, New: &entry{Rule: rule, Encoded: encoded}}})
-	}
-	return r.step(t, members)
-}
-
 // providerOf returns the identity provider at which a rule has users sign in, zero for none.
 func providerOf(rule *ir.Rule) manifest.Key {
 	if extras := rule.Action.Extras; rule.SignIn == (manifest.Key{}) && extras != nil && extras.OAuth2 != nil {
 		return extras.OAuth2.Key
 	}
 	return rule.SignIn
-}
-
-// signsIn reports whether one of two rules is for a callback or a logout.
-func (t twin) signsIn() bool {
-	return cmp.Or(t.First.Rule.SignIn, t.Later.Rule.SignIn) != (manifest.Key{})
-}
-
-// agree reports whether a rule for a callback or a logout, and another of the same match, are of
-// one identity provider: it does not matter which of them is first.
-func (t twin) agree() bool {
-	return t.signsIn() && providerOf(t.First.Rule) == providerOf(t.Later.Rule)
-}
-
-// providerAbove returns the identity provider at which the rules above a rule have users sign in,
-// zero for none.
-func (r *policyRules) providerAbove(c *memo.Ctx, rule *ir.Rule) manifest.Key {
-	var levels []policy.Level
-	for _, hop := range rule.Chain {
-		levels = append(levels, r.policies.Get(c, ruleKey{hop.Route, hop.Rule}).Level)
-	}
-	resolved := policy.Resolve(levels)
-	if extras := resolved.Extras(); extras != nil && extras.OAuth2 != nil {
-		return extras.OAuth2.Key
-	}
-	return manifest.Key{}
 }

@@ -231,3 +231,6 @@ func (t *Translator) remember(key manifest.Key) {
 
 // Quarantine sets what Envoys rejected, from the next Apply on.
 func (t *Translator) Quarantine(set Quarantine) { t.in.quarantine.replace(set) }
+
+// Discover sets what is known of issuers, from the next Apply on.
+func (t *Translator) Discover(set Discoveries) { t.in.discoveries.replace(set) }

@@ -129,3 +129,14 @@ func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 func (t twin) sameMatch() bool {
 	return t.First.Rule.Source.Key == t.Later.Rule.Source.Key && matchField(t.First.Rule) == matchField(t.Later.Rule)
 }
+
+// signsIn reports whether one of two rules is for a callback or a logout.
+func (t twin) signsIn() bool {
+	return cmp.Or(t.First.Rule.SignIn, t.Later.Rule.SignIn) != (manifest.Key{})
+}
+
+// agree reports whether a rule for a callback or a logout, and another of the same match, are of
+// one identity provider: it does not matter which of them is first.
+func (t twin) agree() bool {
+	return t.signsIn() && providerOf(t.First.Rule) == providerOf(t.Later.Rule)
+}
