@@ -24,7 +24,7 @@ func TestOfTheProgram(t *testing.T) {
 		t.Skip("builds the program")
 	}
 	program := t.TempDir() + "/gatefold"
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "../..")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
