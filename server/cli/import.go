@@ -54,7 +54,7 @@ func importCommand() *cobra.Command {
 			"docs/guides/import.md has examples.",
 		Example: "  kubectl get -o yaml -A gateways,httproutes,services,endpointslices,secrets | gatefold import cluster - --out ./folder --secret-dir ./secrets\n" +
 			"  gatefold import cluster export.yaml --dry-run\n" +
-			"  kubectl get -o yaml -A ingresses,services,endpointslices,secrets | gatefold import ingress - --out ./folder --secret-dir ./secrets\n" +
+			"  kubectl get -o yaml -A ingressclasses,ingresses,services,endpointslices,secrets,configmaps | gatefold import ingress - --out ./folder --secret-dir ./secrets\n" +
 			"  gatefold import traefik dynamic/*.yml --out ./folder --entry-point internal=8081",
 		Args: importArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -59,7 +59,7 @@ func (n *nginx) settings(ingress *item) *settings {
 			s.annotation(n, key, s.values[key])
 		case name == "kubernetes.io/ingress.class":
 			s.say(n, Different, name, "its class is imported; gatefold has none")
-		case ofController(name):
+		case ofController(name) || ofOtherPrefix(name):
 			s.shut(n, "another controller reads this annotation, and import does not know what it protects", "metadata.annotations["+name+"]")
 		default:
 			s.say(n, Same, name, "ingress-nginx does not read it")
@@ -132,7 +132,9 @@ func (s *settings) annotation(n *nginx, key, value string) {
 			fail("gatefold verifies the certificates of backends, and needs a BackendTLSPolicy for that")
 			return
 		}
-		message = "the protocol of the backend"
+		if message = "the protocol of the backend"; s.protocol == "AUTO_HTTP" {
+			class, message = Different, "the backend receives HTTP, also of requests with TLS"
+		}
 	case "upstream-vhost":
 		s.upstreamHost, message = value, "the host that the backend receives"
 		if len(validation.IsDNS1123Subdomain(value)) > 0 {
@@ -141,7 +143,8 @@ func (s *settings) annotation(n *nginx, key, value string) {
 		}
 	case "server-alias":
 		if !s.readAliases(value) {
-			fail("it is no list of DNS names")
+			n.lostAlias = cmp.Or(n.lostAlias, s.ingress.name()+" has an alias that cannot be expressed, and a request for it would arrive here")
+			fail("it is no list of DNS names, and hosts without a name are closed")
 			return
 		}
 		message = "further hostnames"
@@ -186,15 +189,18 @@ func (s *settings) ofHost(key string, on bool) (reason string) {
 	return ""
 }
 
+// readAliases keeps the aliases that are DNS names. It reports whether all are.
 func (s *settings) readAliases(value string) bool {
+	all := true
 	for _, alias := range strings.Split(value, ",") {
 		alias = strings.ToLower(strings.TrimSpace(alias))
 		if len(validation.IsDNS1123Subdomain(strings.TrimPrefix(alias, "*."))) > 0 {
-			return false
+			all = false
+			continue
 		}
 		s.aliases = append(s.aliases, alias)
 	}
-	return true
+	return all
 }
 
 // protection is about the annotations that become fields of a TrafficPolicy. class is Refused

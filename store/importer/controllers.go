@@ -26,3 +26,15 @@ func ofController(name string) bool {
 		"networking.gke.io", "istio.io", "envoyproxy.io", "solo.io", "zalando.org", "cilium.io", "linkerd.io",
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
+
+// ofOtherPrefix reports whether an annotation is named as one of ingress-nginx that protects or routes, with
+// another prefix: ingress-nginx reads that one if it is started with --annotations-prefix.
+func ofOtherPrefix(name string) bool {
+	_, key, _ := strings.Cut(name, "/")
+	return slices.ContainsFunc([]string{"auth-tls-", "limit-", "modsecurity-", "proxy-ssl-", "canary-by-"}, func(begin string) bool { return strings.HasPrefix(key, begin) }) ||
+		slices.Contains([]string{
+			"auth-type", "auth-secret", "auth-url", "auth-signin", "whitelist-source-range", "allowlist-source-range", "denylist-source-range", "satisfy",
+			"configuration-snippet", "server-snippet", "auth-snippet", "enable-modsecurity", "enable-global-auth", "force-ssl-redirect", "ssl-redirect",
+			"ssl-passthrough", "backend-protocol", "permanent-redirect", "temporal-redirect", "server-alias", "use-regex", "rewrite-target", "canary",
+		}, key)
+}

@@ -19,17 +19,19 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 		return nil, err
 	}
 	n := &nginx{Objects: o, hosts: map[string]*ingressHost{}}
-	var ingresses []*item
+	var ingresses, others []*item
 	for _, object := range o.objects {
 		o.limitedAddresses(object)
 		o.clean(object)
 		switch {
 		case !isIngress(object) || o.accepted(object.name(), object.key.GroupKind().String()):
 			o.classify(object)
-		case o.ofClass(object):
-			object.left = true
+		case o.otherClass(object) != "":
+			others = append(others, object)
+		default:
 			ingresses = append(ingresses, object)
 		}
+		object.left = object.left || isIngress(object)
 	}
 	// Of two Ingresses with the same path, ingress-nginx takes the older one.
 	slices.SortStableFunc(ingresses, func(a, b *item) int {
@@ -43,6 +45,12 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	for _, path := range n.defaults {
 		n.keep(path)
 	}
+	for _, ingress := range others {
+		n.leaveOther(ingress)
+	}
+	if unnamed := n.hosts[""]; unnamed != nil {
+		unnamed.closed = cmp.Or(unnamed.closed, n.lostAlias)
+	}
 	n.write()
 	o.finish()
 	return o, nil
@@ -52,43 +60,14 @@ func isIngress(object *item) bool {
 	return object.key.Kind == "Ingress" && (object.key.Group == "networking.k8s.io" || object.key.Group == "extensions")
 }
 
-// ofClass reports whether an Ingress is of a class that is imported. All others are left out: their
-// controller has other addresses, which may be reached from inside alone.
-func (o *Objects) ofClass(ingress *item) bool {
-	var other []string
-	field := map[string]any{"spec.ingressClassName": at(ingress.fields, "spec", "ingressClassName"),
-		"metadata.annotations[kubernetes.io/ingress.class]": at(ingress.fields, "metadata", "annotations", "kubernetes.io/ingress.class")}
-	for _, value := range field {
-		if class, isText := value.(string); value != nil && (!isText || class != "" && !o.importsClass(class)) {
-			other = append(other, fmt.Sprint(value))
-		}
-	}
-	if len(other) == 0 {
-		return true
-	}
-	slices.Sort(other)
-	ingress.left = true
-	o.add(Refused, ingress.place, ingress.name(), fmt.Sprintf("left out: it is of the class %q, of another controller with addresses of its own", other[0])).
-		Hint = "if ingress-nginx serves that class on the addresses of this Gateway, import it with --ingress-class " + other[0]
-	return false
-}
-
-// importsClass reports whether Ingresses of a class are imported: those that the options name, or
-// nginx, unless another controller has that name.
-func (o *Objects) importsClass(class string) bool {
-	if len(o.options.IngressClasses) > 0 {
-		return slices.Contains(o.options.IngressClasses, class)
-	}
-	object := o.find(manifest.Key{Group: "networking.k8s.io", Kind: "IngressClass", Namespace: "default", Name: class})
-	return class == "nginx" && (object == nil || text(object.spec()["controller"]) == "k8s.io/ingress-nginx")
-}
-
 // nginx collects what Ingresses want for each host.
 type nginx struct {
 	*Objects
 	hosts    map[string]*ingressHost
 	defaults []*ingressPath
 	canaries []*ingressPath
+	// lostAlias is why hosts without a name are closed.
+	lostAlias string
 }
 
 // ingressHost is a server of nginx.

@@ -1,0 +1,128 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+const nginxController = "k8s.io/ingress-nginx"
+
+// otherClass returns the class of an Ingress that is not imported; "" for one that is.
+func (o *Objects) otherClass(ingress *item) string {
+	var other []string
+	for _, value := range []any{at(ingress.fields, "spec", "ingressClassName"), at(ingress.fields, "metadata", "annotations", "kubernetes.io/ingress.class")} {
+		if class, isText := value.(string); value != nil && (!isText || class != "" && !o.importsClass(class)) {
+			other = append(other, cmp.Or(fmt.Sprint(value), "?"))
+		}
+	}
+	if len(other) == 0 {
+		return ""
+	}
+	return slices.Min(other)
+}
+
+// importsClass reports whether Ingresses of a class are imported: those that the options name, or
+// nginx, unless another controller has that name.
+func (o *Objects) importsClass(class string) bool {
+	if len(o.options.IngressClasses) > 0 {
+		return slices.Contains(o.options.IngressClasses, class)
+	}
+	return class == "nginx" && cmp.Or(o.controllerOf(class), nginxController) == nginxController
+}
+
+// controllerOf returns the controller of a class; "" if the class is not in the export.
+func (o *Objects) controllerOf(class string) string {
+	object := o.find(manifest.Key{Group: "networking.k8s.io", Kind: "IngressClass", Namespace: "default", Name: class})
+	if object == nil {
+		return ""
+	}
+	return text(object.spec()["controller"])
+}
+
+// ofOtherController reports whether the export says that a class has a controller of its own.
+func (o *Objects) ofOtherController(class string) bool {
+	controller := o.controllerOf(class)
+	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, o.options.IngressClasses...), func(imported string) bool {
+		return cmp.Or(o.controllerOf(imported), nginxController) == controller
+	})
+}
+
+// leaveOther leaves out an Ingress of a class that is not imported: its controller has other addresses,
+// which may be reached from inside alone. One controller may serve several classes, so that its paths
+// were perhaps not those of the Ingresses that are imported: unless it is known to be another
+// one, they are closed on the hosts of those.
+func (n *nginx) leaveOther(ingress *item) {
+	class := n.otherClass(ingress)
+	if n.ofOtherController(class) || !n.closeOther(ingress) {
+		n.add(Refused, ingress.place, ingress.name(), fmt.Sprintf("left out: it is of the class %q, of another controller with addresses of its own", class)).
+			Hint = "if ingress-nginx serves that class on the addresses of this Gateway, import it with --ingress-class " + class
+		return
+	}
+	n.protecting(ingress.place, ingress.name(), fmt.Sprintf("left out: it is of the class %q; its paths answer 500 on the hosts that are imported, as the controller of those may have served them", class),
+		"export ingressclasses, too; or import it with --ingress-class "+class+"; or leave it out with --accept "+ingress.name()+" if another controller serves it on addresses of its own")
+}
+
+// closeOther closes the paths of an Ingress on hosts that are imported. It reports whether there are any.
+func (n *nginx) closeOther(ingress *item) (closed bool) {
+	told := len(n.verdicts)
+	s := n.settings(ingress)
+	paths := n.paths(ingress, s)
+	n.verdicts = n.verdicts[:told] // one verdict is for all of what is left out
+	if s.canary {
+		return false // it protects nothing
+	}
+	for _, name := range slices.DeleteFunc(slices.Clone(s.hosts), func(name string) bool { return !n.serves(name) }) {
+		host := n.host(name)
+		host.regex = host.regex || s.regex || s.rewrite != ""
+		host.closed = cmp.Or(host.closed, s.closedHost)
+		closed = closed || s.closedHost != ""
+		for _, path := range paths {
+			if path.host == name && n.closeOtherPath(host, path) {
+				closed = true
+			}
+		}
+	}
+	s.closed = "the class"
+	return closed
+}
+
+// closeOtherPath adds a path of another class to a host, to be closed, or closes the one that is there.
+func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
+	if slices.Contains(host.paths, path) {
+		return true // two rules are for the host
+	}
+	same := slices.IndexFunc(host.paths, path.matchesAs)
+	switch {
+	case same < 0:
+		host.paths = append(host.paths, path)
+		return true
+	case path.field == "spec.defaultBackend" || host.paths[same].ingress == path.ingress:
+		return false
+	}
+	return n.shadow(path, host.paths[same])
+}
+
+// shadow closes a path that an Ingress of another class has, too, and protects in another way, unless
+// that one is known to be newer. It reports whether it did.
+func (n *nginx) shadow(other, path *ingressPath) bool {
+	newer := path.created() != "" && path.created() <= other.created()
+	if newer || guard(&location{ingressPath: other}) == guard(&location{ingressPath: path}) {
+		return false
+	}
+	path.closed = other.ingress.name() + ", of another class, has the path, too, and protects it in another way"
+	n.protecting(path.ingress.place, path.ingress.name(), "answers 500: "+path.closed, "leave that one out with --accept "+other.ingress.name()+" if it is served on addresses of its own", path.field)
+	return true
+}
+
+// serves reports whether requests for a host may be served by what is imported.
+func (n *nginx) serves(name string) bool {
+	for _, host := range n.hosts {
+		if len(host.paths) > 0 && slices.ContainsFunc(append([]string{host.name}, host.aliases...), func(pattern string) bool { return covers(pattern, name) }) {
+			return true
+		}
+	}
+	return false
+}
