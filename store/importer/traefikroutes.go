@@ -136,7 +136,7 @@ func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 	var owners []*router
 	entries := l.entries(host, l.ordered(host))
 	if other := mixed(entries); other != nil {
-		expression, _ := spellings(nil, false)
+		expression := spellingsOf(entries)
 		rules, owners = append(rules, map[string]any{"matches": []any{pathMatch("RegularExpression", expression)}}), append(owners, nil)
 		t.add(Different, other.place, other.id(), spellingsTold, "rule")
 	}
@@ -162,6 +162,22 @@ func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 			}
 		}
 	}
+}
+
+// spellingsOf returns an expression for the paths that may be read in two ways beside those of the entries: Traefik
+// of some versions decodes a path before it matches it.
+func spellingsOf(entries []entry) string {
+	var paths []string
+	expressions := false
+	for _, e := range entries {
+		paths = append(paths, e.condition.path)
+		expressions = expressions || e.condition.kind == regexPath
+	}
+	expression, ok := spellings(paths, expressions)
+	if !ok {
+		expression, _ = spellings(nil, true)
+	}
+	return expression
 }
 
 // mixed returns a router that protects requests of a host in another way than those before it; nil
