@@ -23,6 +23,9 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	for _, object := range o.objects {
 		o.limitedAddresses(object)
 		o.clean(object)
+		if object.isCore("ConfigMap") {
+			o.controllerSettings(object)
+		}
 		switch {
 		case !isIngress(object) || o.accepted(object.name(), object.key.GroupKind().String()):
 			o.classify(object)

@@ -15,41 +15,75 @@ import (
 // policies, annotations and parameters of other controllers, and a controller that did not accept
 // a route. None of it is around gatefold.
 
-// notServed leaves out a route that no parent accepted: it got no requests.
-func (o *Objects) notServed(route *item) {
-	parents := list(at(route.fields, "status", "parents"))
-	if !route.isRoute() || len(parents) == 0 {
+// notServed leaves out a Gateway that its controller did not accept, and a route that no parent accepted: they got no requests.
+func (o *Objects) notServed(object *item) {
+	if accepted := conditionOf(object.fields["status"], "Accepted"); object.is("Gateway", "ListenerSet") && text(at(accepted, "status")) == "False" {
+		o.refuse(object, fmt.Sprintf("left out: the controller did not accept it in the cluster (%s), and it got no connections; to import it, take its status out of the export", text(at(accepted, "reason"))))
+		o.shutUsers(object)
+		return
+	}
+	parents := list(at(object.fields, "status", "parents"))
+	if !object.isRoute() || len(parents) == 0 {
 		return
 	}
 	reason := ""
 	for _, parent := range parents {
-		rejected := slices.IndexFunc(list(at(parent, "conditions")), func(condition any) bool {
-			return text(at(condition, "type")) == "Accepted" && text(at(condition, "status")) == "False"
-		})
-		if rejected < 0 {
+		accepted := conditionOf(parent, "Accepted")
+		if text(at(accepted, "status")) != "False" {
 			return
 		}
-		reason = text(at(list(at(parent, "conditions"))[rejected], "reason"))
+		reason = text(at(accepted, "reason"))
 	}
-	route.left = true
-	o.add(Different, route.place, route.name(), fmt.Sprintf("left out: no parent accepted it in the cluster (%s)", reason)).
+	object.left = true
+	o.add(Different, object.place, object.name(), fmt.Sprintf("left out: no parent accepted it in the cluster (%s)", reason)).
 		Hint = "to import it, take its status out of the export"
+}
+
+// conditionOf returns the condition of a type in a status; nil if there is none.
+func conditionOf(status any, kind string) any {
+	conditions := list(at(status, "conditions"))
+	i := slices.IndexFunc(conditions, func(condition any) bool { return text(at(condition, "type")) == kind })
+	if i < 0 {
+		return nil
+	}
+	return conditions[i]
 }
 
 // limitedAddresses closes the Gateway of a load balancer that admits some clients alone.
 func (o *Objects) limitedAddresses(service *item) {
-	const field = "spec.loadBalancerSourceRanges"
-	if !service.isCore("Service") || len(list(service.spec()["loadBalancerSourceRanges"])) == 0 {
+	if !service.isCore("Service") {
 		return
 	}
-	message := "the load balancer keeps all other clients from "
-	hint := "write the ranges as acl in a TrafficPolicy of the Gateway, and leave the field out with --accept " + service.name() + "/" + field
-	if gateway := o.gatewayOf(service); gateway != nil {
-		o.protecting(service.place, service.name(), message+gateway.name()+", which is left out", hint, field)
-		o.shut(gateway, "", service.name())
-		return
+	for _, field := range limits(service) {
+		message := "the load balancer keeps all other clients from "
+		hint := "write the ranges as acl in a TrafficPolicy of the Gateway, and leave the field out with --accept " + service.name() + "/" + field
+		if gateway := o.gatewayOf(service); gateway != nil {
+			o.protecting(service.place, service.name(), message+gateway.name()+", which is left out", hint, field)
+			o.shut(gateway, "", service.name())
+			continue
+		}
+		o.block(service.place, service.name(), message+"what it leads to, and import does not know which Gateway that is", hint, field)
 	}
-	o.block(service.place, service.name(), message+"what it leads to, and import does not know which Gateway that is", hint, field)
+}
+
+// limits returns the fields by which a load balancer admits some clients alone: that of the Service, and
+// the annotations of providers.
+func limits(service *item) (fields []string) {
+	const ranges = "spec.loadBalancerSourceRanges"
+	if value := service.spec()["loadBalancerSourceRanges"]; value != nil && (len(list(value)) > 0 || list(value) == nil) {
+		fields = append(fields, ranges)
+	}
+	annotations, _ := at(service.fields, "metadata", "annotations").(map[string]any)
+	for _, name := range sortedKeys(annotations) {
+		limit := slices.ContainsFunc([]string{
+			"source-ranges", "inbound-cidrs", "allowed-ip-ranges", "allowed-service-tags", "allow-rules", "deny-rules",
+			"aws-load-balancer-security-groups", "loadbalancer-acl", "network-access-control",
+		}, func(word string) bool { return strings.Contains(name, word) })
+		if limit && text(service.spec()["type"]) == "LoadBalancer" && annotations[name] != "" {
+			fields = append(fields, join("metadata.annotations", name))
+		}
+	}
+	return fields
 }
 
 // gatewayOf returns the Gateway whose proxies a Service leads to; nil if that is not known.
