@@ -4,6 +4,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/figures"
 )
 
 // core is what the server and the sessions of streams share.
@@ -15,7 +16,7 @@ type core struct {
 
 	options    Options
 	log        zerolog.Logger
-	metrics    *metrics
+	metrics    *figures.Set
 	refused    *refusals    // with a lock of its own
 	board      *board.Board // with a lock of its own, which is taken last
 	verdicts   *verdicts

@@ -135,7 +135,7 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 	if err != nil {
 		return nil, s.refused.overLimit(st, err)
 	}
-	s.metrics.streams.Inc()
+	s.metrics.Connected(st.old())
 	session{s.core, st}.tellOld()
 	s.log.Info().Str("node", st.node).Str("cluster", gateway).Str("peer", st.peer).
 		Str("identity", st.identity).Str("envoy", st.version).Bool("canary", st.canary).Msg("Envoy connected")

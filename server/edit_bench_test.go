@@ -179,7 +179,7 @@ func (w *shaped) settle(streams int) {
 		held = 0
 		w.locked(func() {
 			for st := range w.scopes["default/eg"].streams {
-				held += int(number(st.settled()))
+				held += number(st.settled())
 			}
 		})
 	}

@@ -117,7 +117,7 @@ func benchmarkHeld(b *testing.B, streams, clusters int) {
 			received.Wait()
 		}
 	}
-	report := func(name string, began time.Time, before figures) {
+	report := func(name string, began time.Time, before footprint) {
 		peak, now := server.peak(), server.measure()
 		b.ReportMetric(float64(peak.Peak)/(1<<20), name+"-peak-MiB")
 		b.ReportMetric(time.Since(began).Seconds(), name+"-s")

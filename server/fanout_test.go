@@ -68,8 +68,8 @@ type order struct {
 	Rest     bool // wait until no stream has anything to do
 }
 
-// figures are what it answers.
-type figures struct {
+// footprint are what it answers.
+type footprint struct {
 	Address   string
 	Heap, RSS int           // live heap, and resident, in bytes
 	HeapMost  int           // the largest that the heap has been, in bytes
@@ -94,7 +94,7 @@ func serveFanout(address string) error {
 		}
 	}()
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
-	now := figures{Address: <-bound}
+	now := footprint{Address: <-bound}
 	for {
 		if err := out.Encode(now); err != nil {
 			return err
@@ -111,7 +111,7 @@ func serveFanout(address string) error {
 			began = time.Now()
 			s.Publish(translate.Result{Delta: delta})
 		}
-		now = figures{Published: time.Since(began), Waiting: int(s.intake.waiting.Load())}
+		now = footprint{Published: time.Since(began), Waiting: int(s.intake.waiting.Load())}
 		if o.Rest {
 			s.awaitRest()
 		}
@@ -170,7 +170,7 @@ func (o order) delta() (delta []xds.Update) {
 func clusterName(i int) string { return fmt.Sprintf("Service/team-%d/back-end-%d:8080", i/100, i) }
 
 // measure fills in the rest.
-func (f *figures) measure(o order) error {
+func (f *footprint) measure(o order) error {
 	if o.Collect {
 		debug.FreeOSMemory()
 	}
@@ -251,7 +251,7 @@ func startFanout(t testing.TB, address string) *fanout {
 	return f
 }
 
-func (f *fanout) answer() (now figures) {
+func (f *fanout) answer() (now footprint) {
 	f.t.Helper()
 	if err := f.out.Decode(&now); err != nil {
 		f.t.Fatal(err)
@@ -260,7 +260,7 @@ func (f *fanout) answer() (now figures) {
 }
 
 // order returns the figures after the order is carried out.
-func (f *fanout) order(o order) figures {
+func (f *fanout) order(o order) footprint {
 	f.t.Helper()
 	if err := f.in.Encode(o); err != nil {
 		f.t.Fatal(err)
@@ -269,14 +269,14 @@ func (f *fanout) order(o order) figures {
 }
 
 // measure returns the figures of a server that rests and has collected its garbage.
-func (f *fanout) measure() figures {
+func (f *fanout) measure() footprint {
 	f.t.Helper()
 	return f.order(order{Rest: true, Collect: true})
 }
 
 // peak returns the figures without a collection: its Peak is of what happened since the
 // answer before.
-func (f *fanout) peak() figures {
+func (f *fanout) peak() footprint {
 	f.t.Helper()
 	return f.order(order{Version: 1})
 }

@@ -83,7 +83,7 @@ func editAt(i int) translate.Result {
 
 // holdings counts what a server holds, and what it does for its streams.
 func (s *Server) holdings() map[string]int {
-	families, err := s.metrics.registry.Gather() // it locks the server, too
+	families, err := s.metrics.Registry.Gather() // it locks the server, too
 	if err != nil {
 		panic(err)
 	}

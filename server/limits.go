@@ -52,7 +52,7 @@ func (u *usage) spend(request *delta.Request, answer bool, resources int, now ti
 	u.spent = max(0, u.spent-requestRate*now.Sub(u.at).Seconds())
 	u.at = now
 	names := len(request.GetResourceNamesSubscribe()) + len(request.GetResourceNamesUnsubscribe()) + len(request.GetInitialResourceVersions())
-	u.spent += float64(names/requestNames) + 1 - number(answer)
+	u.spent += float64(names/requestNames + 1 - number(answer))
 	if u.spent > float64(requestBurst+2*resources) {
 		return status.Errorf(codes.ResourceExhausted, "more than %d requests a second", requestRate)
 	}

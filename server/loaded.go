@@ -8,12 +8,12 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/figures"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // loaded is what the folder came to, for the admin pages (admin.Loaded). It has a lock of its own,
@@ -22,7 +22,7 @@ import (
 type loaded struct {
 	folder  admin.Folder // nil where there is none
 	board   *board.Board
-	metrics *metrics
+	metrics *figures.Set
 	waiting func() int64 // the streams that wait for the first load
 
 	mu        sync.Mutex
@@ -59,7 +59,6 @@ func (l *loaded) setProblems(problems []manifest.Problem) {
 		return
 	}
 	l.problems, l.errors, l.warnings = problems, 0, 0
-	rejected := 0
 	for _, p := range problems {
 		switch p.Severity {
 		case manifest.Error:
@@ -67,12 +66,8 @@ func (l *loaded) setProblems(problems []manifest.Problem) {
 		case manifest.Warning:
 			l.warnings++
 		}
-		if p.Code == xds.RejectedCode {
-			rejected++
-		}
 	}
-	l.metrics.quarantine.Set(float64(rejected))
-	l.metrics.countProblems(problems)
+	l.metrics.CountProblems(problems)
 }
 
 // reloaded takes over how a reload ended.

@@ -38,7 +38,6 @@ func (s session) tellOld() {
 	if !st.old() {
 		return
 	}
-	s.metrics.old.Inc()
 	s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("envoy", st.version).
 		Msgf("an Envoy is older than %s, which gatefold is tested with: it is served, and routes that it rejects answer 500 there", testedEnvoy())
 }

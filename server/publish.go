@@ -33,7 +33,7 @@ func (s *Server) Publish(result translate.Result) {
 		c.put(u)
 		s.union.put(u)
 		if has := u.Entry != nil; u.Type == xds.RouteType && has != had {
-			s.verdicts.retable(c, u.Name, int(number(has)-number(had)))
+			s.verdicts.retable(c, u.Name, number(has)-number(had))
 		}
 		touched[u.Gateway] = touched[u.Gateway] || u.Type == xds.ListenerType
 	}
@@ -57,9 +57,7 @@ func (s *Server) Publish(result translate.Result) {
 			s.verdicts.forget(gateway)
 		}
 	}
-	s.metrics.stale.Set(float64(len(result.Stale)))
-	s.metrics.published(s.union)
-	s.metrics.ends.set(result.Certificates)
+	s.metrics.Published(s.union.Count, len(result.Stale), result.Certificates)
 	if first {
 		s.published = true
 		close(s.intake.loaded)

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server/admin"
@@ -27,8 +26,8 @@ func same(r, o admin.RejectedClient) bool {
 // refusals remembers who was refused lately. Envoys come again every second and
 // strangers at will: neither fills memory or log. Any goroutine may use it.
 type refusals struct {
-	log     zerolog.Logger
-	refused *prometheus.CounterVec // by cause
+	log   zerolog.Logger
+	count func(cause string)
 
 	mu   sync.Mutex
 	rows []admin.RejectedClient
@@ -72,7 +71,7 @@ func (l *refusals) list(now time.Time) []admin.RejectedClient {
 
 // refuse books a refusal, and warns of it once.
 func (l *refusals) refuse(cause string, r admin.RejectedClient) {
-	l.refused.WithLabelValues(cause).Inc()
+	l.count(cause)
 	level := zerolog.DebugLevel
 	if l.add(r, time.Now()) {
 		level = zerolog.WarnLevel
@@ -89,7 +88,7 @@ func (l *refusals) refuse(cause string, r admin.RejectedClient) {
 // only opened, as by who looks whether the port is there, is counted alone.
 func (l *refusals) refuseHandshake(from net.Addr, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
-		l.refused.WithLabelValues("handshake").Inc()
+		l.count("handshake")
 		return
 	}
 	l.refuse("handshake", admin.RejectedClient{Peer: hostOf(from), Reason: handshakeReason(err)})

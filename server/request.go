@@ -60,7 +60,7 @@ func (s session) countTables(step delta.Step) {
 	step.Book()
 	for name, asked := range before {
 		for gateway := range st.scope.Owners(xds.RouteType, name) {
-			s.verdicts.lack(st, s.scopes[gateway], int(number(asked)-number(st.asks(name))))
+			s.verdicts.lack(st, s.scopes[gateway], number(asked)-number(st.asks(name)))
 		}
 	}
 }

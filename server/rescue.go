@@ -9,6 +9,8 @@ import (
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/gatefold/gatefold/server/figures"
 )
 
 // taskRest is the time between a panic of a task and its new begin.
@@ -17,7 +19,7 @@ const taskRest = time.Second
 // barrier keeps a mistake in gatefold to the task or stream that made it.
 type barrier struct {
 	log     zerolog.Logger
-	metrics *metrics
+	metrics *figures.Set
 }
 
 // Steady runs a task until ctx ends. A panic of the task is logged with its stack and counted,
@@ -36,7 +38,7 @@ func (b *barrier) Steady(ctx context.Context, task string, run func(context.Cont
 func (b *barrier) survives(task string, run func()) (ok bool) {
 	defer func() {
 		if mistake := recover(); mistake != nil {
-			b.metrics.taskPanics.WithLabelValues(task).Inc()
+			b.metrics.TaskPanicked(task)
 			b.log.Error().Str("task", task).Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
 				Msg("internal error: a task panicked and begins anew; gatefold still serves; please report it")
 		}
@@ -51,7 +53,7 @@ func (b *barrier) rescue(err *error) {
 	if mistake == nil {
 		return
 	}
-	b.metrics.panics.Inc()
+	b.metrics.StreamPanicked()
 	b.log.Error().Str("panic", fmt.Sprint(mistake)).Bytes("stack", debug.Stack()).
 		Msg("a mistake in gatefold: the stream of an Envoy is ended; please report it")
 	*err = status.Error(codes.Internal, "a mistake in gatefold; its log has the details")

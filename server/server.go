@@ -19,7 +19,7 @@
 //   - staging (staging.go, blame.go), stage (stage.go): which revisions only canaries have
 //   - clients, intake, transport, refusals: the limits of clients, and how they connect
 //   - loaded: what the folder came to; package board: the status of objects; package admin: the
-//     pages that show it all
+//     pages that show it all; package figures: the metrics
 //
 // One mutex, lock, guards the state of Gateways and streams. It is never held while sending or waiting,
 // so that a stream that does not read delays neither Publish nor another stream. The locks
@@ -47,6 +47,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/figures"
 	"github.com/gatefold/gatefold/server/page"
 )
 
@@ -78,24 +79,24 @@ func New(options Options, log zerolog.Logger) *Server {
 	options.BarrierWait = cmp.Or(options.BarrierWait, 5*time.Second)
 	options.BindRetry = cmp.Or(options.BindRetry, time.Second)
 	options.pingEvery, options.pingWait = cmp.Or(options.pingEvery, pingEvery), cmp.Or(options.pingWait, pingWait)
-	figures, stopping := newMetrics(), make(chan struct{})
+	counted, stopping := figures.New(), make(chan struct{})
 	s := &Server{
 		core: &core{
-			barrier: &barrier{log, figures}, lock: &lock{}, gateways: newGateways(options.Staging.Fleets), clients: &clients{streams: map[string]int{}},
-			options: options, log: log, metrics: figures, refused: &refusals{log: log, refused: figures.refused},
+			barrier: &barrier{log, counted}, lock: &lock{}, gateways: newGateways(options.Staging.Fleets), clients: &clients{streams: map[string]int{}},
+			options: options, log: log, metrics: counted, refused: &refusals{log: log, count: counted.Refused},
 		},
 		health: health.NewServer(), stopping: stopping, intake: newIntake(stopping), warned: map[string]bool{},
 	}
-	s.transport = &transport{options: options, log: log, metrics: figures.registry, refused: s.refused}
+	s.transport = &transport{options: options, log: log, refused: s.refused}
 	s.board = board.New(func() { s.locked(s.verdicts.refresh) })
 	s.verdicts = newVerdicts(s.gateways, s.board, newAnnouncements(log, s.board, options.Folder))
 	s.quarantine = newQuarantine(s.lock, s.verdicts, options)
 	s.staging = newStaging(options.Staging, s.core)
 	s.verdicts.canaries = s.staging.poke
-	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: figures, waiting: s.intake.waiting.Load}
-	s.metrics.waitIn(s.intake)
-	s.metrics.countUnprogrammed(s.board)
-	s.Register(newBusyFigures(s.loaded.busy))
+	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: counted, waiting: s.intake.waiting.Load}
+	counted.FollowWaiting(s.intake.waiting.Load)
+	counted.FollowBoard(s.board)
+	counted.FollowBusy(s.loaded.busy)
 	s.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	return s
 }
@@ -106,6 +107,9 @@ func New(options Options, log zerolog.Logger) *Server {
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.transport.openTLS(); err != nil {
 		return err
+	}
+	if keeper := s.transport.keeper; keeper != nil {
+		s.metrics.FollowTLS(keeper.State)
 	}
 	local := !s.options.XDSInsecure && s.transport.keeper == nil
 	xds, err := listenAt(ctx, s.options.XDSAddress, s.options.SocketMode, local)
@@ -161,7 +165,7 @@ func (s *Server) discovery() *grpc.Server {
 // adminOptions are what the admin pages are made of.
 func (s *Server) adminOptions() admin.Options {
 	return admin.Options{
-		Log: s.log, Metrics: s.metrics.registry, Panics: s.metrics.adminPanics,
+		Log: s.log, Metrics: s.metrics.Registry, Panics: s.metrics.AdminPanics,
 		Board: s.board, Loaded: s.loaded, Envoys: envoyPages{s}, Folder: s.options.Folder, Survives: s.survives,
 		Profile: s.options.Profile, ConnectionTime: s.options.ConnectionTime, Page: page.New,
 	}
@@ -177,7 +181,7 @@ func (s *Server) pages(address net.Addr) *http.Server {
 // Register adds metrics of other parts of the program to /metrics. It panics if a name is
 // taken.
 func (s *Server) Register(figures ...prometheus.Collector) {
-	s.metrics.registry.MustRegister(figures...)
+	s.metrics.Registry.MustRegister(figures...)
 }
 
 // stop ends both servers within stopTime.
@@ -198,7 +202,7 @@ func (s *Server) stop(discovery *grpc.Server, pages *http.Server) error {
 
 // Reloaded records a reload's result for the metrics and pages.
 func (s *Server) Reloaded(r Reload) {
-	s.metrics.reloaded(r)
+	s.metrics.Reloaded(r.Result, r.OK, r.Hold != "", r.Stages)
 	s.loaded.reloaded(r)
 }
 

@@ -11,10 +11,7 @@ import (
 // leave ends what the server knows of a stream.
 func (s session) leave() {
 	st := s.stream
-	s.metrics.streams.Dec()
-	if st.old() {
-		s.metrics.old.Dec()
-	}
+	s.metrics.Disconnected(st.old())
 	s.log.Info().Str("node", st.node).Str("cluster", st.cluster).Msg("Envoy disconnected")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +71,7 @@ func (s session) handle(request *delta.Request) error {
 // tellAnswer counts and logs an answer.
 func (s session) tellAnswer(answered *delta.Response, request *delta.Request) {
 	nack := request.GetErrorDetail() != nil
-	s.metrics.answered(answered, nack)
+	s.metrics.Answered(answered, nack)
 	if nack {
 		s.logRejection(answered, request)
 	}
@@ -116,7 +113,7 @@ func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, err
 		if err := wire.SendMsg(f); err != nil {
 			return 0, err
 		}
-		s.metrics.sent(r.Type, f.Len())
+		s.metrics.Sent(r.Type, f.Len())
 	}
 }
 

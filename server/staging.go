@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server/figures"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -56,7 +57,7 @@ type staging struct {
 	verdicts   *verdicts
 	quarantine *quarantine
 	log        zerolog.Logger
-	metrics    *metrics
+	metrics    *figures.Set
 	changed    chan struct{}      // capacity 1: there is something to judge
 	asked      chan chan struct{} // each to be closed when what it came after is judged and reported
 
@@ -332,7 +333,7 @@ func (s *staging) promote(c *scope, b batch, words, result string) {
 	changed := c.stage.take(b)
 	c.stage.revision = b.revision
 	c.release(changed)
-	s.metrics.staged.WithLabelValues(result).Inc()
+	s.metrics.Staged(result)
 	s.quarantine.poke()
 	s.log.Info().Str("fleet", c.fleet()).Uint64("revision", b.revision).Int("resources", len(b.entries)).Int("envoys", len(c.streams)-len(c.stage.canaries)).Msg(words)
 }
@@ -356,7 +357,7 @@ func (s *staging) set(c *scope, now stageVerdict) {
 	s.verdicts.touched[c] = struct{}{}
 	s.verdicts.restate(c)
 	if now.state == frozen {
-		s.metrics.staged.WithLabelValues("frozen").Inc()
+		s.metrics.Staged("frozen")
 		s.log.Error().Str("fleet", c.fleet()).Msg("ALARM: staged delivery is frozen: " + now.problem + "; " + now.hint)
 	}
 }

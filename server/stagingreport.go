@@ -39,7 +39,7 @@ func (s *staging) report() {
 				problems = append(problems, c.stage.verdict.asProblem())
 			}
 		}
-		if s.metrics.frozen.Set(float64(frozenFleets)); frozenFleets == 0 {
+		if s.metrics.SetFrozen(frozenFleets); frozenFleets == 0 {
 			clear(s.sums) // they keep tables that are no longer served
 		}
 	})

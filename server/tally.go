@@ -99,6 +99,13 @@ func (v *verdicts) lack(st *stream, c *scope, more int) {
 	}
 }
 
+func number(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
 // recount counts all tables that the stream does not ask for.
 func (v *verdicts) recount(st *stream) {
 	for _, c := range v.served(st) {

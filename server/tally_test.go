@@ -105,9 +105,9 @@ func (t *tally) add(st *stream, c *scope) {
 		}
 		lacks = lacks || !free && !st.Asks(rds, table)
 	}
-	t.lacking += int(number(lacks))
+	t.lacking += number(lacks)
 	unbound := unbound{}
-	t.refusing += int(number(len(st.refusals(c.name, unbound)) > 0))
+	t.refusing += number(len(st.refusals(c.name, unbound)) > 0)
 	for name, said := range unbound {
 		t.unbound[name] += len(said)
 	}

@@ -6,7 +6,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -23,7 +22,6 @@ import (
 type transport struct {
 	options Options
 	log     zerolog.Logger
-	metrics *prometheus.Registry
 	refused *refusals
 	keeper  *mtls.Keeper // nil without TLS; set by openTLS
 }
@@ -39,14 +37,6 @@ func (t *transport) openTLS() error {
 	}
 	t.keeper = keeper
 	t.warnOfExpiry()
-	gauge := func(name, help string, value func(mtls.State) float64) {
-		t.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
-			func() float64 { return value(keeper.State()) }))
-	}
-	gauge("gatefold_xds_tls_reload_successful", "1 when the xDS certificate files are served as they are now, else 0.",
-		func(state mtls.State) float64 { return number(state.Problem == "") })
-	gauge("gatefold_xds_tls_certificate_expiry_timestamp_seconds", "When the served xDS certificate ends, in Unix time.",
-		func(state mtls.State) float64 { return float64(state.NotAfter.Unix()) })
 	return nil
 }
 

@@ -1,7 +1,8 @@
-package server
+// Package figures counts what the server does and serves, for /metrics. Its callers say what happened; it
+// knows no stream and no Gateway. Any goroutine may use it.
+package figures
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,13 +11,18 @@ import (
 
 	"github.com/gatefold/gatefold/server/delta"
 	envoyhost "github.com/gatefold/gatefold/server/host"
+	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// metrics are the figures of one server, in a registry of its own.
-type metrics struct {
-	registry   *prometheus.Registry
+// Set is the figures of one server, in a registry of its own.
+type Set struct {
+	// Registry is what /metrics shows. Other parts of the program add theirs to it.
+	Registry *prometheus.Registry
+	// AdminPanics counts pages that answered 500.
+	AdminPanics prometheus.Counter
+
 	streams    prometheus.Gauge
 	resources  *prometheus.GaugeVec
 	pushes     *prometheus.CounterVec
@@ -28,8 +34,6 @@ type metrics struct {
 	quarantine prometheus.Gauge
 	old        prometheus.Gauge
 	panics     prometheus.Counter
-	// adminPanics counts pages that answered 500.
-	adminPanics prometheus.Counter
 	// taskPanics counts tasks that began anew.
 	taskPanics *prometheus.CounterVec
 	// staged counts revisions of fleets with canaries by what became of them, frozen the frozen fleets.
@@ -45,7 +49,8 @@ type metrics struct {
 	stages     *prometheus.HistogramVec
 }
 
-func newMetrics() *metrics {
+// New returns the figures of a server that has done nothing yet.
+func New() *Set {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := promauto.With(registry)
@@ -58,8 +63,8 @@ func newMetrics() *metrics {
 	counters := func(name, help, label string) *prometheus.CounterVec {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	}
-	m := &metrics{
-		registry:  registry,
+	m := &Set{
+		Registry:  registry,
 		streams:   gauge("gatefold_xds_streams", "Connected Envoys."),
 		resources: gauges("gatefold_xds_resources", "Resources that are to be served, by type.", "type"),
 		pushes:    counters("gatefold_xds_pushes_total", "Responses sent, by type.", "type"),
@@ -70,7 +75,7 @@ func newMetrics() *metrics {
 		panics: f.NewCounter(prometheus.CounterOpts{
 			Name: "gatefold_xds_panics_total", Help: "Streams ended by a mistake in gatefold.",
 		}),
-		adminPanics: f.NewCounter(prometheus.CounterOpts{
+		AdminPanics: f.NewCounter(prometheus.CounterOpts{
 			Name: "gatefold_admin_panics_total", Help: "Admin requests that failed with 500 because of an internal error.",
 		}),
 		taskPanics: counters("gatefold_task_panics_total", "Background tasks that began anew after an internal error, by task.", "task"),
@@ -81,8 +86,7 @@ func newMetrics() *metrics {
 		old:        gauge("gatefold_xds_unsupported_envoys", "Connected Envoys older than those that gatefold is tested with."),
 		staged:     counters("gatefold_staged_revisions_total", "Revisions of fleets with canaries, by result: promoted, frozen, forced (by a person) or unjudged (no canary was connected).", "result"),
 		frozen:     gauge("gatefold_frozen_fleets", "Fleets of which only canaries have the newest revision, as they did not accept it."),
-		ends: &certificateEnds{desc: prometheus.NewDesc("gatefold_certificate_expiry_timestamp_seconds",
-			"When a certificate of a listener ends, in Unix time.", []string{"secret"}, nil)},
+		ends:       newCertificateEnds(),
 		problems: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "gatefold_problems",
 			Help: "Problems of the folder, by severity, code and the namespace of the object; of the namespaces beyond the 50 with the most problems together as _other.",
@@ -104,7 +108,7 @@ func newMetrics() *metrics {
 
 // begin lets figures begin at 0: an alarm on what rises would miss the first rise of a
 // counter that was not there before.
-func (m *metrics) begin() {
+func (m *Set) begin() {
 	for _, typ := range delta.Types() {
 		for _, counters := range []*prometheus.CounterVec{m.pushes, m.acks, m.nacks, m.bytes} {
 			counters.WithLabelValues(xds.ShortType(typ))
@@ -119,29 +123,67 @@ func (m *metrics) begin() {
 	for _, task := range tasks() {
 		m.taskPanics.WithLabelValues(task)
 	}
-	m.countProblems(nil)
+	m.CountProblems(nil)
 }
 
-// waitIn counts the streams that wait.
-func (m *metrics) waitIn(i *intake) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+// FollowWaiting has the streams that wait counted when somebody asks.
+func (m *Set) FollowWaiting(count func() int64) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gatefold_xds_waiting", Help: "Streams of which nothing is read yet: before the first load, when many come at once, or as they say nothing.",
-	}, func() float64 { return float64(i.waiting.Load()) }))
+	}, func() float64 { return float64(count()) }))
 }
 
-// published counts what is to be served.
-func (m *metrics) published(union *scope) {
-	for _, typ := range delta.Types() {
-		m.resources.WithLabelValues(xds.ShortType(typ)).Set(float64(union.Count(typ)))
+// FollowTLS has the state of the xDS certificate files looked at when somebody asks.
+func (m *Set) FollowTLS(look func() mtls.State) {
+	gauge := func(name, help string, value func(mtls.State) float64) {
+		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return value(look()) }))
 	}
+	gauge("gatefold_xds_tls_reload_successful", "1 when the xDS certificate files are served as they are now, else 0.",
+		func(state mtls.State) float64 { return number(state.Problem == "") })
+	gauge("gatefold_xds_tls_certificate_expiry_timestamp_seconds", "When the served xDS certificate ends, in Unix time.",
+		func(state mtls.State) float64 { return float64(state.NotAfter.Unix()) })
 }
 
-func (m *metrics) sent(typ string, bytes int) {
+// Connected counts an Envoy that connects; old if it is older than those that gatefold is tested with.
+func (m *Set) Connected(old bool) {
+	m.streams.Inc()
+	m.old.Add(number(old))
+}
+
+// Disconnected counts an Envoy that leaves.
+func (m *Set) Disconnected(old bool) {
+	m.streams.Dec()
+	m.old.Sub(number(old))
+}
+
+// Refused counts a connection or stream that is refused: "handshake", "identity", "limit" or "version" failed.
+func (m *Set) Refused(cause string) { m.refused.WithLabelValues(cause).Inc() }
+
+// StreamPanicked counts a stream that a mistake in gatefold ended.
+func (m *Set) StreamPanicked() { m.panics.Inc() }
+
+// TaskPanicked counts a task that begins anew.
+func (m *Set) TaskPanicked(task string) { m.taskPanics.WithLabelValues(task).Inc() }
+
+// Published counts what is to be served: resources by type, objects whose last valid version serves, and the
+// certificates in use.
+func (m *Set) Published(resources func(typ string) int, stale int, certificates []ir.Certificate) {
+	for _, typ := range delta.Types() {
+		m.resources.WithLabelValues(xds.ShortType(typ)).Set(float64(resources(typ)))
+	}
+	m.stale.Set(float64(stale))
+	m.ends.set(certificates)
+}
+
+// Sent counts a response.
+func (m *Set) Sent(typ string, bytes int) {
 	m.pushes.WithLabelValues(xds.ShortType(typ)).Inc()
 	m.bytes.WithLabelValues(xds.ShortType(typ)).Add(float64(bytes))
 }
 
-func (m *metrics) answered(r *delta.Response, nack bool) {
+// Answered counts an Envoy's answer to a response.
+func (m *Set) Answered(r *delta.Response, nack bool) {
 	switch {
 	case r.Probe:
 		m.probes.Inc()
@@ -152,14 +194,22 @@ func (m *metrics) answered(r *delta.Response, nack bool) {
 	}
 }
 
-func (m *metrics) reloaded(r Reload) {
-	m.reloads.WithLabelValues(r.Result).Inc()
-	m.reloadOK.Set(number(r.OK))
-	m.hold.Set(number(r.Hold != ""))
-	if r.OK {
+// Staged counts a revision of a fleet with canaries: "promoted", "frozen", "forced" or "unjudged".
+func (m *Set) Staged(result string) { m.staged.WithLabelValues(result).Inc() }
+
+// SetFrozen sets how many fleets are frozen.
+func (m *Set) SetFrozen(fleets int) { m.frozen.Set(float64(fleets)) }
+
+// Reloaded counts a change of the folder by its result; ok if the folder is what is served since, held if
+// it is frozen. The durations are of the steps, by name.
+func (m *Set) Reloaded(result string, ok, held bool, durations map[string]time.Duration) {
+	m.reloads.WithLabelValues(result).Inc()
+	m.reloadOK.Set(number(ok))
+	m.hold.Set(number(held))
+	if ok {
 		m.reloadTime.Set(float64(time.Now().UnixMilli()) / 1000)
 	}
-	for stage, took := range r.Stages {
+	for stage, took := range durations {
 		m.stages.WithLabelValues(stage).Observe(took.Seconds())
 	}
 }
@@ -171,30 +221,7 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// certificateEnds tells when the certificates in use end. They are walked when
-// somebody asks, not at every edit.
-type certificateEnds struct {
-	desc *prometheus.Desc
-	all  atomic.Pointer[[]ir.Certificate]
-}
-
-func (e *certificateEnds) set(all []ir.Certificate) { e.all.Store(&all) }
-
-// Describe implements prometheus.Collector.
-func (e *certificateEnds) Describe(to chan<- *prometheus.Desc) { to <- e.desc }
-
-// Collect implements prometheus.Collector.
-func (e *certificateEnds) Collect(to chan<- prometheus.Metric) {
-	all := e.all.Load()
-	if all == nil {
-		return
-	}
-	for _, c := range *all {
-		to <- prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, float64(c.NotAfter.Unix()), c.Secret.Namespace+"/"+c.Secret.Name)
-	}
-}
-
-// tasks are those that Steady runs.
+// tasks are those that run in the background, and begin anew after a mistake.
 func tasks() []string {
 	return []string{"certificates", "quarantine", "staging", "binds", "health", "status", "busy", "envoys", "notifier", "watcher", envoyhost.SupervisorTask}
 }

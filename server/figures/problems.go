@@ -1,4 +1,4 @@
-package server
+package figures
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 const (
@@ -25,18 +26,22 @@ type problemLabels struct {
 	code, namespace string
 }
 
-// countProblems sets gatefold_problems. Both severities are there without problems, too, so
-// that an alarm has something to compare.
-func (m *metrics) countProblems(problems []manifest.Problem) {
+// CountProblems sets gatefold_problems, and how many of them are rules in quarantine. Both severities are there
+// without problems, too, so that an alarm has something to compare.
+func (m *Set) CountProblems(problems []manifest.Problem) {
 	count := map[problemLabels]int{{manifest.Error, "", ""}: 0, {manifest.Warning, "", ""}: 0}
-	named := namespacesOf(problems)
+	named, rejected := namespacesOf(problems), 0
 	for _, p := range problems {
 		namespace := p.Object.Namespace
 		if namespace != "" && !named[namespace] {
 			namespace = otherNamespaces
 		}
 		count[problemLabels{p.Severity, p.Code, namespace}]++
+		if p.Code == xds.RejectedCode {
+			rejected++
+		}
 	}
+	m.quarantine.Set(float64(rejected))
 	m.problems.Reset()
 	for labels, n := range count {
 		m.problems.WithLabelValues(string(labels.severity), labels.code, labels.namespace).Set(float64(n))

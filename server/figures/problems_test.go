@@ -1,18 +1,27 @@
-package server
+package figures
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate"
 )
+
+// page returns what /metrics shows.
+func (m *Set) page() string {
+	answer := httptest.NewRecorder()
+	promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	return answer.Body.String()
+}
 
 // Problems are counted by the namespace whose mistake it is. Whatever files have as
 // namespaces, there are not more series than for the 50 with the most problems.
 func TestProblemsAreCountedByNamespace(t *testing.T) {
-	r := start(t, Options{})
+	m := New()
 	in := func(namespace string) manifest.Problem {
 		return manifest.Problem{Code: "UnknownField", Severity: manifest.Error, Object: manifest.Key{Kind: "Service", Namespace: namespace, Name: "a"}}
 	}
@@ -20,18 +29,24 @@ func TestProblemsAreCountedByNamespace(t *testing.T) {
 	for i := range 100 {
 		problems = append(problems, in(fmt.Sprintf("team-%02d", i)))
 	}
-	r.Publish(translate.Result{Problems: problems})
-	r.figures(t,
+	m.CountProblems(problems)
+	page := m.page()
+	for _, line := range []string{
 		`gatefold_problems{code="UnknownField",namespace="shop",severity="error"} 2`,
 		`gatefold_problems{code="UnknownField",namespace="",severity="error"} 1`,
 		`gatefold_problems{code="UnknownField",namespace="team-00",severity="error"} 1`,
 		`gatefold_problems{code="UnknownField",namespace="_other",severity="error"} 53`,
-		`gatefold_problems{code="",namespace="",severity="error"} 0`)
-	if n := strings.Count(r.get(t, "/metrics"), "\ngatefold_problems{"); n != 2+1+50+1 {
+		`gatefold_problems{code="",namespace="",severity="error"} 0`,
+	} {
+		if !strings.Contains(page, line+"\n") {
+			t.Errorf("no line %s in %s", line, page)
+		}
+	}
+	if n := strings.Count(page, "\ngatefold_problems{"); n != 2+1+50+1 {
 		t.Errorf("%d series", n)
 	}
-	r.Publish(translate.Result{Problems: problems[:2]})
-	if n := strings.Count(r.get(t, "/metrics"), "\ngatefold_problems{"); n != 3 {
+	m.CountProblems(problems[:2])
+	if n := strings.Count(m.page(), "\ngatefold_problems{"); n != 3 {
 		t.Errorf("%d series are left", n)
 	}
 }

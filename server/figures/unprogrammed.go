@@ -1,4 +1,4 @@
-package server
+package figures
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,8 +17,9 @@ type unprogrammed struct {
 	gateways, listeners *prometheus.Desc
 }
 
-func (m *metrics) countUnprogrammed(shown *board.Board) {
-	m.registry.MustRegister(&unprogrammed{
+// FollowBoard has the Gateways and listeners that do not serve counted when somebody asks.
+func (m *Set) FollowBoard(shown *board.Board) {
+	m.Registry.MustRegister(&unprogrammed{
 		shown,
 		prometheus.NewDesc("gatefold_gateways_not_programmed", "Gateways whose condition Programmed is not True.", nil, nil),
 		prometheus.NewDesc("gatefold_listeners_not_programmed", "Listeners of Gateways and ListenerSets whose condition Programmed is not True.", nil, nil),

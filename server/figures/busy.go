@@ -1,4 +1,4 @@
-package server
+package figures
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,9 +12,10 @@ type busyFigures struct {
 	desc *prometheus.Desc
 }
 
-func newBusyFigures(ask func() admin.Busy) *busyFigures {
-	return &busyFigures{ask, prometheus.NewDesc("gatefold_pipeline_busy_seconds",
-		"How long the step that is under way has taken so far, by step; 0 for the others.", []string{"step"}, nil)}
+// FollowBusy has what is under way counted when somebody asks.
+func (m *Set) FollowBusy(ask func() admin.Busy) {
+	m.Registry.MustRegister(&busyFigures{ask, prometheus.NewDesc("gatefold_pipeline_busy_seconds",
+		"How long the step that is under way has taken so far, by step; 0 for the others.", []string{"step"}, nil)})
 }
 
 // Describe implements prometheus.Collector.

@@ -1,0 +1,37 @@
+package figures
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// certificateEnds tells when the certificates in use end. They are walked when
+// somebody asks, not at every edit.
+type certificateEnds struct {
+	desc *prometheus.Desc
+	all  atomic.Pointer[[]ir.Certificate]
+}
+
+func newCertificateEnds() *certificateEnds {
+	return &certificateEnds{desc: prometheus.NewDesc("gatefold_certificate_expiry_timestamp_seconds",
+		"When a certificate of a listener ends, in Unix time.", []string{"secret"}, nil)}
+}
+
+func (e *certificateEnds) set(all []ir.Certificate) { e.all.Store(&all) }
+
+// Describe implements prometheus.Collector.
+func (e *certificateEnds) Describe(to chan<- *prometheus.Desc) { to <- e.desc }
+
+// Collect implements prometheus.Collector.
+func (e *certificateEnds) Collect(to chan<- prometheus.Metric) {
+	all := e.all.Load()
+	if all == nil {
+		return
+	}
+	for _, c := range *all {
+		to <- prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, float64(c.NotAfter.Unix()), c.Secret.Namespace+"/"+c.Secret.Name)
+	}
+}
