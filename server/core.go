@@ -4,6 +4,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/figures"
 )
 
@@ -17,8 +18,8 @@ type core struct {
 	options    Options
 	log        zerolog.Logger
 	metrics    *figures.Set
-	refused    *refusals    // with a lock of its own
-	board      *board.Board // with a lock of its own, which is taken last
+	refused    *connect.Refusals // with a lock of its own
+	board      *board.Board      // with a lock of its own, which is taken last
 	verdicts   *verdicts
 	quarantine *quarantine
 	staging    *staging

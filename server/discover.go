@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"io"
 	"strings"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -22,26 +21,26 @@ const maxWarned = 1000
 
 // StreamAggregatedResources serves a client of the state-of-the-world protocol.
 func (s *Server) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
-	return s.discover(&worldWire{ServerStream: stream}, true)
+	return s.discover(connect.NewWorldWire(stream), true)
 }
 
 // DeltaAggregatedResources serves a client of the incremental protocol.
 func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	return s.discover(deltaWire{stream}, false)
+	return s.discover(connect.DeltaWire{ServerStream: stream}, false)
 }
 
 // discover serves one Envoy until it leaves, its stream fails or the server
 // stops; ofWorld is false for the incremental protocol.
-func (s *Server) discover(wire wire, ofWorld bool) (err error) {
+func (s *Server) discover(wire connect.Wire, ofWorld bool) (err error) {
 	defer s.rescue(&err)
 	ctx := wire.Context()
-	defer occupy(ctx)()
-	arrived, done, err := s.intake.begin(ctx)
+	defer connect.Occupy(ctx)()
+	arrived, done, err := s.intake.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	messages, failed := receive(ctx, wire)
+	messages, failed := connect.Receive(ctx, wire)
 	var st *stream
 	defer func() {
 		if st != nil {
@@ -51,7 +50,7 @@ func (s *Server) discover(wire wire, ofWorld bool) (err error) {
 	select {
 	case m := <-messages:
 		arrived()
-		err := s.intake.read(wire, m, func(request *delta.Request) (err error) {
+		err := s.intake.Read(wire, m, func(request *delta.Request) (err error) {
 			if st, err = s.open(ctx, request, ofWorld); err == nil {
 				err = session{s.core, st}.handle(request)
 			}
@@ -61,16 +60,16 @@ func (s *Server) discover(wire wire, ofWorld bool) (err error) {
 			return err
 		}
 	case err := <-failed:
-		return ended(err)
+		return connect.Ended(err)
 	case <-s.stopping:
-		return errStopping
+		return connect.ErrStopping
 	}
 	done()
 	return s.converse(st, wire, messages, failed)
 }
 
 // converse serves a stream from its second message on.
-func (s *Server) converse(st *stream, wire wire, messages <-chan message, failed <-chan error) error {
+func (s *Server) converse(st *stream, wire connect.Wire, messages <-chan connect.Message, failed <-chan error) error {
 	book := func(request *delta.Request) error { return session{s.core, st}.handle(request) }
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -82,25 +81,17 @@ func (s *Server) converse(st *stream, wire wire, messages <-chan message, failed
 		timer.Reset(wait)
 		select {
 		case m := <-messages:
-			if err := s.intake.read(wire, m, book); err != nil {
+			if err := s.intake.Read(wire, m, book); err != nil {
 				return err
 			}
 		case <-st.wake:
 		case <-timer.C:
 		case err := <-failed:
-			return ended(err)
+			return connect.Ended(err)
 		case <-s.stopping:
-			return errStopping
+			return connect.ErrStopping
 		}
 	}
-}
-
-// ended is nil when the client closed the stream.
-func ended(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // open finds the scope that the node may have.
@@ -113,17 +104,17 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 	if len(gateway) > maxCluster {
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
 	}
-	who, from := s.transport.identify(ctx)
+	who, from := s.transport.Identify(ctx)
 	id := cut(node.GetId())
 	if !who.May(gateway) {
 		reason := who.Denial(gateway)
-		s.refused.refuse("identity", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
+		s.refused.Refuse("identity", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: connect.HostOf(from), Reason: reason})
 		return nil, status.Error(codes.PermissionDenied, reason)
 	}
 	version := cut(envoyVersion(first))
 	if xds.ReleaseOf(version).Before(oldestEnvoy()) {
 		reason := tooOld(version)
-		s.refused.refuse("version", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: hostOf(from), Reason: reason})
+		s.refused.Refuse("version", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: connect.HostOf(from), Reason: reason})
 		return nil, status.Error(codes.FailedPrecondition, reason)
 	}
 	st := &stream{
@@ -133,7 +124,7 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 	}
 	unknown, err := s.join(st)
 	if err != nil {
-		return nil, s.refused.overLimit(st, err)
+		return nil, s.overLimit(st, err)
 	}
 	s.metrics.Connected(st.old())
 	session{s.core, st}.tellOld()

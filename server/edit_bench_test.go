@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -83,18 +84,20 @@ func (p *pipe) RecvMsg(into any) error {
 	select {
 	case r := <-p.requests:
 		data, err := proto.Marshal(r)
-		into.(*message).BufferSlice = mem.BufferSlice{mem.SliceBuffer(data)}
+		into.(*connect.Message).BufferSlice = mem.BufferSlice{mem.SliceBuffer(data)}
 		return err
 	case <-p.ctx.Done():
 		return p.ctx.Err()
 	}
 }
 
-func (p *pipe) decode(message []byte) (*delta.Request, error) { return deltaWire{}.decode(message) }
+func (p *pipe) Decode(message []byte) (*delta.Request, error) {
+	return connect.DeltaWire{}.Decode(message)
+}
 
 // SendMsg implements wire.
 func (p *pipe) SendMsg(message any) error {
-	f := message.(frame)
+	f := message.(connect.Frame)
 	p.requests <- replyTo(f, "")
 	p.sent <- f.BufferSlice.Len()
 	return nil
@@ -102,7 +105,7 @@ func (p *pipe) SendMsg(message any) error {
 
 // replyTo is the answer to a response: that it is accepted, or rejected with these words.
 // Its type and nonce, fields 4 and 5, are in the last buffer.
-func replyTo(f frame, nack string) *delta.Request {
+func replyTo(f connect.Frame, nack string) *delta.Request {
 	answer := &delta.Request{}
 	if nack != "" {
 		answer.ErrorDetail = status.New(codes.Internal, nack).Proto()

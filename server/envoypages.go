@@ -71,9 +71,9 @@ func (st *stream) dump() map[string]admin.TypeState {
 
 // Transport implements admin.Envoys.
 func (s envoyPages) Transport() (page admin.Transport) {
-	page.RejectedClients = s.refused.list(time.Now())
-	if s.transport.keeper != nil {
-		state := s.transport.keeper.State()
+	page.RejectedClients = s.refused.List(time.Now())
+	if keeper := s.transport.Keeper(); keeper != nil {
+		state := keeper.State()
 		page.TLS = &admin.TLS{Expires: state.NotAfter.UTC(), Problem: state.Problem, Changed: state.Changed.UTC()}
 	}
 	return page

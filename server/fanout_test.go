@@ -111,7 +111,7 @@ func serveFanout(address string) error {
 			began = time.Now()
 			s.Publish(translate.Result{Delta: delta})
 		}
-		now = footprint{Published: time.Since(began), Waiting: int(s.intake.waiting.Load())}
+		now = footprint{Published: time.Since(began), Waiting: int(s.intake.Waiting())}
 		if o.Rest {
 			s.awaitRest()
 		}

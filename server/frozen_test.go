@@ -11,6 +11,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/translate"
@@ -233,9 +234,9 @@ func TestManyNodesThatComeAndGoAreForgotten(t *testing.T) {
 		r.until("they are forgotten", func() bool { return len(r.scopes) == 1 })
 	}
 	r.locked(func() {
-		if len(r.warned) != maxWarned || len(r.verdicts.given) != 1 || len(r.refused.list(time.Now())) != 0 || len(r.quarantine.parts) != 0 {
+		if len(r.warned) != maxWarned || len(r.verdicts.given) != 1 || len(r.refused.List(time.Now())) != 0 || len(r.quarantine.parts) != 0 {
 			t.Errorf("left are %d names, %d verdicts, %d refusals, %d parts in quarantine", len(r.warned),
-				len(r.verdicts.given), len(r.refused.list(time.Now())), len(r.quarantine.parts))
+				len(r.verdicts.given), len(r.refused.List(time.Now())), len(r.quarantine.parts))
 		}
 	})
 }
@@ -245,7 +246,7 @@ func TestManyNodesThatAreRefusedAreBounded(t *testing.T) {
 	s := startSecured(t, Options{Grants: mtls.Grants{"one.example": {"shop/a"}}})
 	s.publish("Cluster web@1")
 	by := s.as("one.example")
-	for i := range maxRefused + 50 {
+	for i := range connect.MaxRefused + 50 {
 		c := s.openBy("", by)
 		c.askAs(i)
 		if _, err := c.stream.Recv(); err == nil || !strings.Contains(err.Error(), strangeGateway(i)) {
@@ -254,8 +255,8 @@ func TestManyNodesThatAreRefusedAreBounded(t *testing.T) {
 		c.close()
 	}
 	s.locked(func() {
-		if len(s.refused.list(time.Now())) != maxRefused || len(s.scopes) != 1 || len(s.warned) != 0 || len(s.verdicts.given) != 1 {
-			t.Errorf("left are %d refusals, %d Gateways, %d names, %d verdicts", len(s.refused.list(time.Now())), len(s.scopes), len(s.warned), len(s.verdicts.given))
+		if len(s.refused.List(time.Now())) != connect.MaxRefused || len(s.scopes) != 1 || len(s.warned) != 0 || len(s.verdicts.given) != 1 {
+			t.Errorf("left are %d refusals, %d Gateways, %d names, %d verdicts", len(s.refused.List(time.Now())), len(s.scopes), len(s.warned), len(s.verdicts.given))
 		}
 	})
 }

@@ -25,6 +25,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
 )
@@ -52,7 +53,7 @@ func (s *script) Send(r *discoveryv3.DeltaDiscoveryResponse) error { return s.Se
 
 // SendMsg remembers what was sent, and that it can be read.
 func (s *script) SendMsg(message any) error {
-	f, ok := message.(frame)
+	f, ok := message.(connect.Frame)
 	if !ok {
 		return fmt.Errorf("%T is sent", message)
 	}
@@ -106,7 +107,7 @@ func (s *script) RecvMsg(into any) error {
 		return err
 	}
 	data, err := proto.Marshal(r)
-	into.(*message).BufferSlice = mem.BufferSlice{mem.SliceBuffer(data)}
+	into.(*connect.Message).BufferSlice = mem.BufferSlice{mem.SliceBuffer(data)}
 	return err
 }
 

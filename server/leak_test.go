@@ -92,7 +92,7 @@ func (s *Server) holdings() map[string]int {
 	defer s.mu.Unlock()
 	count := map[string]int{
 		"scopes": len(s.scopes), "statuses": len(statuses.Items), "verdicts": len(s.verdicts.given), "open": len(s.verdicts.open),
-		"problems": len(s.loaded.Problems().Problems), "warned": len(s.warned), "refused": len(s.refused.list(time.Now())),
+		"problems": len(s.loaded.Problems().Problems), "warned": len(s.warned), "refused": len(s.refused.List(time.Now())),
 		"quarantine": len(s.quarantine.parts),
 	}
 	for _, c := range append(slices.Collect(maps.Values(s.scopes)), s.union) {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 )
 
@@ -90,17 +91,17 @@ func (st *stream) keep(request *delta.Request) error {
 }
 
 // overLimit books that a stream ends because of err, and returns err.
-func (l *refusals) overLimit(st *stream, err error) error {
+func (c *core) overLimit(st *stream, err error) error {
 	if err != nil {
-		l.refuse("limit", admin.RejectedClient{
-			Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: hostOf(st.address), Reason: status.Convert(err).Message(),
+		c.refused.Refuse("limit", admin.RejectedClient{
+			Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: connect.HostOf(st.address), Reason: status.Convert(err).Message(),
 		})
 	}
 	return err
 }
 
 // client names whose limit of streams a stream counts for.
-func (st *stream) client() string { return cmp.Or(st.identity, hostOf(st.address)) }
+func (st *stream) client() string { return cmp.Or(st.identity, connect.HostOf(st.address)) }
 
 // admitStream counts a stream of its client. It is called under the lock; the error says
 // that the client has too many.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/connect"
 )
 
 // ReportInterval is how often canaries report how requests to their backends ended.
@@ -27,8 +28,8 @@ type loadReports struct{ *Server }
 func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLoadStatsServer) (err error) {
 	defer l.rescue(&err)
 	ctx := reports.Context()
-	defer occupy(ctx)()
-	messages, failed := receive(ctx, deltaWire{reports})
+	defer connect.Occupy(ctx)()
+	messages, failed := connect.Receive(ctx, reports)
 	var from *stream
 	defer func() {
 		if from != nil {
@@ -53,28 +54,22 @@ func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLo
 				return err
 			}
 		case err := <-failed:
-			return ended(err)
+			return connect.Ended(err)
 		case <-l.stopping:
-			return errStopping
+			return connect.ErrStopping
 		}
 	}
 }
 
 // decode decodes a message; a large one waits for its turn.
-func (l loadReports) decode(ctx context.Context, m message) (*lrsv3.LoadStatsRequest, error) {
-	defer m.Free()
-	if m.Len() > smallRequest {
-		done, err := l.intake.decoding.take(ctx, l.stopping, nil)
-		if err != nil {
-			return nil, err
-		}
-		defer done()
-	}
+func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.LoadStatsRequest, error) {
 	request := &lrsv3.LoadStatsRequest{}
-	if err := proto.Unmarshal(m.Materialize(), request); err != nil {
-		return nil, status.Errorf(codes.Internal, "a load report cannot be read: %v", err)
-	}
-	return request, nil
+	return request, l.intake.Decode(ctx, m, func(data []byte) error {
+		if err := proto.Unmarshal(data, request); err != nil {
+			return status.Errorf(codes.Internal, "a load report cannot be read: %v", err)
+		}
+		return nil
+	})
 }
 
 // beginReports admits an Envoy that wants to report. The error says why it may not: who may not have a Gateway
@@ -83,11 +78,11 @@ func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stre
 	if len(node.GetCluster()) > maxCluster {
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
 	}
-	who, address := l.transport.identify(ctx)
+	who, address := l.transport.Identify(ctx)
 	st := &stream{node: cut(node.GetId()), cluster: node.GetCluster(), canary: isCanary(node), identity: who.String(), address: address}
 	if !who.May(st.cluster) {
 		reason := who.Denial(st.cluster)
-		l.refused.refuse("identity", admin.RejectedClient{Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: hostOf(address), Reason: reason})
+		l.refused.Refuse("identity", admin.RejectedClient{Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: connect.HostOf(address), Reason: reason})
 		return nil, status.Error(codes.PermissionDenied, reason)
 	}
 	var err error
@@ -98,7 +93,7 @@ func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stre
 	})
 	l.staging.poke()
 	if err != nil {
-		return nil, l.refused.overLimit(st, err)
+		return nil, l.overLimit(st, err)
 	}
 	return st, nil
 }

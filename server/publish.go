@@ -60,7 +60,7 @@ func (s *Server) Publish(result translate.Result) {
 	s.metrics.Published(s.union.Count, len(result.Stale), result.Certificates)
 	if first {
 		s.published = true
-		close(s.intake.loaded)
+		s.intake.Loaded()
 	}
 }
 

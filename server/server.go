@@ -17,13 +17,13 @@
 //   - verdicts (tally.go, status.go, judge.go): counts the answers, and judges Gateways by the counts
 //   - quarantine (quarantine.go, review.go): what Envoys rejected
 //   - staging (staging.go, blame.go), stage (stage.go): which revisions only canaries have
-//   - clients, intake, transport, refusals: the limits of clients, and how they connect
+//   - clients: the limits of clients; package connect: how they connect
 //   - loaded: what the folder came to; package board: the status of objects; package admin: the
 //     pages that show it all; package figures: the metrics
 //
 // One mutex, lock, guards the state of Gateways and streams. It is never held while sending or waiting,
 // so that a stream that does not read delays neither Publish nor another stream. The locks
-// of loaded, refusals and the board are their own, and are taken after it. What a client asks for is
+// of loaded, package connect and the board are their own, and are taken after it. What a client asks for is
 // booked in steps (delta.Step), and bounded (limits.go).
 package server
 
@@ -31,7 +31,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"net"
 	"net/http"
 	"time"
@@ -42,12 +41,13 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/figures"
+	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/server/page"
 )
 
@@ -57,10 +57,10 @@ const stopTime = 5 * time.Second
 // Server serves Envoys and the admin pages. Its parts have the state; it starts and stops them.
 type Server struct {
 	*core
-	health    *health.Server
+	health    *connect.Health
 	stopping  chan struct{}
-	transport *transport
-	intake    *intake
+	transport *connect.Transport
+	intake    *connect.Intake
 	loaded    *loaded // with a lock of its own, which is taken after lock
 
 	// Guarded by lock:
@@ -74,30 +74,31 @@ func New(options Options, log zerolog.Logger) *Server {
 	options.XDSAddress = cmp.Or(options.XDSAddress, "127.0.0.1:18000")
 	options.AdminAddress = cmp.Or(options.AdminAddress, "127.0.0.1:19000")
 	options.SocketMode = cmp.Or(options.SocketMode, 0o600)
-	options.TLSInterval = cmp.Or(options.TLSInterval, time.Second)
-	options.ConnectionTime = cmp.Or(options.ConnectionTime, connectionTime)
+	options.ConnectionTime = cmp.Or(options.ConnectionTime, connect.HandshakeTime)
 	options.BarrierWait = cmp.Or(options.BarrierWait, 5*time.Second)
 	options.BindRetry = cmp.Or(options.BindRetry, time.Second)
-	options.pingEvery, options.pingWait = cmp.Or(options.pingEvery, pingEvery), cmp.Or(options.pingWait, pingWait)
 	counted, stopping := figures.New(), make(chan struct{})
 	s := &Server{
 		core: &core{
 			barrier: &barrier{log, counted}, lock: &lock{}, gateways: newGateways(options.Staging.Fleets), clients: &clients{streams: map[string]int{}},
-			options: options, log: log, metrics: counted, refused: &refusals{log: log, count: counted.Refused},
+			options: options, log: log, metrics: counted, refused: connect.NewRefusals(log, counted.Refused),
 		},
-		health: health.NewServer(), stopping: stopping, intake: newIntake(stopping), warned: map[string]bool{},
+		stopping: stopping, intake: connect.NewIntake(stopping), warned: map[string]bool{},
 	}
-	s.transport = &transport{options: options, log: log, refused: s.refused}
+	s.transport = connect.NewTransport(connect.Options{
+		TLS: options.TLS, Grants: options.Grants, TLSInterval: options.TLSInterval, Handshake: options.ConnectionTime,
+		PingEvery: options.pingEvery, PingWait: options.pingWait,
+	}, log, s.refused)
 	s.board = board.New(func() { s.locked(s.verdicts.refresh) })
 	s.verdicts = newVerdicts(s.gateways, s.board, newAnnouncements(log, s.board, options.Folder))
 	s.quarantine = newQuarantine(s.lock, s.verdicts, options)
 	s.staging = newStaging(options.Staging, s.core)
 	s.verdicts.canaries = s.staging.poke
-	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: counted, waiting: s.intake.waiting.Load}
-	counted.FollowWaiting(s.intake.waiting.Load)
+	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: counted, waiting: s.intake.Waiting}
+	s.health = connect.NewHealth(func() bool { return s.loaded.Unready() == "" })
+	counted.FollowWaiting(s.intake.Waiting)
 	counted.FollowBoard(s.board)
 	counted.FollowBusy(s.loaded.busy)
-	s.health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	return s
 }
 
@@ -105,18 +106,19 @@ func New(options Options, log zerolog.Logger) *Server {
 // calls within five seconds. It returns nil after that, and an error if an address cannot be
 // used. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
-	if err := s.transport.openTLS(); err != nil {
+	if err := s.transport.OpenTLS(); err != nil {
 		return err
 	}
-	if keeper := s.transport.keeper; keeper != nil {
+	keeper := s.transport.Keeper()
+	if keeper != nil {
 		s.metrics.FollowTLS(keeper.State)
 	}
-	local := !s.options.XDSInsecure && s.transport.keeper == nil
-	xds, err := listenAt(ctx, s.options.XDSAddress, s.options.SocketMode, local)
+	local := !s.options.XDSInsecure && keeper == nil
+	xds, err := connect.Listen(ctx, s.options.XDSAddress, s.options.SocketMode, local)
 	if err != nil {
 		return err
 	}
-	pagesAt, err := listenAt(ctx, s.options.AdminAddress, s.options.SocketMode, false)
+	pagesAt, err := connect.Listen(ctx, s.options.AdminAddress, s.options.SocketMode, false)
 	if err != nil {
 		return errors.Join(err, xds.Close())
 	}
@@ -126,8 +128,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	discovery := s.discovery()
 	pages := s.pages(pagesAt.Addr())
-	xds = s.bound(xds, "xDS", xdsShare, math.MaxInt)
-	pagesAt = s.bound(pagesAt, "the admin pages", adminShare, maxAdmin)
+	xds = connect.BoundXDS(xds, s.log)
+	pagesAt = connect.BoundAdmin(pagesAt, s.log)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := discovery.Serve(xds); !errors.Is(err, grpc.ErrServerStopped) { // before it began
@@ -135,11 +137,11 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	group.Go(func() error { s.Steady(ctx, "certificates", s.transport.watchTLS); return nil })
+	group.Go(func() error { s.Steady(ctx, "certificates", s.transport.WatchTLS); return nil })
 	group.Go(func() error { s.Steady(ctx, "quarantine", s.quarantine.run); return nil })
 	group.Go(func() error { s.Steady(ctx, "staging", s.staging.run); return nil })
 	group.Go(func() error { s.Steady(ctx, "binds", s.verdicts.announced.tellBinds); return nil })
-	group.Go(func() error { s.Steady(ctx, "health", s.watchHealth); return nil })
+	group.Go(func() error { s.Steady(ctx, "health", s.health.Follow); return nil })
 	group.Go(func() error {
 		if err := pages.Serve(pagesAt); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -155,10 +157,10 @@ func (s *Server) Run(ctx context.Context) error {
 
 // discovery makes the gRPC server.
 func (s *Server) discovery() *grpc.Server {
-	g := grpc.NewServer(s.transport.grpcOptions()...)
+	g := grpc.NewServer(s.transport.GRPCOptions()...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, s)
 	lrsv3.RegisterLoadReportingServiceServer(g, loadReports{s})
-	healthv1.RegisterHealthServer(g, healthService{s.health, s.setHealth})
+	healthv1.RegisterHealthServer(g, s.health)
 	return g
 }
 
@@ -174,7 +176,7 @@ func (s *Server) adminOptions() admin.Options {
 // pages makes the server of the admin pages.
 func (s *Server) pages(address net.Addr) *http.Server {
 	pages := admin.NewServer(s.adminOptions(), address)
-	pages.ConnState = occupyForRequest
+	pages.ConnState = connect.OccupyForRequest
 	return pages
 }
 
@@ -216,39 +218,11 @@ func (s *Server) StateFailed(reason string) {
 
 var _ discoveryv3.AggregatedDiscoveryServiceServer = (*Server)(nil)
 
-// healthLook is the time between two looks at whether the server is ready, for those who watch
-// the gRPC health service: time alone can end that.
-const healthLook = time.Second
-
-// setHealth has the gRPC health service say what the page /readyz says.
-func (s *Server) setHealth() {
-	status := healthv1.HealthCheckResponse_SERVING
-	if s.loaded.Unready() != "" {
-		status = healthv1.HealthCheckResponse_NOT_SERVING
+// warnOfOpenAdmin tells that other hosts reach the admin pages.
+func (s *Server) warnOfOpenAdmin(address net.Addr) {
+	if health.IsLocal(address) {
+		return
 	}
-	s.health.SetServingStatus("", status)
-}
-
-// watchHealth keeps the gRPC health service up to date until ctx ends.
-func (s *Server) watchHealth(ctx context.Context) {
-	ticker := time.NewTicker(healthLook)
-	defer ticker.Stop()
-	for {
-		s.setHealth()
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// bound returns a listener its share of the descriptors, one in share of them and at most most.
-func (s *Server) bound(l net.Listener, name string, share, most int) net.Listener {
-	all := descriptors()
-	limit := max(min(all/share, most), 1)
-	return &bounded{Listener: l, limit: limit, refused: func(peer net.Addr) {
-		s.log.Warn().Str("peer", peer.String()).Int("connections", limit).Int("descriptors", all).
-			Msg("a connection to " + name + " is refused: all connections that the limit of open files (RLIMIT_NOFILE) leaves for it are in use; raise the limit (systemd: LimitNOFILE)")
-	}}
+	s.log.Warn().Str("admin", address.String()).
+		Msg("the admin pages are not on loopback or a unix socket: whoever reaches them reads the configuration and may reload")
 }

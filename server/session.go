@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -41,7 +42,7 @@ func (s session) handle(request *delta.Request) error {
 	st := s.stream
 	if !slices.Contains(delta.Types(), request.GetTypeUrl()) {
 		s.warnUnserved(request.GetTypeUrl())
-		return s.refused.overLimit(st, st.usage.spend(request, false, 0, time.Now()))
+		return s.overLimit(st, st.usage.spend(request, false, 0, time.Now()))
 	}
 	var answered *delta.Response
 	early, over := false, error(nil)
@@ -55,7 +56,7 @@ func (s session) handle(request *delta.Request) error {
 		over = st.usage.spend(request, answered != nil, st.scope.Size(), time.Now())
 	})
 	if early {
-		return s.refused.overLimit(st, st.keep(request))
+		return s.overLimit(st, st.keep(request))
 	}
 	if over == nil {
 		over = s.subscribe(request)
@@ -65,7 +66,7 @@ func (s session) handle(request *delta.Request) error {
 	if answered != nil {
 		s.tellAnswer(answered, request)
 	}
-	return s.refused.overLimit(st, over)
+	return s.overLimit(st, over)
 }
 
 // tellAnswer counts and logs an answer.
@@ -109,7 +110,7 @@ func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, err
 			s.compact()
 			return wait, nil
 		}
-		f := frame{st.Frame(r)}
+		f := connect.Frame{BufferSlice: st.Frame(r)}
 		if err := wire.SendMsg(f); err != nil {
 			return 0, err
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -137,7 +138,7 @@ func (p *puppet) SendMsg(message any) error {
 		return nil
 	}
 	response := &discoveryv3.DeltaDiscoveryResponse{}
-	if err := proto.Unmarshal(message.(frame).Materialize(), response); err != nil {
+	if err := proto.Unmarshal(message.(connect.Frame).Materialize(), response); err != nil {
 		return err
 	}
 	answer := &delta.Request{TypeUrl: response.TypeUrl, ResponseNonce: response.Nonce}

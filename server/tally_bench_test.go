@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc/peer"
 
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate"
 )
@@ -87,9 +88,9 @@ func (l *line) SendMsg(message any) error {
 	}
 	words := l.nack
 	if l.says != nil {
-		words = l.says(bytes.Contains(message.(frame).Materialize(), []byte(probeMark)))
+		words = l.says(bytes.Contains(message.(connect.Frame).Materialize(), []byte(probeMark)))
 	}
-	l.answer = append(l.answer, replyTo(message.(frame), words))
+	l.answer = append(l.answer, replyTo(message.(connect.Frame), words))
 	return nil
 }
 

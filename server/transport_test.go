@@ -162,7 +162,7 @@ func TestHandshakesThatFailAreTold(t *testing.T) {
 			t.Fatalf("%q: served %s", reason, c)
 		}
 		s.until(reason, func() bool {
-			for _, row := range s.refused.list(time.Now()) {
+			for _, row := range s.refused.List(time.Now()) {
 				if strings.Contains(row.Reason, reason) {
 					return true
 				}
@@ -236,28 +236,7 @@ func TestRotationKeepsStreamsAndServesWhoComes(t *testing.T) {
 
 func (s *secured) untilTLS(what string, holds func(mtls.State) bool) {
 	s.t.Helper()
-	s.until(what, func() bool { return holds(s.transport.keeper.State()) })
-}
-
-// Strangers cannot fill memory or log.
-func TestRefusalsAreBoundedAndForgotten(t *testing.T) {
-	var list refusals
-	now := time.Now()
-	news := 0
-	for i := range 3 * maxRefused {
-		if list.add(admin.RejectedClient{Peer: fmt.Sprint(i)}, now) {
-			news++
-		}
-	}
-	if news != maxRefused || len(list.rows) != maxRefused {
-		t.Errorf("%d lines, %d rows; want %d", news, len(list.rows), maxRefused)
-	}
-	if list.add(admin.RejectedClient{Peer: "1"}, now.Add(refusedMemory)) {
-		t.Error("a row is told twice")
-	}
-	if !list.add(admin.RejectedClient{Peer: "2"}, now.Add(refusedMemory+time.Second)) || len(list.rows) != 2 {
-		t.Errorf("%d rows remain", len(list.rows))
-	}
+	s.until(what, func() bool { return holds(s.transport.Keeper().State()) })
 }
 
 func TestNodesThatComeAndGoLeaveNothing(t *testing.T) {

@@ -1,4 +1,4 @@
-package server
+package connect
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// listenAt binds "host:port" or "unix:/path". With localOnly an address that
+// Listen binds "host:port" or "unix:/path". With localOnly an address that
 // others than this host can reach is refused.
-func listenAt(ctx context.Context, address string, mode fs.FileMode, localOnly bool) (net.Listener, error) {
+func Listen(ctx context.Context, address string, mode fs.FileMode, localOnly bool) (net.Listener, error) {
 	l, err := bind(ctx, address, mode, localOnly)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)

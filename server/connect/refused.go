@@ -1,4 +1,4 @@
-package server
+package connect
 
 import (
 	"cmp"
@@ -23,9 +23,9 @@ func same(r, o admin.RejectedClient) bool {
 	return r.Identity == o.Identity && r.Cluster == o.Cluster && r.Peer == o.Peer && r.Reason == o.Reason
 }
 
-// refusals remembers who was refused lately. Envoys come again every second and
+// Refusals remembers who was refused lately. Envoys come again every second and
 // strangers at will: neither fills memory or log. Any goroutine may use it.
-type refusals struct {
+type Refusals struct {
 	log   zerolog.Logger
 	count func(cause string)
 
@@ -33,13 +33,20 @@ type refusals struct {
 	rows []admin.RejectedClient
 }
 
+// NewRefusals returns an empty list. count is called with the cause of each refusal.
+func NewRefusals(log zerolog.Logger, count func(cause string)) *Refusals {
+	return &Refusals{log: log, count: count}
+}
+
 const (
-	maxRefused    = 100              // rows; beyond them only the metric counts
-	refusedMemory = 10 * time.Minute // a row lasts since its last time
+	// MaxRefused is how many rows there are; beyond them only the metric counts.
+	MaxRefused = 100
+	// refusedMemory is how long a row lasts since its last time.
+	refusedMemory = 10 * time.Minute
 )
 
 // add books a refusal and reports whether it is a new one.
-func (l *refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
+func (l *Refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget(now)
@@ -50,27 +57,27 @@ func (l *refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
 		row := &l.rows[at]
 		row.Node, row.Times, row.Last = r.Node, row.Times+1, r.Last
 		return false
-	case len(l.rows) >= maxRefused:
+	case len(l.rows) >= MaxRefused:
 		return false
 	}
 	l.rows = append(l.rows, r)
 	return true
 }
 
-func (l *refusals) forget(now time.Time) {
+func (l *Refusals) forget(now time.Time) {
 	l.rows = slices.DeleteFunc(l.rows, func(r admin.RejectedClient) bool { return now.Sub(r.Last) > refusedMemory })
 }
 
-// list returns the rows, which are not nil.
-func (l *refusals) list(now time.Time) []admin.RejectedClient {
+// List returns the rows, which are not nil.
+func (l *Refusals) List(now time.Time) []admin.RejectedClient {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget(now)
 	return append([]admin.RejectedClient{}, l.rows...)
 }
 
-// refuse books a refusal, and warns of it once.
-func (l *refusals) refuse(cause string, r admin.RejectedClient) {
+// Refuse books a refusal, and warns of it once.
+func (l *Refusals) Refuse(cause string, r admin.RejectedClient) {
 	l.count(cause)
 	level := zerolog.DebugLevel
 	if l.add(r, time.Now()) {
@@ -86,15 +93,16 @@ func (l *refusals) refuse(cause string, r admin.RejectedClient) {
 
 // refuseHandshake books a connection that did not come to speak. One that was
 // only opened, as by who looks whether the port is there, is counted alone.
-func (l *refusals) refuseHandshake(from net.Addr, err error) {
+func (l *Refusals) refuseHandshake(from net.Addr, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 		l.count("handshake")
 		return
 	}
-	l.refuse("handshake", admin.RejectedClient{Peer: hostOf(from), Reason: handshakeReason(err)})
+	l.Refuse("handshake", admin.RejectedClient{Peer: HostOf(from), Reason: handshakeReason(err)})
 }
 
-func hostOf(address net.Addr) string {
+// HostOf returns the host of a client, without the port.
+func HostOf(address net.Addr) string {
 	host, _, err := net.SplitHostPort(address.String())
 	if err != nil {
 		host = ""

@@ -1,6 +1,7 @@
-package server
+package connect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -17,17 +18,42 @@ import (
 	"github.com/gatefold/gatefold/server/mtls"
 )
 
-// transport is how clients connect: with the bounds of a connection and, where there are
-// certificates, with the proof that it asks for.
-type transport struct {
-	options Options
-	log     zerolog.Logger
-	refused *refusals
-	keeper  *mtls.Keeper // nil without TLS; set by openTLS
+// Options are the settings of connections.
+type Options struct {
+	// TLS, if a file is named, requires a certificate of every client, which Grants add Gateways to.
+	TLS    mtls.Files
+	Grants mtls.Grants
+	// TLSInterval is how often the files are read.
+	TLSInterval time.Duration
+	// Handshake limits the handshake of a connection; 0 means 10 s.
+	Handshake time.Duration
+	// PingEvery is the silence after which a connection is asked for a sign of life, and PingWait how long that
+	// may take; 0 means 30 s and 10 s.
+	PingEvery, PingWait time.Duration
 }
 
-// openTLS reads the certificate files, where there are any.
-func (t *transport) openTLS() error {
+// Transport is how clients connect: with the bounds of a connection and, where there are
+// certificates, with the proof that it asks for.
+type Transport struct {
+	options Options
+	log     zerolog.Logger
+	refused *Refusals
+	keeper  *mtls.Keeper // nil without TLS; set by OpenTLS
+}
+
+// NewTransport returns how clients connect. OpenTLS is called before the rest.
+func NewTransport(options Options, log zerolog.Logger, refused *Refusals) *Transport {
+	options.TLSInterval = cmp.Or(options.TLSInterval, time.Second)
+	options.Handshake = cmp.Or(options.Handshake, HandshakeTime)
+	options.PingEvery, options.PingWait = cmp.Or(options.PingEvery, pingEvery), cmp.Or(options.PingWait, pingWait)
+	return &Transport{options: options, log: log, refused: refused}
+}
+
+// Keeper returns what keeps the certificates; nil without TLS.
+func (t *Transport) Keeper() *mtls.Keeper { return t.keeper }
+
+// OpenTLS reads the certificate files, where there are any.
+func (t *Transport) OpenTLS() error {
 	if !t.options.TLS.Any() {
 		return nil
 	}
@@ -40,8 +66,8 @@ func (t *transport) openTLS() error {
 	return nil
 }
 
-// watchTLS follows the certificate files until ctx ends.
-func (t *transport) watchTLS(ctx context.Context) {
+// WatchTLS follows the certificate files until ctx ends.
+func (t *Transport) WatchTLS(ctx context.Context) {
 	if t.keeper == nil {
 		return
 	}
@@ -55,14 +81,14 @@ func (t *transport) watchTLS(ctx context.Context) {
 	})
 }
 
-func (t *transport) warnOfExpiry() {
+func (t *Transport) warnOfExpiry() {
 	if end := t.keeper.State().NotAfter; time.Now().After(end) {
 		t.log.Warn().Time("expired", end).Msg("the xDS certificate has expired: no Envoy will connect")
 	}
 }
 
-// A connection has this long for its handshake and HTTP/2 preface.
-const connectionTime = 10 * time.Second
+// HandshakeTime is how long a connection has for its handshake and HTTP/2 preface.
+const HandshakeTime = 10 * time.Second
 
 // An Envoy that froze, or whose network is gone, is noticed by this alone.
 const pingEvery, pingWait = 30 * time.Second, 10 * time.Second
@@ -71,13 +97,13 @@ const pingEvery, pingWait = 30 * time.Second, 10 * time.Second
 // (docs/design/reliability.md#xds-server).
 const maxMessage = 64 << 20
 
-// grpcOptions are the bounds of a connection (docs/design/reliability.md) and,
+// GRPCOptions are the bounds of a connection (docs/design/reliability.md) and,
 // where there are certificates, the proof that it asks for.
-func (t *transport) grpcOptions() []grpc.ServerOption {
+func (t *Transport) GRPCOptions() []grpc.ServerOption {
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newFrameCodec()),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
-			Time: t.options.pingEvery, Timeout: t.options.pingWait,
+			Time: t.options.PingEvery, Timeout: t.options.PingWait,
 			MaxConnectionIdle: 5 * time.Minute, // without a stream
 		}),
 		// Envoy's bootstrap pings every 5 s; a client that pings more often than MinTime is sent away.
@@ -86,7 +112,7 @@ func (t *transport) grpcOptions() []grpc.ServerOption {
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.MaxConcurrentStreams(1000),
 		grpc.MaxHeaderListSize(64 << 10),
-		grpc.ConnectionTimeout(t.options.ConnectionTime),
+		grpc.ConnectionTimeout(t.options.Handshake),
 	}
 	creds := insecure.NewCredentials()
 	if t.keeper != nil {
@@ -115,8 +141,8 @@ func (t toldHandshake) Clone() credentials.TransportCredentials {
 	return toldHandshake{t.TransportCredentials.Clone(), t.failed}
 }
 
-// identify tells who the other end of a call is.
-func (t *transport) identify(ctx context.Context) (mtls.Identity, net.Addr) {
+// Identify tells who the other end of a call is.
+func (t *Transport) Identify(ctx context.Context) (mtls.Identity, net.Addr) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
 		return mtls.Identity{}, &net.UnixAddr{}
@@ -132,13 +158,4 @@ func (t *transport) identify(ctx context.Context) (mtls.Identity, net.Addr) {
 		return mtls.Identity{}, p.Addr
 	}
 	return t.options.Grants.Identify(info.State.PeerCertificates[0]), p.Addr
-}
-
-// warnOfOpenAdmin tells that other hosts reach the admin pages.
-func (s *Server) warnOfOpenAdmin(address net.Addr) {
-	if health.IsLocal(address) {
-		return
-	}
-	s.log.Warn().Str("admin", address.String()).
-		Msg("the admin pages are not on loopback or a unix socket: whoever reaches them reads the configuration and may reload")
 }

@@ -1,4 +1,4 @@
-package server
+package connect
 
 import (
 	"container/list"
@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rs/zerolog"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 )
@@ -34,6 +35,24 @@ func descriptors() int {
 		return fewDescriptors
 	}
 	return int(min(limit.Cur, 1<<30))
+}
+
+// BoundXDS returns a listener for Envoys that takes no more than its share of the descriptors.
+func BoundXDS(l net.Listener, log zerolog.Logger) net.Listener {
+	return bound(l, log, "xDS", descriptors()/xdsShare)
+}
+
+// BoundAdmin returns a listener for the admin pages that takes no more than its share of the descriptors.
+func BoundAdmin(l net.Listener, log zerolog.Logger) net.Listener {
+	return bound(l, log, "the admin pages", min(descriptors()/adminShare, maxAdmin))
+}
+
+func bound(l net.Listener, log zerolog.Logger, name string, limit int) net.Listener {
+	limit = max(limit, 1)
+	return &bounded{Listener: l, limit: limit, refused: func(peer net.Addr) {
+		log.Warn().Str("peer", peer.String()).Int("connections", limit).Int("descriptors", descriptors()).
+			Msg("a connection to " + name + " is refused: all connections that the limit of open files (RLIMIT_NOFILE) leaves for it are in use; raise the limit (systemd: LimitNOFILE)")
+	}}
 }
 
 // bounded is a listener with a limit of connections. Above it the connection that has been
@@ -158,8 +177,8 @@ func (h namedHandshake) Clone() credentials.TransportCredentials {
 	return namedHandshake{h.TransportCredentials.Clone()}
 }
 
-// occupy keeps the connection of a stream from being closed for others until done is called.
-func occupy(ctx context.Context) (done func()) {
+// Occupy keeps the connection of a stream from being closed for others until done is called.
+func Occupy(ctx context.Context) (done func()) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
 		return func() {}
@@ -180,8 +199,8 @@ func authInfo(p *peer.Peer) credentials.AuthInfo {
 	return p.AuthInfo
 }
 
-// occupyForRequest keeps a connection from being closed for others while a request is answered.
-func occupyForRequest(conn net.Conn, state http.ConnState) {
+// OccupyForRequest keeps a connection from being closed for others while a request is answered.
+func OccupyForRequest(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*boundConn)
 	if !ok {
 		return

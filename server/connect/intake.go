@@ -1,4 +1,4 @@
-package server
+package connect
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/server/delta"
 )
 
-// intake bounds the memory that Envoys take which all come back at once, as they do
+// Intake bounds the memory that Envoys take which all come back at once, as they do
 // after a restart. Each names what it holds: of 10,000 clusters and their endpoints
 // that is 2 MB as it comes, and some 8 MB more while it is decoded; booked as what differs from
 // what all hold (see delta/roll.go) it is next to nothing.
@@ -29,9 +29,9 @@ import (
 // A client that sends slowly, or nothing, delays nobody for long: its turn ends before
 // its request has come, and of however many such clients there are, nobody waits for a
 // turn longer than longest.
-type intake struct {
+type Intake struct {
 	stopping <-chan struct{}
-	loaded   chan struct{} // closed by the first Publish
+	loaded   chan struct{} // closed by Loaded
 	arriving turns
 	decoding turns
 	longest  time.Duration
@@ -56,8 +56,9 @@ const (
 	streamWindow, connWindow = 64 << 10, 1 << 20
 )
 
-func newIntake(stopping <-chan struct{}) *intake {
-	return &intake{
+// NewIntake returns an intake before the first Publish. It ends with stopping.
+func NewIntake(stopping <-chan struct{}) *Intake {
+	return &Intake{
 		stopping: stopping,
 		loaded:   make(chan struct{}), longest: longestWait,
 		arriving: make(turns, maxArriving), decoding: make(turns, min(maxDecoding, runtime.GOMAXPROCS(0))),
@@ -78,14 +79,14 @@ func (t turns) take(ctx context.Context, stopping <-chan struct{}, none <-chan t
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()
 	case <-stopping:
-		return nil, errStopping
+		return nil, ErrStopping
 	}
 }
 
-// begin waits until a stream may be read from. The turn ends with done, which is called
+// Begin waits until a stream may be read from. The turn ends with done, which is called
 // when the first request is booked, or the stream ends; or after a time, unless arrived
 // was called, as it is when that request has come.
-func (i *intake) begin(ctx context.Context) (arrived, done func(), err error) {
+func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	i.waiting.Add(1)
 	read := sync.OnceFunc(func() { i.waiting.Add(-1) })
 	turn, err := i.turn(ctx)
@@ -98,34 +99,48 @@ func (i *intake) begin(ctx context.Context) (arrived, done func(), err error) {
 }
 
 // turn waits for the first load, and then for the turn of a first request.
-func (i *intake) turn(ctx context.Context) (done func(), err error) {
+func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case <-i.loaded:
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()
 	case <-i.stopping:
-		return nil, errStopping
+		return nil, ErrStopping
 	}
 	longest := time.NewTimer(i.longest)
 	defer longest.Stop()
 	return i.arriving.take(ctx, i.stopping, longest.C)
 }
 
-// read decodes a message and books it.
-func (i *intake) read(wire wire, m message, book func(*delta.Request) error) error {
+// Read decodes a message and books it.
+func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) error {
+	return i.Decode(wire.Context(), m, func(data []byte) error {
+		request, err := wire.Decode(data)
+		if err != nil {
+			return status.Errorf(codes.Internal, "a request cannot be read: %v", err)
+		}
+		return book(request)
+	})
+}
+
+// Decode hands the bytes of a message to decode, and frees them. A large message waits for its turn.
+func (i *Intake) Decode(ctx context.Context, m Message, decode func([]byte) error) error {
 	defer m.Free()
 	if m.Len() > smallRequest {
-		done, err := i.decoding.take(wire.Context(), i.stopping, nil)
+		done, err := i.decoding.take(ctx, i.stopping, nil)
 		if err != nil {
 			return err
 		}
 		defer done()
 	}
-	request, err := wire.decode(m.Materialize())
-	if err != nil {
-		return status.Errorf(codes.Internal, "a request cannot be read: %v", err)
-	}
-	return book(request)
+	return decode(m.Materialize())
 }
 
-var errStopping = status.Error(codes.Unavailable, "gatefold is stopping")
+// Loaded says that there is something to serve since the first Publish. It is called once.
+func (i *Intake) Loaded() { close(i.loaded) }
+
+// Waiting returns how many streams have nothing read of them.
+func (i *Intake) Waiting() int64 { return i.waiting.Load() }
+
+// ErrStopping ends a stream because the server stops.
+var ErrStopping = status.Error(codes.Unavailable, "gatefold is stopping")
