@@ -5,17 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// frozenCode is the code of the problem of a revision that canaries did not accept.
-const frozenCode = "RevisionFrozen"
 
 // blame is what a canary rejects of a revision that is not promoted.
 type blame struct {
@@ -75,41 +70,6 @@ func (s *staging) frozenFor(c *scope, blames []*blame) stageVerdict {
 	v := s.frozenBy(c, why)
 	v.field = s.fieldOf(c, first)
 	return v
-}
-
-// frozenBy is the verdict on a revision that does not go on to the others.
-func (s *staging) frozenBy(c *scope, why string) stageVerdict {
-	others := fmt.Sprintf("stay on revision %d", c.stage.revision)
-	if c.stage.withheld {
-		others = "keep what they have from before gatefold started"
-	}
-	return stageVerdict{
-		state: frozen, gateway: c.stage.anyGateway(c),
-		problem: fmt.Sprintf("%s. Revision %d is frozen: the other Envoys of %s %s", why, c.stage.newest(), c.fleet(), others),
-		hint:    "fix or revert the edit: a revision that the canaries accept goes to all; gatefold reload --promote sends this one to all as it is",
-	}
-}
-
-// anyGateway returns the Gateway that the problem of a fleet is reported at; "" where none is known.
-func (s *stage) anyGateway(c *scope) (gateway string) {
-	if c.name != "" {
-		return c.name
-	}
-	for key := range s.pending.entries {
-		if gateway == "" || key.gateway < gateway {
-			gateway = key.gateway
-		}
-	}
-	return gateway
-}
-
-// asProblem returns why a fleet is frozen as a problem of the object that is to blame, or else of a Gateway.
-func (v stageVerdict) asProblem() manifest.Problem {
-	p := manifest.Problem{Code: frozenCode, Severity: manifest.Error, Message: v.problem, Hint: v.hint, Object: v.field.Object, Field: v.field.Path}
-	if namespace, name, ok := strings.Cut(v.gateway, "/"); ok && p.Object.IsZero() {
-		p.Object, p.Field = manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}, "metadata.name"
-	}
-	return p
 }
 
 // fieldOf returns the field that a rejected part or resource is made of; zero where its name does not tell.

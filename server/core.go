@@ -2,7 +2,9 @@ package server
 
 import (
 	"github.com/rs/zerolog"
+	"google.golang.org/grpc/status"
 
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/figures"
@@ -25,8 +27,12 @@ type core struct {
 	staging    *staging
 }
 
-// session is a stream with the parts of the server: what the stream's own goroutine does.
-type session struct {
-	*core
-	stream *stream
+// overLimit books that a stream ends because of err, and returns err.
+func (c *core) overLimit(st *stream, err error) error {
+	if err != nil {
+		c.refused.Refuse("limit", admin.RejectedClient{
+			Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: connect.HostOf(st.address), Reason: status.Convert(err).Message(),
+		})
+	}
+	return err
 }

@@ -142,7 +142,7 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 func (s *Server) join(st *stream) (unknown bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.admitStream(st); err != nil {
+	if err := s.admitStream(st.client()); err != nil {
 		return false, err
 	}
 	s.streamID++

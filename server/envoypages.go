@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/server/health"
 	envoyhost "github.com/gatefold/gatefold/server/host"
@@ -16,7 +17,10 @@ import (
 )
 
 // envoyPages is what the admin pages show of Envoys (admin.Envoys).
-type envoyPages struct{ *Server }
+type envoyPages struct {
+	*core
+	transport *connect.Transport
+}
 
 // Resources implements admin.Envoys. Resources are never changed, so they are rendered without the lock.
 func (s envoyPages) Resources() (map[string][]*xds.Resource, []admin.Stream) {
@@ -143,7 +147,7 @@ func (s envoyPages) fleetOf(c *scope) admin.Fleet {
 			fleet.Revision = 0
 		}
 	}
-	for st := range of.canaries {
+	for st := range c.canaries {
 		fleet.Canaries = append(fleet.Canaries, cmp.Or(st.node, st.peer))
 	}
 	slices.Sort(fleet.Canaries)

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/gatefold/gatefold/server/delta"
 )
 
 // gateways are what is served. It is guarded by lock.
@@ -87,33 +85,6 @@ func (g *gateways) served(st *stream) []*scope {
 	return slices.Collect(maps.Values(g.scopes))
 }
 
-// scope is a target with the streams that it is for. It is guarded by lock.
-type scope struct {
-	*delta.Target
-	// name is "namespace/name", "" for the union of all Gateways.
-	name    string
-	changed map[string][]string // names by type that streams are not told of yet
-	fresh   bool                // nor that the target is known
-	streams map[*stream]struct{}
-	tally   tally
-	stage   *stage // nil while it has no canaries
-}
-
-func newScope(name string) *scope {
-	return &scope{Target: delta.NewTarget(), name: name, changed: map[string][]string{}, streams: map[*stream]struct{}{}}
-}
-
-// put applies one update, of which tell tells the streams.
-func (c *scope) put(u delta.Update) {
-	known := c.Known()
-	c.Put(u)
-	if c.stage != nil {
-		c.stage.put(u)
-	}
-	c.fresh = c.fresh || c.Known() != known
-	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
-}
-
 // announce tells the streams of what was put since the last call; those that are no canaries when it is
 // promoted. waited reports that they waited for something before.
 func (g *gateways) announce(c *scope, waited bool) {
@@ -122,22 +93,4 @@ func (g *gateways) announce(c *scope, waited bool) {
 	}
 	g.keepRevision(c)
 	c.tell()
-}
-
-// tell marks for every stream what was put since the last call; those that wait for canaries are told when it is
-// promoted.
-func (c *scope) tell() {
-	for st := range c.streams {
-		if !st.canary && c.stage != nil && c.stage.promoted != nil {
-			continue
-		}
-		for typ, names := range c.changed {
-			st.mark(typ, names...)
-		}
-		if c.fresh { // it may have asked for all of another type
-			st.poke()
-		}
-	}
-	clear(c.changed)
-	c.fresh = false
 }

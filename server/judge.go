@@ -68,17 +68,6 @@ func (v *verdicts) judge(c *scope, listeners bool) {
 	}
 }
 
-// restate has the words of verdicts made anew that speak of streams of c.
-func (v *verdicts) restate(c *scope) {
-	if c != v.union {
-		v.outdate(c.name)
-		return
-	}
-	for gateway := range v.scopes {
-		v.outdate(gateway)
-	}
-}
-
 // refresh makes the messages of verdicts again where they may be others by now, for a reader of
 // the board.
 func (v *verdicts) refresh() {

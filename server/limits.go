@@ -1,14 +1,11 @@
 package server
 
 import (
-	"cmp"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/gatefold/gatefold/server/admin"
-	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
 )
 
@@ -34,6 +31,10 @@ const (
 	maxStreams = 5000
 )
 
+// maxEarly bounds how many requests of a stream wait until its scope is known. An Envoy
+// sends one or two.
+const maxEarly = 1000
+
 // clients are what clients use of the limits that they share. It is guarded by lock.
 type clients struct {
 	streams   map[string]int // by client
@@ -45,7 +46,7 @@ type usage struct {
 	strangers int       // as counted in clients.strangers
 	spent     float64   // requests that are not forgotten yet
 	at        time.Time // of spent
-	early     int       // names of stream.early
+	early     int       // names of the requests that wait: see stream.keep
 }
 
 // spend counts a request that comes now, of a stream whose Gateway has so many resources.
@@ -60,13 +61,12 @@ func (u *usage) spend(request *delta.Request, answer bool, resources int, now ti
 	return nil
 }
 
-// countStrangers counts the stream's names that its Gateway does not have. The error says
+// countStrangers counts that a stream has so many names now that its Gateway does not have. The error says
 // that there are too many.
-func (c *clients) countStrangers(st *stream) error {
-	now := st.Unknown()
-	c.strangers += now - st.usage.strangers
-	grew := now > st.usage.strangers
-	st.usage.strangers = now
+func (c *clients) countStrangers(of *usage, now int) error {
+	c.strangers += now - of.strangers
+	grew := now > of.strangers
+	of.strangers = now
 	switch {
 	case !grew || now <= fewStrangers:
 		return nil
@@ -78,45 +78,27 @@ func (c *clients) countStrangers(st *stream) error {
 	return nil
 }
 
-// keep keeps a request until the stream's Gateway has something to serve. The error says
-// that there are too many.
-func (st *stream) keep(request *delta.Request) error {
-	for _, name := range request.GetResourceNamesSubscribe() {
-		st.usage.early += delta.Weight(name)
-	}
-	if st.early = append(st.early, request); len(st.early) > maxEarly || st.usage.early > maxStrangers {
-		return status.Error(codes.ResourceExhausted, "too many requests for a Gateway that has nothing to serve")
-	}
-	return nil
-}
-
-// overLimit books that a stream ends because of err, and returns err.
-func (c *core) overLimit(st *stream, err error) error {
-	if err != nil {
-		c.refused.Refuse("limit", admin.RejectedClient{
-			Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: connect.HostOf(st.address), Reason: status.Convert(err).Message(),
-		})
-	}
-	return err
-}
-
-// client names whose limit of streams a stream counts for.
-func (st *stream) client() string { return cmp.Or(st.identity, connect.HostOf(st.address)) }
-
-// admitStream counts a stream of its client. It is called under the lock; the error says
+// admitStream counts a stream of a client. It is called under the lock; the error says
 // that the client has too many.
-func (c *clients) admitStream(st *stream) error {
-	if c.streams[st.client()] >= maxStreams {
+func (c *clients) admitStream(client string) error {
+	if c.streams[client] >= maxStreams {
 		return status.Errorf(codes.ResourceExhausted, "the client has %d streams already", maxStreams)
 	}
-	c.streams[st.client()]++
+	c.streams[client]++
 	return nil
 }
 
 // release counts a stream that leaves no longer. It is called under the lock.
-func (c *clients) release(st *stream) {
-	c.strangers -= st.usage.strangers
-	if c.streams[st.client()]--; c.streams[st.client()] <= 0 {
-		delete(c.streams, st.client())
+func (c *clients) release(client string, of usage) {
+	c.strangers -= of.strangers
+	if c.streams[client]--; c.streams[client] <= 0 {
+		delete(c.streams, client)
 	}
+}
+
+func number(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }

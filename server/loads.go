@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	lrsv3 "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -16,12 +15,14 @@ import (
 	"github.com/gatefold/gatefold/server/connect"
 )
 
-// ReportInterval is how often canaries report how requests to their backends ended.
-const ReportInterval = 5 * time.Second
-
 // loadReports is Envoy's load reporting service (LRS). The bootstrap of a canary has it report there how many
 // requests each cluster had since the last report, and how many of them failed.
-type loadReports struct{ *Server }
+type loadReports struct {
+	*core
+	transport *connect.Transport
+	intake    *connect.Intake
+	stopping  <-chan struct{}
+}
 
 // StreamLoadStats takes the reports of one Envoy until it leaves, its stream fails or the server stops. Without a
 // bound on errors an Envoy is not asked for any.
@@ -87,7 +88,7 @@ func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stre
 	}
 	var err error
 	l.locked(func() {
-		if err = l.admitStream(st); err == nil {
+		if err = l.admitStream(st.client()); err == nil {
 			l.staging.reporters[reporterOf(st)]++
 		}
 	})
@@ -101,7 +102,7 @@ func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stre
 // endReports is the end of what beginReports began.
 func (l loadReports) endReports(st *stream) {
 	l.locked(func() {
-		l.clients.release(st)
+		l.release(st.client(), st.usage)
 		key := reporterOf(st)
 		if l.staging.reporters[key]--; l.staging.reporters[key] == 0 {
 			delete(l.staging.reporters, key)
@@ -115,39 +116,4 @@ func (l loadReports) ask(reports lrsv3.LoadReportingService_StreamLoadStatsServe
 		return nil
 	}
 	return reports.Send(&lrsv3.LoadStatsResponse{SendAllClusters: true, LoadReportingInterval: durationpb.New(l.staging.options.interval)})
-}
-
-// reporter names an Envoy that reports.
-type reporter struct{ node, cluster string }
-
-func reporterOf(st *stream) reporter { return reporter{st.node, st.cluster} }
-
-// requests counts requests that ended.
-type requests struct{ all, failed uint64 }
-
-func (r requests) plus(o requests) requests { return requests{r.all + o.all, r.failed + o.failed} }
-
-// requestsOf returns what a report says of a cluster. An attempt that is retried counts as a request.
-func requestsOf(report *endpointv3.ClusterStats) (sum requests) {
-	for _, locality := range report.GetUpstreamLocalityStats() {
-		failed := locality.GetTotalErrorRequests()
-		sum = sum.plus(requests{locality.GetTotalSuccessfulRequests() + failed, failed})
-	}
-	return sum
-}
-
-// count adds the reports of a canary to what is counted of a soaking revision. A report that began before the canaries
-// accepted the revision is of another one too, and is left out.
-func (s *staging) count(from *stream, reports []*endpointv3.ClusterStats, now time.Time) {
-	s.locked(func() {
-		c := s.verdicts.union
-		if from.cluster != "" && s.verdicts.scopes[from.cluster] != nil {
-			c = s.verdicts.scopes[from.cluster]
-		}
-		if c.stage == nil || c.stage.soaking == nil {
-			return
-		}
-		c.stage.soaking.add(reports, now)
-	})
-	s.poke()
 }

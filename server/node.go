@@ -28,20 +28,6 @@ func isCanary(node *corev3.Node) bool {
 	return node.GetMetadata().GetFields()[envoy.StageKey].GetStringValue() == envoy.Canary
 }
 
-// old reports whether the Envoy is older than those that gatefold is tested with in full.
-func (st *stream) old() bool { return xds.ReleaseOf(st.version).Before(testedEnvoy()) }
-
-// tellOld logs that an Envoy is older than those that gatefold is tested with. It is served: a
-// route that it rejects is closed on it alone (see delta/search.go).
-func (s session) tellOld() {
-	st := s.stream
-	if !st.old() {
-		return
-	}
-	s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("envoy", st.version).
-		Msgf("an Envoy is older than %s, which gatefold is tested with: it is served, and routes that it rejects answer 500 there", testedEnvoy())
-}
-
 // envoyVersion returns "1.40.0", or what the node calls itself.
 func envoyVersion(request *delta.Request) string {
 	build := request.GetNode().GetUserAgentBuildVersion().GetVersion()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/mtls"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 )
 
@@ -69,3 +70,36 @@ type Reload struct {
 	// Stages are the durations of the steps by name: "store", "translate".
 	Stages map[string]time.Duration
 }
+
+// Staging is how revisions go to fleets with canaries.
+type Staging struct {
+	// Wait is how long canaries are on a revision that they accepted before it goes on to the others.
+	Wait time.Duration
+	// MaxErrors is the share of requests, more than 0 and at most 1, that may fail with 5xx on canaries while they are on a
+	// revision for Wait: of the requests to each cluster that it changes, or that routes it changes forward to. 0 is no bound.
+	MaxErrors float64
+	// Absence is how long a fleet waits for a canary that is away; 0 means DefaultAbsence.
+	Absence time.Duration
+	// Fleets are those that had canaries in the process before.
+	Fleets []Fleet
+	// Save, when set, is called when the next process should know other Fleets, one call at a time.
+	Save func([]Fleet)
+	// Problems, when set, is called when other fleets are frozen, one call at a time. It responds with a Publish.
+	Problems func([]manifest.Problem)
+
+	interval time.Duration // of reports; 0 means ReportInterval. For tests.
+}
+
+// DefaultAbsence is how long a fleet waits for a canary that is away.
+const DefaultAbsence = time.Minute
+
+// Fleet is a fleet with canaries, as it is kept for the next start.
+type Fleet struct {
+	// Gateway is "namespace/name", or "" for the Envoys of all Gateways.
+	Gateway string `json:"gateway"`
+	// Unpromoted is true if a revision was rejected by a canary, or lost one.
+	Unpromoted bool `json:"unpromoted,omitempty"`
+}
+
+// ReportInterval is how often canaries report how requests to their backends ended.
+const ReportInterval = 5 * time.Second

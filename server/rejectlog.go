@@ -1,22 +1,26 @@
 package server
 
 import (
-	"slices"
-
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// logRejection warns of a rejection. One that repeats itself, and an address that cannot be
-// bound, which tellBinds reports, are for debugging alone.
-func (s session) logRejection(r *delta.Response, request *delta.Request) {
-	event := s.log.Warn()
+// rejectLog logs what one Envoy rejects; log names the Envoy.
+type rejectLog struct {
+	log     zerolog.Logger
+	version string // of Envoy
+}
+
+// rejection warns of a rejection; keeps says that the Envoy has an earlier version of it. One that repeats itself, and
+// an address that cannot be bound, which tellBinds reports, are for debugging alone.
+func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bool) {
+	event := l.log.Warn()
 	if r.Again || r.Probe || delta.BindFailed(request.GetErrorDetail().GetMessage()) {
-		event = s.log.Debug()
+		event = l.log.Debug()
 	}
-	event = event.Str("node", s.stream.node).Str("cluster", s.stream.cluster).Str("type", xds.ShortType(r.Type))
+	event = event.Str("type", xds.ShortType(r.Type))
 	switch {
 	case r.Names() != 1:
 	case len(r.Set) == 1:
@@ -24,30 +28,18 @@ func (s session) logRejection(r *delta.Response, request *delta.Request) {
 	default:
 		event = event.Str("removed", r.Removed[0])
 	}
-	event.Int("resources", r.Names()).Str("envoy", r.Words).
-		Msg(s.rejectionWords(r))
-}
-
-// rejectionWords says what an Envoy serves that rejected an update.
-func (s session) rejectionWords(r *delta.Response) (words string) {
-	words = "an Envoy rejected an update and has no earlier version of it"
-	s.locked(func() {
-		held := func(e *delta.Entry) bool {
-			_, ok := s.stream.Held(r.Type, e.Name)
-			return ok
-		}
-		if len(r.Removed) > 0 || slices.ContainsFunc(r.Set, held) {
-			words = "an Envoy rejected an update and keeps the previous version"
-		}
-	})
-	return words
+	words := "an Envoy rejected an update and has no earlier version of it"
+	if keeps {
+		words = "an Envoy rejected an update and keeps the previous version"
+	}
+	event.Int("resources", r.Names()).Str("envoy", r.Words).Msg(words)
 }
 
 // maxFindings bounds how many parts of a table are logged one by one.
 const maxFindings = 20
 
-// logRefused logs which parts of tables an Envoy rejects; those of a table are one after the other.
-func (s session) logRefused(parts []*delta.RejectedPart) {
+// refused logs which parts of tables an Envoy rejects; those of a table are one after the other.
+func (l rejectLog) refused(parts []*delta.RejectedPart) {
 	logged := map[string]int{} // by table
 	for _, part := range parts {
 		if part.Match { // logged before
@@ -57,20 +49,15 @@ func (s session) logRefused(parts []*delta.RejectedPart) {
 			continue
 		}
 		if part.Lack != nil {
-			s.warnOfTable(part.Table).Stringer("part", part.Part).Str("version", s.stream.version).Msg("an Envoy is too old for a part of a table, which answers 500 there: " + part.Words)
+			l.log.Warn().Str("table", part.Table).Stringer("part", part.Part).Str("version", l.version).Msg("an Envoy is too old for a part of a table, which answers 500 there: " + part.Words)
 			continue
 		}
-		s.warnOfTable(part.Table).Stringer("part", part.Part).Str("envoy", part.Words).
+		l.log.Warn().Str("table", part.Table).Stringer("part", part.Part).Str("envoy", part.Words).
 			Msg("an Envoy rejects a part of a table: it answers 500 there, and the rest of the table is served")
 	}
 	for table, count := range logged {
 		if more := count - maxFindings; more > 0 {
-			s.warnOfTable(table).Int("parts", more).Msg("an Envoy rejects more parts of the table, or is too old for them: they answer 500 there")
+			l.log.Warn().Str("table", table).Int("parts", more).Msg("an Envoy rejects more parts of the table, or is too old for them: they answer 500 there")
 		}
 	}
-}
-
-// warnOfTable begins a warning.
-func (s session) warnOfTable(table string) *zerolog.Event {
-	return s.log.Warn().Str("node", s.stream.node).Str("cluster", s.stream.cluster).Str("table", table)
 }

@@ -1,13 +1,12 @@
 package server
 
 import (
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// maxEarly bounds how many requests of a stream wait until its scope is known. An Envoy
-// sends one or two.
-const maxEarly = 1000
 
 // timely returns the requests that came too early, once there is something to
 // compare them with. A client of the state-of-the-world protocol tells what it
@@ -20,6 +19,18 @@ func (s session) timely() (requests []*delta.Request) {
 		}
 	})
 	return requests
+}
+
+// keep keeps a request until the stream's Gateway has something to serve. The error says
+// that there are too many.
+func (st *stream) keep(request *delta.Request) error {
+	for _, name := range request.GetResourceNamesSubscribe() {
+		st.usage.early += delta.Weight(name)
+	}
+	if st.early = append(st.early, request); len(st.early) > maxEarly || st.usage.early > maxStrangers {
+		return status.Error(codes.ResourceExhausted, "too many requests for a Gateway that has nothing to serve")
+	}
+	return nil
 }
 
 // subscribe changes what the stream asks for, step by step, and counts the tables among it. The error
@@ -45,7 +56,7 @@ func (s session) book(step delta.Step) (err error) {
 	s.locked(func() {
 		s.countTables(step)
 		s.quarantine.take(s.stream)
-		err = s.countStrangers(s.stream)
+		err = s.countStrangers(&s.stream.usage, s.stream.Unknown())
 	})
 	return err
 }

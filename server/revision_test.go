@@ -16,7 +16,7 @@ func TestTheRevisionThatAnEnvoyHolds(t *testing.T) {
 	holds := func(want uint64) {
 		t.Helper()
 		r.until("the revision is held", func() bool {
-			streams := envoyPages{r.Server}.dumpStreams()
+			streams := envoyPages{r.core, r.transport}.dumpStreams()
 			return len(streams) == 1 && streams[0].Revision == want
 		})
 	}

@@ -11,12 +11,13 @@
 // The parts, each a type whose fields are all that it may touch:
 //
 //   - package delta: what is to be served, and what a stream is sent next
-//   - gateways (gateways.go, publish.go): the targets of the Gateways, and their streams (stream.go)
+//   - gateways (gateways.go, publish.go): the scopes of the Gateways, each a target with its streams (stream.go)
 //   - session (session.go, request.go; discover.go opens it): what the goroutine of a stream does, with the core
 //     that it shares with the server (core.go)
 //   - verdicts (tally.go, status.go, judge.go): counts the answers, and judges Gateways by the counts
 //   - quarantine (quarantine.go, review.go): what Envoys rejected
-//   - staging (staging.go, blame.go), stage (stage.go): which revisions only canaries have
+//   - stage (stage.go, soak.go; fleet.go has what it is to a scope): which revisions only canaries have
+//   - staging (stagingjudge.go judges by blame.go and errorbound.go; staging.go, stagingreport.go): what becomes of those
 //   - clients: the limits of clients; package connect: how they connect
 //   - loaded: what the folder came to; package board: the status of objects; package admin: the
 //     pages that show it all; package figures: the metrics
@@ -92,7 +93,7 @@ func New(options Options, log zerolog.Logger) *Server {
 	s.board = board.New(func() { s.locked(s.verdicts.refresh) })
 	s.verdicts = newVerdicts(s.gateways, s.board, newAnnouncements(log, s.board, options.Folder))
 	s.quarantine = newQuarantine(s.lock, s.verdicts, options)
-	s.staging = newStaging(options.Staging, s.core)
+	s.staging = newStaging(options.Staging, s.verdicts, s.quarantine, log, counted)
 	s.verdicts.canaries = s.staging.poke
 	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: counted, waiting: s.intake.Waiting}
 	s.health = connect.NewHealth(func() bool { return s.loaded.Unready() == "" })
@@ -159,7 +160,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) discovery() *grpc.Server {
 	g := grpc.NewServer(s.transport.GRPCOptions()...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, s)
-	lrsv3.RegisterLoadReportingServiceServer(g, loadReports{s})
+	lrsv3.RegisterLoadReportingServiceServer(g, loadReports{s.core, s.transport, s.intake, s.stopping})
 	healthv1.RegisterHealthServer(g, s.health)
 	return g
 }
@@ -168,7 +169,7 @@ func (s *Server) discovery() *grpc.Server {
 func (s *Server) adminOptions() admin.Options {
 	return admin.Options{
 		Log: s.log, Metrics: s.metrics.Registry, Panics: s.metrics.AdminPanics,
-		Board: s.board, Loaded: s.loaded, Envoys: envoyPages{s}, Folder: s.options.Folder, Survives: s.survives,
+		Board: s.board, Loaded: s.loaded, Envoys: envoyPages{s.core, s.transport}, Folder: s.options.Folder, Survives: s.survives,
 		Profile: s.options.Profile, ConnectionTime: s.options.ConnectionTime, Page: page.New,
 	}
 }

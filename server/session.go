@@ -9,6 +9,23 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
+// session is a stream with the parts of the server: what the stream's own goroutine does.
+type session struct {
+	*core
+	stream *stream
+}
+
+// tellOld logs that an Envoy is older than those that gatefold is tested with. It is served: a
+// route that it rejects is closed on it alone (see delta/search.go).
+func (s session) tellOld() {
+	st := s.stream
+	if !st.old() {
+		return
+	}
+	s.log.Warn().Str("node", st.node).Str("cluster", st.cluster).Str("envoy", st.version).
+		Msgf("an Envoy is older than %s, which gatefold is tested with: it is served, and routes that it rejects answer 500 there", testedEnvoy())
+}
+
 // leave ends what the server knows of a stream.
 func (s session) leave() {
 	st := s.stream
@@ -25,7 +42,7 @@ func (s session) leave() {
 		s.quarantine.poke() // nobody waits for its answer
 	}
 	s.verdicts.withdraw(st)
-	s.release(st)
+	s.release(st.client(), st.usage)
 	if st.old() {
 		s.verdicts.restate(st.scope)
 	}
@@ -74,8 +91,25 @@ func (s session) tellAnswer(answered *delta.Response, request *delta.Request) {
 	nack := request.GetErrorDetail() != nil
 	s.metrics.Answered(answered, nack)
 	if nack {
-		s.logRejection(answered, request)
+		s.rejectLog().rejection(answered, request, s.keeps(answered))
 	}
+}
+
+// rejectLog is the log of what this Envoy rejects.
+func (s session) rejectLog() rejectLog {
+	return rejectLog{s.log.With().Str("node", s.stream.node).Str("cluster", s.stream.cluster).Logger(), s.stream.version}
+}
+
+// keeps reports whether an Envoy that rejected an update has an earlier version of some of it.
+func (s session) keeps(r *delta.Response) (keeps bool) {
+	s.locked(func() {
+		held := func(e *delta.Entry) bool {
+			_, ok := s.stream.Held(r.Type, e.Name)
+			return ok
+		}
+		keeps = len(r.Removed) > 0 || slices.ContainsFunc(r.Set, held)
+	})
+	return keeps
 }
 
 // warnUnserved tells once of a stream that it asks in vain.
@@ -160,8 +194,8 @@ func (s session) prepare() {
 	}
 	if len(refused) > 0 {
 		s.quarantine.poke()
+		s.rejectLog().refused(refused)
 	}
-	s.logRefused(refused)
 }
 
 // compact makes smaller what a stream keeps of names.

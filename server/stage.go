@@ -1,10 +1,12 @@
 package server
 
 import (
-	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -13,8 +15,8 @@ import (
 
 // A fleet is the Envoys of one scope: those of a Gateway, or those of all Gateways. Where one of them
 // is a canary (envoy.StageKey), what is published goes to the canaries first: their target is that of the
-// scope, the newest. The others have a target of their own, which is promoted by judge
-// (staging.go) when the canaries accepted. Both share every resource. docs/design/xds.md has the reasons.
+// scope, the newest. The others have a target of their own, which is promoted by staging
+// (stagingjudge.go) when the canaries accepted. Both share every resource. docs/design/xds.md has the reasons.
 
 // stage is what a scope has beside its newest target. It is guarded by lock.
 type stage struct {
@@ -23,7 +25,6 @@ type stage struct {
 	promoted *delta.Target
 	// withheld is true while those are sent nothing: see restoredStage.
 	withheld bool
-	canaries map[*stream]struct{}
 	// pending is what canaries are to accept, and soaking what they accepted and is not promoted yet, as they are to
 	// be on it for a while.
 	pending batch
@@ -42,23 +43,6 @@ type stage struct {
 	// revision is what the others hold while something is not promoted.
 	revision uint64
 	verdict  stageVerdict
-}
-
-// batch is what changes of a target, by name; a nil Entry is a removal.
-type batch struct {
-	entries  map[batchKey]*delta.Entry
-	revision uint64 // with which it is complete
-}
-
-type batchKey struct{ gateway, typ, name string }
-
-// soak is a batch that canaries accepted.
-type soak struct {
-	batch
-	since time.Time
-	// watched is nil until it is known which clusters are counted; counted is by cluster.
-	watched watched
-	counted map[string]requests
 }
 
 // stageVerdict says how things stand with a fleet; its zero value is that all Envoys are to hold the newest.
@@ -81,9 +65,12 @@ const (
 	frozen    stageState = "frozen"    // somebody has to do something
 )
 
+// frozenCode is the code of the problem of a revision that canaries did not accept.
+const frozenCode = "RevisionFrozen"
+
 // newStage returns the stage of a scope whose first canary connects.
 func newStage(promoted *delta.Target) *stage {
-	return &stage{promoted: promoted, canaries: map[*stream]struct{}{}, pending: newBatch(), left: map[string]bool{}}
+	return &stage{promoted: promoted, pending: newBatch(), left: map[string]bool{}}
 }
 
 // restoredStage returns the stage of a scope that had canaries in the process before. What the others hold
@@ -93,8 +80,6 @@ func restoredStage(unpromoted bool) *stage {
 	s.withheld, s.lasting = true, unpromoted
 	return s
 }
-
-func newBatch() batch { return batch{entries: map[batchKey]*delta.Entry{}} }
 
 // put notes an update of the newest target. One that brings back what is promoted has nothing to wait for.
 func (s *stage) put(u delta.Update) {
@@ -151,6 +136,16 @@ func (s *stage) ripen(now time.Time) {
 	s.pending = batch{newBatch().entries, s.pending.revision}
 }
 
+// changes returns the resources that a soaking revision changes, and does not remove.
+func (s *stage) changes() (out []change) {
+	for key, e := range s.soaking.entries {
+		if e != nil && s.promoted != nil {
+			out = append(out, change{s.promoted.Form(key.gateway, key.typ, key.name), e})
+		}
+	}
+	return out
+}
+
 // unripen makes what is soaking pending again.
 func (s *stage) unripen() {
 	if s.soaking == nil {
@@ -177,125 +172,21 @@ func (s *stage) take(b batch) map[string][]string {
 	return changed
 }
 
-// stageScope makes the scope one with a stage, before its first canary joins.
-func (c *scope) stageScope() {
-	if c.stage == nil {
-		c.stage = newStage(c.Target) // which the others have
-		c.Target = c.Target.Clone()
-	}
-}
-
-// unstage ends the stage of a scope without canaries: all Envoys are to hold the newest.
-func (c *scope) unstage() {
-	if c.stage.promoted != nil {
-		c.Target = c.stage.promoted // which the others have; it is the same
-	}
-	c.stage = nil
-}
-
-// split gives canaries a target of their own, where all had one.
-func (c *scope) split() {
-	if c.stage.promoted != nil {
-		return
-	}
-	c.stage.promoted = c.Target
-	c.Target = c.Target.Clone()
-	for st := range c.stage.canaries {
-		st.Retarget(c.Target)
-	}
-}
-
-// targetOf returns what a stream is to hold.
-func (c *scope) targetOf(st *stream) *delta.Target {
-	if c.stage == nil || st.canary || c.stage.promoted == nil {
-		return c.Target
-	}
-	return c.stage.promoted
-}
-
-// others yields the streams that are no canaries.
-func (c *scope) others(yield func(*stream) bool) {
-	for st := range c.streams {
-		if !st.canary && !yield(st) {
-			return
+// awaited returns the name of a canary that left before it accepted the newest; "" for none.
+func (s *stage) awaited() string {
+	for _, node := range slices.Sorted(maps.Keys(s.left)) {
+		if !s.left[node] {
+			return node
 		}
 	}
+	return ""
 }
 
-// release sends what was promoted to the Envoys that are no canaries.
-func (c *scope) release(changed map[string][]string) {
-	for st := range c.others {
-		if c.stage.withheld {
-			st.Withhold(false)
-		}
-		for typ, names := range changed {
-			st.mark(typ, names...)
-		}
-		st.poke() // it may have asked for all of a type that it is to hold nothing of
+// asProblem returns why a fleet is frozen as a problem of the object that is to blame, or else of a Gateway.
+func (v stageVerdict) asProblem() manifest.Problem {
+	p := manifest.Problem{Code: frozenCode, Severity: manifest.Error, Message: v.problem, Hint: v.hint, Object: v.field.Object, Field: v.field.Path}
+	if namespace, name, ok := strings.Cut(v.gateway, "/"); ok && p.Object.IsZero() {
+		p.Object, p.Field = manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}, "metadata.name"
 	}
-	c.stage.withheld = false
-}
-
-// holdsBack reports whether canaries alone are sent the newest form of a resource.
-func (c *scope) holdsBack(typ, name string) bool {
-	if !c.stage.waits() {
-		return false
-	}
-	return c.stage.promoted == nil || !sameForm(c.Entry(typ, name), c.promotedForm(typ, name))
-}
-
-// promotedForm returns the form of a resource that Envoys which are no canaries are to hold; nil where there is none, or
-// it is not known.
-func (c *scope) promotedForm(typ, name string) *delta.Entry {
-	if c.stage.promoted == nil {
-		return nil
-	}
-	return c.stage.promoted.Entry(typ, name)
-}
-
-func sameForm(a, b *delta.Entry) bool {
-	return a == b || a != nil && b != nil && a.Version == b.Version
-}
-
-// joinStage has a stream that opens take its part in the stage.
-func (c *scope) joinStage(st *stream) {
-	if st.canary {
-		c.stageScope()
-		c.stage.canaries[st] = struct{}{}
-		c.stage.gone = time.Time{}
-		delete(c.stage.left, cmp.Or(st.node, st.peer))
-	}
-}
-
-// maxLeft bounds how many canaries a fleet remembers that left: a client can call itself anything.
-const maxLeft = 100
-
-// leaveStage notes that a canary left. What it had not accepted may be why.
-func (c *scope) leaveStage(st *stream, now time.Time) {
-	if !st.canary {
-		return
-	}
-	delete(c.stage.canaries, st)
-	if len(c.stage.canaries) == 0 {
-		c.stage.gone = now
-	}
-	again := func(o *stream) bool { return o.node == st.node }
-	if !c.stage.waits() || slices.ContainsFunc(slices.Collect(maps.Keys(c.stage.canaries)), again) {
-		return
-	}
-	c.stage.unripen()
-	if len(c.stage.left) < maxLeft {
-		c.stage.left[cmp.Or(st.node, st.peer)] = false
-	}
-}
-
-// askedBy reports whether a canary asks for all tables that are new to it. It asks for those of a listener
-// after it accepted the listener.
-func (s *stage) askedBy(st *stream) bool {
-	for key, e := range s.pending.entries {
-		if key.typ == xds.RouteType && e != nil && !st.asks(key.name) {
-			return false
-		}
-	}
-	return s.promoted != nil || len(st.lacks) == 0
+	return p
 }

@@ -180,7 +180,7 @@ func (p *puppet) holds(want ...string) {
 // is wants the fleet of shop/a to be in a state, and what its Envoys hold.
 func (f *stagedFleet) is(state stageState, revision, newest uint64) {
 	f.t.Helper()
-	fleets := envoyPages{f.Server}.Fleets()
+	fleets := envoyPages{f.core, f.transport}.Fleets()
 	at := slices.IndexFunc(fleets, func(fleet admin.Fleet) bool { return fleet.Gateway == "shop/a" })
 	if at < 0 {
 		f.t.Fatalf("no fleet of shop/a: %+v", fleets)
@@ -308,7 +308,7 @@ func TestARevisionWaitsForACanaryThatIsAway(t *testing.T) {
 	f.is(judging, 1, 2)
 	f.pass(2 * time.Minute)
 	other.holds(web+"@2", "Listener http@1", "RouteConfiguration r@1")
-	if fleets := (envoyPages{f.Server}).Fleets(); len(fleets)+len(f.saved) > 0 {
+	if fleets := (envoyPages{f.core, f.transport}).Fleets(); len(fleets)+len(f.saved) > 0 {
 		t.Errorf("fleets %v, saved %v", fleets, f.saved)
 	}
 	f.edit(web + "@3") // nobody waits any more

@@ -185,3 +185,20 @@ func (now standing) of(v board.Verdict) bool {
 	}
 	return same
 }
+
+// refusedRoutes says what is kept from this Envoy because it rejected it.
+func (st *stream) refusedRoutes(gateway string) []string {
+	var texts []string
+	for part := range st.RejectedParts() {
+		if part.Quarantined() || !st.scope.Owns(gateway, part.Type(), part.Table) {
+			continue
+		}
+		meaning := "which answers 500 there"
+		if part.Requirement != "" {
+			meaning = "whose routes answer 403 there"
+		}
+		texts = append(texts, fmt.Sprintf("Envoy %q rejected %s, %s: %s", cmp.Or(st.node, st.peer), part.Part, meaning, part.Words))
+	}
+	slices.Sort(texts)
+	return texts
+}

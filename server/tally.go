@@ -2,7 +2,6 @@ package server
 
 import (
 	"maps"
-	"strings"
 
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -11,77 +10,6 @@ import (
 // What a verdict is can be read off from counts that every stream keeps up to date for
 // itself: an Envoy that answers costs what it said, however many others there are. Its
 // words are made when it changes, and while it stands, when somebody reads them (refresh).
-
-// tally counts the streams that keep a Gateway from being programmed. Those of all
-// Gateways count as its own, but for busy, which is counted in the union.
-type tally struct {
-	busy     int            // that are not idle
-	lacking  int            // that do not ask for all of its tables
-	refusing int            // that rejected a part of it
-	unbound  map[string]int // rejections because an address cannot be bound, by listener
-}
-
-// share is what a stream adds to tallies, by the Gateway's scope.
-type share struct {
-	// lacks are how many tables it does not ask for, but those of unbound listeners:
-	// nothing asks for them.
-	lacks   map[*scope]int
-	refuses map[*scope]objection
-	unbound map[string]struct{}
-}
-
-// objection is what of a Gateway a stream rejected.
-type objection struct {
-	some    bool     // more than listeners that it could not bind
-	unbound []string // those
-}
-
-// count adds an objection to the tally, or with by -1 takes it out.
-func (t *tally) count(o objection, by int) {
-	if o.some {
-		t.refusing += by
-	}
-	for _, listener := range o.unbound {
-		if t.unbound == nil {
-			t.unbound = map[string]int{}
-		}
-		if t.unbound[listener] += by; t.unbound[listener] == 0 {
-			delete(t.unbound, listener)
-		}
-	}
-}
-
-// setIdle books that the stream has nothing to do, or that it has.
-func (st *stream) setIdle(idle bool) {
-	if idle == st.state.Idle {
-		return
-	}
-	st.state.Idle = idle
-	if idle {
-		st.scope.tally.busy--
-	} else {
-		st.scope.tally.busy++
-	}
-}
-
-// asks reports whether a table is asked for, or need not be.
-func (st *stream) asks(table string) bool {
-	if st.Asks(xds.RouteType, table) {
-		return true
-	}
-	for listener := range st.unbound {
-		if belongs(table, listener) {
-			return true
-		}
-	}
-	return false
-}
-
-// belongs reports whether a table is of an Envoy listener: its name begins with the listener's
-// (listen.RoutesName).
-func belongs(table, listener string) bool {
-	return table == listener || strings.HasPrefix(table, listener+"/")
-}
 
 // lack books that the stream does not ask for so many more of a Gateway's tables.
 func (v *verdicts) lack(st *stream, c *scope, more int) {
@@ -97,13 +25,6 @@ func (v *verdicts) lack(st *stream, c *scope, more int) {
 		c.tally.lacking += by
 		v.touched[c] = struct{}{}
 	}
-}
-
-func number(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // recount counts all tables that the stream does not ask for.

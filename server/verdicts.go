@@ -94,3 +94,14 @@ func (v *verdicts) absent(gateway string) string {
 	}
 	return state.Message
 }
+
+// restate has the words of verdicts made anew that speak of streams of c.
+func (v *verdicts) restate(c *scope) {
+	if c != v.union {
+		v.outdate(c.name)
+		return
+	}
+	for gateway := range v.scopes {
+		v.outdate(gateway)
+	}
+}

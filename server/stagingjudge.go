@@ -1,0 +1,192 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// answerTime is how long canaries may take to answer before somebody should look at them.
+const answerTime = time.Minute
+
+// maxSums is how many promoted tables are remembered between two looks at fleets.
+const maxSums = 16
+
+// run judges fleets when something changed, until ctx ends.
+func (s *staging) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		var asked chan struct{}
+		select {
+		case <-s.changed:
+		case asked = <-s.asked:
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		again := s.review(time.Now())
+		if ctx.Err() != nil {
+			return // canaries leave because gatefold ends
+		}
+		s.report()
+		if asked != nil {
+			close(asked)
+		}
+		timer.Reset(again)
+	}
+}
+
+// review judges all fleets with canaries. again is the time until it is to be called again.
+func (s *staging) review(now time.Time) (again time.Duration) {
+	if len(s.sums) > maxSums {
+		clear(s.sums)
+	}
+	for {
+		var unread []reading
+		s.locked(func() { again, unread = s.judgeAll(now) })
+		if len(unread) == 0 {
+			return again
+		}
+		for _, read := range unread { // others have the lock meanwhile
+			read()
+		}
+	}
+}
+
+// judgeAll judges each fleet. unread is what is to be looked at first.
+func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading) {
+	again = time.Hour
+	for _, c := range s.verdicts.all() {
+		if c.stage == nil {
+			continue
+		}
+		for {
+			wait, needs, promoted := s.judge(c, now)
+			again, unread = min(again, wait), append(unread, needs...)
+			if !promoted || c.stage == nil {
+				break
+			}
+		}
+	}
+	s.verdicts.judgeTouched()
+	return again, unread
+}
+
+// judge judges one fleet. promoted reports that something was promoted, and there may be more.
+func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []reading, promoted bool) {
+	again, of := time.Hour, c.stage
+	if !of.waits() { // all came to what is promoted
+		of.lasting, of.failed = false, nil
+		clear(of.left)
+	}
+	bounded := of.soaking != nil && s.options.MaxErrors > 0
+	switch {
+	case len(c.canaries) == 0:
+		return s.judgeAbsence(c, now), nil, false
+	case !of.waits():
+		s.set(c, stageVerdict{state: delivered})
+		return again, nil, false
+	case bounded && of.soaking.watched == nil:
+		return again, []reading{s.watch(c)}, false
+	}
+	end := of.soaking != nil && now.Sub(of.soaking.since) >= s.options.Wait
+	if bounded {
+		if failed := of.soaking.overBound(s.options.MaxErrors, end); failed != nil {
+			s.fail(c, failed)
+			return again, nil, false
+		}
+	}
+	switch {
+	case end:
+		s.promote(c, of.soaking.batch, "the canaries of a fleet accepted a revision: it goes to the other Envoys", "promoted")
+		of.soaking = nil
+		s.settle(c)
+		return again, nil, true
+	case of.soaking != nil:
+		again = of.soaking.since.Add(s.options.Wait).Sub(now)
+	}
+	if of.soaking != nil && len(of.pending.entries) == 0 {
+		s.set(c, stageVerdict{state: soaks})
+		return again, nil, false
+	}
+	verdict, wait, unread := s.opinion(c, now)
+	switch {
+	case len(unread) > 0:
+		return again, unread, false
+	case verdict.state == soaks && of.soaking == nil:
+		c.split()
+		of.ripen(now)
+		of.lasting, of.failed = false, nil
+		clear(of.left)
+		return again, nil, true
+	}
+	s.set(c, verdict)
+	return min(again, wait), unread, false
+}
+
+// opinion returns what the connected canaries make of what is pending: soaks when all accepted it.
+func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []reading) {
+	of := c.stage
+	busy := ""
+	var blames []*blame
+	for st := range c.canaries {
+		found, needs := s.blamesOf(c, st)
+		switch {
+		case !st.state.Idle:
+			busy = max(busy, cmp.Or(st.node, st.peer))
+		case len(found)+len(needs) > 0:
+			blames, unread = append(blames, found...), append(unread, needs...)
+		case !c.askedBy(st):
+			busy = max(busy, cmp.Or(st.node, st.peer))
+		}
+	}
+	slices.SortFunc(blames, compareBlames)
+	still, needs := s.stillFails(c)
+	unread = append(unread, needs...)
+	mute := s.mute(c)
+	switch away := of.awaited(); {
+	case len(blames) > 0:
+		return s.frozenFor(c, blames), time.Hour, unread
+	case away != "":
+		return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary disconnected before it accepted revision %d", away, of.newest())), time.Hour, unread
+	case still:
+		return s.frozenForErrors(c), time.Hour, unread
+	case busy == "" && mute == "":
+		return stageVerdict{state: soaks}, time.Hour, unread
+	}
+	if left := of.since.Add(answerTime).Sub(now); left > 0 {
+		return stageVerdict{state: judging}, left, unread
+	}
+	if busy == "" {
+		return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary does not report how requests end, which --stage-max-errors needs: print its bootstrap anew with gatefold bootstrap --stage canary", mute)), time.Hour, unread
+	}
+	return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary has not answered for revision %d within %s", busy, of.newest(), answerTime)), time.Hour, unread
+}
+
+// judgeAbsence judges a fleet without a connected canary.
+func (s *staging) judgeAbsence(c *scope, now time.Time) (again time.Duration) {
+	of := c.stage
+	if of.gone.IsZero() { // as after a restart
+		of.gone = now
+	}
+	switch left := of.gone.Add(s.options.Absence).Sub(now); {
+	case len(of.left) > 0:
+		away := slices.Min(slices.Collect(maps.Keys(of.left)))
+		s.set(c, s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary disconnected before it accepted revision %d", away, of.newest())))
+	case of.lasting:
+		s.set(c, s.frozenBy(c, "Canaries had not accepted the newest revision when gatefold stopped, and none is connected since"))
+	case left > 0 && of.waits():
+		s.set(c, stageVerdict{state: judging})
+		return left
+	case left > 0:
+		s.set(c, stageVerdict{state: delivered})
+		return left
+	default:
+		s.abandon(c)
+	}
+	return time.Hour
+}
