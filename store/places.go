@@ -19,15 +19,49 @@ type Place struct {
 // last key or item on its path that is; for an Invalid object it is its name. It parses the
 // documents of the objects again, each once.
 func (s *Store) Places(fields []manifest.Field) []Place {
+	return placesOf(fields, s.whereabouts)
+}
+
+// PlacesNow returns a function that answers as Places does now, whatever the Store applies later.
+func (s *Store) PlacesNow() func(fields []manifest.Field) []Place {
+	known := make(map[manifest.Key]whereabouts, len(s.serving.served)+len(s.serving.invalid))
+	for key := range s.serving.invalid {
+		known[key] = s.whereabouts(key)
+	}
+	for key := range s.serving.served {
+		at := s.whereabouts(key)
+		if at.definition != nil {
+			then := *at.definition // Apply changes it where it is
+			at.definition = &then
+		}
+		known[key] = at
+	}
+	return func(fields []manifest.Field) []Place {
+		return placesOf(fields, func(key manifest.Key) whereabouts { return known[key] })
+	}
+}
+
+// whereabouts says where an object is: at a place, which is that of its fields, too, if there is no definition.
+type whereabouts struct {
+	place      Place
+	definition *definition
+}
+
+func (s *Store) whereabouts(object manifest.Key) whereabouts {
+	at, ok := s.serving.served[object]
+	if !ok {
+		return whereabouts{place: s.serving.placeOfInvalid(object)}
+	}
+	return whereabouts{Place{File: at.path()}, at.definition}
+}
+
+// placesOf parses each document once.
+func placesOf(fields []manifest.Field, of func(manifest.Key) whereabouts) []Place {
 	places := make([]Place, len(fields))
 	roots := map[*document]*yaml.Node{}
 	for i, field := range fields {
-		at, ok := s.serving.served[field.Object]
-		if !ok {
-			places[i] = s.serving.placeOfInvalid(field.Object)
-			continue
-		}
-		places[i].File = at.path()
+		at := of(field.Object)
+		places[i] = at.place
 		d := at.definition
 		if d == nil {
 			continue

@@ -28,10 +28,14 @@ func TestPlacesAreThoseOfTheNewestFiles(t *testing.T) {
 	files := map[string]string{"x.yaml": "# c\n---\n" + route("b", "/b") + "---\n" + route("a", "/a")}
 	s.Apply(treeOf(files))
 	want("x.yaml:16:1", "x.yaml:24:5", "x.yaml:25:21", "x.yaml:20:1", ":0:0")
+	before, then := s.Places(fields), s.PlacesNow()
 	files["x.yaml"] = "# one line more\n" + files["x.yaml"]
 	s.Apply(treeOf(files))
 	want("x.yaml:17:1", "x.yaml:25:5", "x.yaml:26:21", "x.yaml:21:1", ":0:0")
 	files["x.yaml"] = "a: ["
 	s.Apply(treeOf(files))
 	want("x.yaml:0:0", "x.yaml:0:0", "x.yaml:0:0", "x.yaml:0:0", ":0:0")
+	if got := then(fields); !slices.Equal(got, before) {
+		t.Errorf("the places of two Trees ago are %v, want %v", got, before)
+	}
 }

@@ -56,7 +56,6 @@ type sideReader struct {
 	reader     *reader
 	translator *translate.Translator
 	trees      [2]watcher.Tree
-	now        int // the Tree that the Store has
 	objects    map[manifest.Key]*manifest.Object
 	resources  map[resourceKey]plan.Resource
 }
@@ -70,7 +69,6 @@ func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	if err != nil || change.Hold != "" {
 		return out, change.Hold != "", err
 	}
-	r.now = side
 	if err := r.translator.Take(r.ctx, change); err != nil {
 		return out, false, err
 	}
@@ -78,7 +76,7 @@ func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	r.add(change, result.Delta)
 	return plan.Side{
 		View: result.View(), Problems: slices.Clone(r.reader.located(change, result)), Objects: slices.Collect(maps.Values(r.objects)),
-		Resources: slices.Collect(maps.Values(r.resources)), Places: func(fields []manifest.Field) []store.Place { return r.places(side, fields) },
+		Resources: slices.Collect(maps.Values(r.resources)), Places: r.reader.store.PlacesNow(),
 	}, false, nil
 }
 
@@ -98,15 +96,4 @@ func (r *sideReader) add(change store.Change, updates []xds.Update) {
 			r.resources[key] = plan.ResourceOf(u.Gateway, u.Resource)
 		}
 	}
-}
-
-// places returns where fields of a side are written; no place is known once the context has ended.
-func (r *sideReader) places(side int, fields []manifest.Field) []store.Place {
-	if r.now != side {
-		if _, err := r.reader.apply(r.ctx, r.trees[side], store.Turn{}); err != nil {
-			return make([]store.Place, len(fields))
-		}
-		r.now = side
-	}
-	return r.reader.store.Places(fields)
 }
