@@ -250,7 +250,7 @@ func (e *edited) covers(port uint32, gateway string, before, after explain.Answe
 	}
 	in := func(r plan.Region) bool {
 		return r.Port == port && (gateway == "" || r.Gateway == gateway) &&
-			(r.Match == "every request" && r.Host == "*" || r.Before.Envoy() == names[0] && r.After.Envoy() == names[1])
+			(r.Match == plan.WholePort || r.Match == "every request" && r.Host == "*" || r.Before.Envoy() == names[0] && r.After.Envoy() == names[1])
 	}
 	for _, list := range [][]plan.Change{e.report.Requests, e.report.Handling} {
 		for _, change := range list {

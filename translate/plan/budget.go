@@ -32,15 +32,21 @@ type sampleKey struct{ pattern, others, characters string }
 // spent reports whether pairs are left out because they are too many.
 func (f *finder) spent() bool { return f.attempts > maxPairs || f.budget.spent() }
 
+// samples are values that an expression matches; whole is true if there is one of each kind.
+type samples struct {
+	values []string
+	whole  bool
+}
+
 // samplesOf is patterns.samples, each worked out once.
-func (l lists) samplesOf(pattern string, others []string, characters string) []string {
+func (l lists) samplesOf(pattern string, others []string, characters string) samples {
 	key := sampleKey{pattern, fmt.Sprintf("%q", others), characters}
-	values, known := l.samples[key]
-	if !known {
-		values = l.patterns.samples(pattern, others, characters, l.budget)
+	known, ok := l.samples[key]
+	if !ok {
+		known.values, known.whole = l.patterns.samples(pattern, others, characters, l.budget)
 		if !l.budget.spent() { // or else they may not be all
-			l.samples[key] = values
+			l.samples[key] = known
 		}
 	}
-	return values
+	return known
 }

@@ -37,10 +37,12 @@ type comparison struct {
 	policies        map[string]*PolicyChange
 	counted         map[[2]*ir.Rule]bool
 	budget          *budget
-	samples         map[sampleKey][]string
-	expressions     map[string]ast.Expr   // of CEL; nil is one that cannot be read
-	changedObjects  map[manifest.Key]Kind // see objectKinds
-	whereabouts     [2]*whereabouts       // see rulesOf
+	samples         map[sampleKey]samples
+	expressions     map[string]ast.Expr     // of CEL; nil is one that cannot be read
+	changedObjects  map[manifest.Key]Kind   // see objectKinds
+	unclear         map[string]bool         // see undecided
+	mistakes        map[manifest.Key]string // see mistakeOf
+	whereabouts     [2]*whereabouts         // see rulesOf
 	listeners       [2]map[string]*Resource
 	requests, other []*Change
 }
@@ -52,7 +54,7 @@ func Compare(ctx context.Context, before, after Side) (*Report, error) {
 		before: before, after: after, report: &Report{Requests: []Change{}}, patterns: patterns{},
 		effects: [2]*effects{newEffects(before.View), newEffects(after.View)},
 		groups:  map[string]*Change{}, policies: map[string]*PolicyChange{}, counted: map[[2]*ir.Rule]bool{},
-		budget: &budget{ctx: ctx, total: maxTotalSteps}, samples: map[sampleKey][]string{}, expressions: map[string]ast.Expr{},
+		budget: &budget{ctx: ctx, total: maxTotalSteps}, samples: map[sampleKey]samples{}, unclear: map[string]bool{}, expressions: map[string]ast.Expr{},
 	}
 	c.ports()
 	if err := ctx.Err(); err != nil {

@@ -110,6 +110,10 @@ func (w *effectWriter) value(v reflect.Value) {
 	case reflect.Pointer:
 		w.pointer(v)
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[ir.Backend]() && v.FieldByName("Weight").IsZero() {
+			w.number(0) // it gets no request, whatever it is
+			return
+		}
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			if provenance(v.Type(), field.Name) {

@@ -65,11 +65,15 @@ func (h *hostPair) compare() {
 	}
 }
 
-// undecided reports requests without an example.
+// undecided reports requests without an example, once for each rule that may take them.
 func (h *hostPair) undecided(p pair, match, why string) {
 	region := h.region(p, match)
 	region.Why = why
-	h.report.Undecided = append(h.report.Undecided, region)
+	taker := cmp.Or(region.After.Envoy(), region.Before.Envoy())
+	if key := fmt.Sprintf("%v %q %q %q %q", h.key, h.named, match, why, taker); !h.unclear[key] {
+		h.unclear[key] = true
+		h.report.Undecided = append(h.report.Undecided, region)
+	}
 }
 
 // addUnasked reports rules that are closed on both sides as nobody has asked an issuer, and whose policy

@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // The characters that plan writes into paths and into values, the plainest first. No other one is
@@ -328,15 +329,29 @@ func endsNormal(text string) bool {
 }
 
 // samples returns values that an expression matches: of each set of other expressions that can match
-// together with it, one. The values that no other one matches are first.
-func (p patterns) samples(pattern string, others []string, characters string, most *budget) (values []string) {
+// together with it, one. The values that no other one matches are first. whole is false if a set may be missing.
+func (p patterns) samples(pattern string, others []string, characters string, most *budget) (values []string, whole bool) {
 	left := maxSteps / 10
-	l, _ := newLanguage(append([]string{pattern}, others...), characters, &left)
+	l, readable := newLanguage(append([]string{pattern}, others...), characters, &left)
 	l.budget = most
 	all := func(string) bool { return true }
-	found, _ := l.texts(search{enters: all, wanted: func(text string) bool { return text != "" && p.match(pattern, text) }, differs: func(string) string { return "" }})
-	slices.SortStableFunc(found, func(a, b string) int { return p.count(others, a) - p.count(others, b) })
-	return found
+	values, ended := l.texts(search{enters: all, wanted: func(text string) bool { return text != "" && p.match(pattern, text) }, differs: func(string) string { return "" }})
+	slices.SortStableFunc(values, func(a, b string) int { return p.count(others, a) - p.count(others, b) })
+	return values, readable && ended && l.speaksAll() && !p.match(pattern, "")
+}
+
+// speaksAll reports whether the alphabet has a character for each that the expressions tell apart.
+func (l *language) speaksAll() bool {
+	known := map[string]bool{}
+	for _, r := range l.alphabet {
+		known[l.sign(r)] = true
+	}
+	for r := rune(' '); r <= unicode.MaxLatin1; r++ {
+		if r != 0x7f && !known[l.sign(r)] {
+			return false
+		}
+	}
+	return true
 }
 
 // count returns how many of the expressions match a value.

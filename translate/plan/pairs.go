@@ -273,6 +273,9 @@ func (l lists) requests(path string, p pair) (out []request, why string) {
 			}
 		}
 	}
+	if len(out) == maxChoices*maxChoices && why == "" {
+		why = tooMany
+	}
 	var all []request
 	for _, r := range out {
 		for _, one := range method {

@@ -244,10 +244,26 @@ func (h *hostPair) goneBackends(p pair) (out []Place) {
 			continue
 		}
 		object := cluster.Objects[0]
-		invalid := slices.ContainsFunc(h.after.Problems, func(p manifest.Problem) bool { return p.Object == object })
-		out = append(out, Place{Source: explain.Source{Object: object}, Before: !invalid})
+		out = append(out, Place{Source: explain.Source{Object: object}, Before: h.mistakeOf(object) == ""})
 	}
 	return out
+}
+
+// mistakeOf returns the error because of which an object of the configuration before is in none of the objects after,
+// "" if it is one of them, or is not written any more.
+func (c *comparison) mistakeOf(object manifest.Key) string {
+	if c.objectKinds()[object] != Removed {
+		return ""
+	}
+	if c.mistakes == nil {
+		c.mistakes = map[manifest.Key]string{}
+		for _, p := range slices.Backward(c.after.Problems) {
+			if p.Severity == manifest.Error {
+				c.mistakes[p.Object] = p.Message
+			}
+		}
+	}
+	return c.mistakes[object]
 }
 
 // answers says what an action answers with: its backends with their weights, or itself.

@@ -104,7 +104,7 @@ func (h *hostPair) order(p pair) Reason {
 			at = append(at, place)
 		}
 	default:
-		at = append(at, h.fatePlace(p.before, was, was == absent))
+		at = append(at, h.fatePlace(p.before, was, was == absent && h.mistakeOf(p.before.rule.Source.Key) == ""))
 	}
 	return Reason{text, at}
 }
@@ -113,6 +113,8 @@ func (h *hostPair) order(p pair) Reason {
 func (h *hostPair) fatePlace(e *entry, what fate, before bool) Place {
 	if route := e.rule.Source.Key; what == moved && h.objectKinds()[route] == Changed {
 		return Place{Source: explain.Source{Object: route, Field: "spec.hostnames"}}
+	} else if what == absent && !before && h.objectKinds()[route] == Removed {
+		return Place{Source: explain.Source{Object: route}} // it is invalid
 	}
 	return placeOfRule(e, before)
 }
@@ -124,7 +126,7 @@ func (h *hostPair) orderWords(p pair, was, is fate) string {
 	a, b := ruleOf(p.before), ruleOf(p.after)
 	switch {
 	case p.after == nil && h.views[1] == nil:
-		return fmt.Sprintf("no route serves the host any more; before, %s did", a.Words())
+		return fmt.Sprintf("no route serves the host any more; before, %s did", a.Words()) + h.errorWords("; ", p.before.rule.Root.Key)
 	case p.after == nil:
 		return h.beforeWords(p, was) + ", and no other rule takes the requests"
 	case p.before == nil:
@@ -187,7 +189,35 @@ func (h *hostPair) beforeWords(p pair, was fate) string {
 	case hidden, unchanged:
 		return name + " comes later"
 	}
+	route, root := p.before.rule.Source.Key, p.before.rule.Root.Key
+	if h.objectKinds()[route] == "" && root != route { // a child, which is as it was
+		return name + " is no longer reached: " + h.lostParent(root)
+	}
+	if h.mistakeOf(route) != "" {
+		return name + " is not used" + h.errorWords(", as ", route)
+	}
 	return name + " is gone"
+}
+
+// lostParent says why a root no longer delegates to a child.
+func (h *hostPair) lostParent(root manifest.Key) string {
+	switch {
+	case h.mistakeOf(root) != "":
+		return h.errorWords("", root)
+	case h.objectKinds()[root] == Removed:
+		return root.String() + " is gone"
+	case h.objectKinds()[root] == Changed:
+		return root.String() + " changed"
+	}
+	return "its parents changed"
+}
+
+// errorWords says of an object that is there that it has an error, behind a word; "" if it has none.
+func (h *hostPair) errorWords(behind string, object manifest.Key) string {
+	if mistake := h.mistakeOf(object); mistake != "" {
+		return fmt.Sprintf("%s%s has an error (%s)", behind, object, mistake)
+	}
+	return ""
 }
 
 // whatMoves says what lets a rule serve other hosts.

@@ -52,7 +52,7 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 }
 
 // values returns values that are wanted: of an expression, those that the fewest other rules want
-// first. free is true if no other rule wants the first one.
+// first. free is true if no other rule wants the first one, or if there are no others that the rules tell apart.
 func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true
@@ -74,10 +74,11 @@ func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, ch
 	slices.Sort(others)
 	others = slices.Compact(others)
 	if len(others) > maxOthers {
-		return l.samplesOf(want.Value, others[:maxOthers], characters), false
+		return l.samplesOf(want.Value, others[:maxOthers], characters).values, false
 	}
-	values = l.samplesOf(want.Value, others, characters)
-	return values[:min(len(values), maxChoices)], len(values) > 0 && l.patterns.count(others, values[0]) == 0
+	all := l.samplesOf(want.Value, others, characters)
+	values = all.values[:min(len(all.values), maxChoices)]
+	return values, len(values) > 0 && l.patterns.count(others, values[0]) == 0 || all.whole && len(values) == len(all.values)
 }
 
 // maxOthers bounds the other values of the same header or parameter that a value keeps clear of.

@@ -132,7 +132,8 @@ func originsOf(list []ir.StringMatch) (out []string) {
 		case ir.StringContains:
 			out = append(out, "https://any."+m.Value+".example")
 		case ir.StringRegex:
-			out = append(out, patterns{}.samples(m.Value, nil, pathCharacters, nil)...)
+			values, _ := patterns{}.samples(m.Value, nil, pathCharacters, nil)
+			out = append(out, values...)
 		}
 	}
 	return out[:min(len(out), maxChoices)]

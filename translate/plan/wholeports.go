@@ -10,6 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// WholePort is the Match of a Region with all requests to a port, whatever their host.
+const WholePort = "every request to the port"
+
 // whole reports a port that comes or goes: every request to it changes. The example is one that a route
 // serves, if there is a route.
 func (p *portPair) whole() {
@@ -18,7 +21,7 @@ func (p *portPair) whole() {
 		side = 1
 	}
 	h, r := p.servedRequest(side)
-	h.add(pair{}, r, "every request", []Reason{{Text: p.wholeWords(side), At: h.portPlaces()}})
+	h.add(pair{}, r, WholePort, []Reason{{Text: p.wholeWords(side), At: h.portPlaces()}})
 }
 
 // wholeWords says which listeners come or go, and where listeners of the same name are on the other side.
