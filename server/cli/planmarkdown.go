@@ -19,7 +19,7 @@ func planMarkdown(r *planned) string {
 	p.changes("Requests that are handled otherwise", r.Handling)
 	var lines []string
 	for _, one := range r.Undecided {
-		lines = append(lines, markdownText(regionWords(one)))
+		lines = append(lines, markdownText(undecidedWords(one)))
 	}
 	p.list("Rules that changed, without an example", lines)
 	lines = nil
@@ -29,7 +29,7 @@ func planMarkdown(r *planned) string {
 	p.list("Policies", lines)
 	lines = nil
 	for _, one := range r.Introduced {
-		lines = append(lines, "introduced: "+markdownText(one.Position()+": "+one.Message))
+		lines = append(lines, "introduced: "+markdownText(one.Position()+": "+string(one.Severity)+": "+one.Code+": "+one.Message))
 	}
 	for _, one := range r.Fixed {
 		lines = append(lines, "fixed: "+markdownText(one.Message))

@@ -31,7 +31,7 @@ func planText(r *planned, color bool) []byte {
 	t.changes("These requests get another answer:", r.Requests)
 	t.changes("These requests are handled otherwise, and the example gets the same answer:", r.Handling)
 	section(t, "These rules changed, and no example was found:", r.Undecided, func(one plan.Region) {
-		fmt.Fprintf(&t.out, "  %s\n", regionWords(one))
+		fmt.Fprintf(&t.out, "  %s\n", undecidedWords(one))
 	})
 	section(t, "These issuers were not asked, and what their rules answer is not known (only gatefold serve asks them):", r.Unasked, func(issuer string) {
 		fmt.Fprintf(&t.out, "  %s\n", issuer)
@@ -118,12 +118,12 @@ func effectWords(c plan.Change) string {
 	return "differs"
 }
 
-// exampleWords is an example as explain takes it.
+// exampleWords is an example as explain takes it, to be pasted into a shell.
 func exampleWords(e plan.Example) string {
-	text := strings.TrimSpace(e.Method + " " + e.URL)
+	text := strings.TrimSpace(shellWord(e.Method) + " " + shellWord(e.URL))
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
 		for _, value := range e.Headers[name] {
-			text += fmt.Sprintf(" -H '%s: %s'", strings.ToLower(name), value)
+			text += " -H " + shellWord(strings.ToLower(name)+": "+value)
 		}
 	}
 	if e.From != "" {
@@ -132,16 +132,42 @@ func exampleWords(e plan.Example) string {
 	return text
 }
 
-func regionWords(r plan.Region) string {
-	host := r.Host
-	if host == "*" {
-		host = "every other host"
+// shellWord returns a text as one word of a shell. Whoever writes a folder chooses what is in it: nothing of it may be
+// a command.
+func shellWord(text string) string {
+	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=,") == "" {
+		return text
 	}
-	words := fmt.Sprintf("%s on %s port %d of Gateway %s: %s", host, r.Scheme, r.Port, r.Gateway, r.Match)
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+func regionWords(r plan.Region) string {
+	words := fmt.Sprintf("%s port %d of Gateway %s: %s", r.Scheme, r.Port, r.Gateway, r.Match)
+	switch {
+	case r.Host == "*" && r.Match == plan.WholePort:
+		words = "every host on " + words
+	case r.Host == "*" && (r.Scheme == "tcp" || r.Scheme == "udp"): // their connections name no host
+	case r.Host == "*":
+		words = "every other host on " + words
+	default:
+		words = r.Host + " on " + words
+	}
 	if r.Why != "" {
 		words += " (" + r.Why + ")"
 	}
 	return words
+}
+
+// undecidedWords is a region without an example: the rule that may take its requests, or that took them.
+func undecidedWords(r plan.Region) string {
+	rule := r.After
+	if rule == nil {
+		rule = r.Before
+	}
+	if rule == nil {
+		return regionWords(r)
+	}
+	return rule.Words() + ": " + regionWords(r)
 }
 
 // receivesWords says what backends receive otherwise, for an answer from the same backends.
