@@ -100,9 +100,16 @@ func parseLine(line string) (Request, error) {
 	if err := r.parseOutcome(strings.Fields(parts[0])); err != nil {
 		return r, err
 	}
+	known := map[string]bool{}
 	for _, detail := range parts[1:] {
-		if err := r.parseDetail(strings.TrimSpace(detail)); err != nil {
+		detail = strings.TrimSpace(detail)
+		if err := r.parseDetail(detail); err != nil {
 			return r, err
+		}
+		if about := aboutOf(detail); known[about] {
+			return r, &mistake{detail, fmt.Sprintf("the line has a second %q", about), "leave one of them out"}
+		} else {
+			known[about] = true
 		}
 	}
 	return r, r.checkWhole()

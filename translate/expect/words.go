@@ -100,6 +100,9 @@ func (r *Request) parseWord(word, name, value string) error {
 	if strings.EqualFold(name, "host") {
 		return r.parseHost(word, value)
 	}
+	if r.Connection() {
+		return &mistake{word, fmt.Sprintf("a connection has no header, and the line has %s", name), "leave it out; FROM:IP and GATEWAY:NAMESPACE/NAME are no headers"}
+	}
 	r.Headers.Add(name, value)
 	return nil
 }
@@ -207,6 +210,20 @@ func (r *Request) parseDetail(detail string) error {
 		return &mistake{detail, fmt.Sprintf("%q is no value of the detail %s", rest, kind), fmt.Sprintf("write %s %s", kind, want)}
 	}
 	return nil
+}
+
+// aboutOf returns what a detail is about, such as "path" or "request x-user": a line says one thing about it.
+func aboutOf(detail string) string {
+	kind, rest, _ := strings.Cut(detail, " ")
+	switch kind {
+	case "request", "response":
+		name, _, _ := strings.Cut(strings.TrimSpace(rest), ":")
+		return kind + " " + strings.ToLower(name)
+	case "mirror":
+		name, _, _ := strings.Cut(strings.TrimSpace(rest), "=")
+		return kind + " " + name
+	}
+	return kind
 }
 
 // takeDetail takes the value of a detail, false for one that it must not be.
