@@ -13,7 +13,7 @@ import (
 // crds holds copies of the CRDs of sigs.k8s.io/gateway-api, unchanged (a test
 // compares), our own, and the list of what they leave out.
 //
-//go:embed crds notserved.yaml
+//go:embed crds notserved.yaml described.yaml
 var crds embed.FS
 
 type version = apiextensionsv1.CustomResourceDefinitionVersion

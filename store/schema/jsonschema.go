@@ -81,6 +81,7 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 	}
 	fields := out["properties"].(JSONSchema)
 	fields["metadata"] = k.jsonMetadata()
+	k.described(out)
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		out["required"] = appendNew(out["required"], name)
 	}

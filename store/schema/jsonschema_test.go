@@ -177,3 +177,41 @@ func TestJSONSchemaMarksWhatIsNotServed(t *testing.T) {
 		}
 	}
 }
+
+// TestJSONSchemaDescribesEveryField finds words for each field that editors propose, and a field for each of the words.
+func TestJSONSchemaDescribesEveryField(t *testing.T) {
+	seen := map[string]bool{}
+	var walk func(definition, path string, s JSONSchema)
+	walk = func(definition, path string, s JSONSchema) {
+		fields, _ := s["properties"].(JSONSchema)
+		for name, field := range fields {
+			field, at := field.(JSONSchema), strings.TrimPrefix(path+"."+name, ".")
+			if words, _ := field["description"].(string); words == "" && !strings.Contains(at, ".requestMirror.fraction.") {
+				t.Errorf("%s: %s has no description", definition, at)
+			}
+			seen[definition[strings.LastIndexByte(definition, '.')+1:]+" "+at], seen[" "+at] = true, true
+			walk(definition, at, field)
+			if items, _ := field["items"].(JSONSchema); items != nil {
+				walk(definition, at+"[]", items)
+			}
+		}
+	}
+	for name, definition := range kinds(t).JSONSchema()["definitions"].(JSONSchema) {
+		walk(name, "", definition.(JSONSchema))
+	}
+	text, err := crds.ReadFile(describedFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := map[string]map[string]string{}
+	if err := yaml.UnmarshalStrict(text, &words); err != nil {
+		t.Fatal(err)
+	}
+	for kind, fields := range words {
+		for path := range fields {
+			if !seen[kind+" "+path] {
+				t.Errorf("%q has no field %s", kind, path)
+			}
+		}
+	}
+}
