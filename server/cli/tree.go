@@ -38,7 +38,8 @@ func treeCommand() *cobra.Command {
 		Short: "Print which routes stand below which",
 		Long: "Print what a folder serves as a tree: Gateways, virtual hosts, routes, the matches that hand requests to other\n" +
 			"routes with those routes below them, and below each match the routes that it does not accept, with the reason.\n" +
-			"Routes that serve nowhere for an error come last. Without DIR it prints what the gatefold at --server serves now.\n" +
+			"Listeners and routes that a Gateway does not accept stand at its port or behind its ports. A rule that answers 500\n" +
+			"says why. Routes that serve nowhere for an error come last. Without DIR it prints what the gatefold at --server serves now.\n" +
 			"Mistakes in the folder go to standard error; validate explains them. docs/json.md describes the JSON.",
 		Example: "  gatefold tree ./folder --host shop.example.com --path /cart\n" +
 			"  gatefold tree ./folder -n team-a\n" +
@@ -141,11 +142,11 @@ func treeText(nodes []*explain.TreeNode, color bool) []byte {
 func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 	var line bytes.Buffer
 	line.WriteString(first)
-	switch n.Kind {
-	case explain.RouteNode, explain.PortNode:
-		line.WriteString(t.paint(bold, drawn(n)))
-	case explain.NotAcceptedNode:
+	switch {
+	case isWrong(n):
 		line.WriteString(t.paint(red, drawn(n)))
+	case n.Kind == explain.RouteNode || n.Kind == explain.PortNode:
+		line.WriteString(t.paint(bold, drawn(n)))
 	default:
 		line.WriteString(drawn(n))
 	}
@@ -172,7 +173,7 @@ func treeMermaid(nodes []*explain.TreeNode) []byte {
 		if above > 0 {
 			fmt.Fprintf(&out, "  n%d --> n%d\n", above, id)
 		}
-		if n.Kind == explain.NotAcceptedNode {
+		if isWrong(n) {
 			fmt.Fprintf(&out, "  class n%d wrong\n", id)
 		}
 	})
@@ -181,11 +182,14 @@ func treeMermaid(nodes []*explain.TreeNode) []byte {
 
 // drawn returns the text of a node, in one line.
 func drawn(n *explain.TreeNode) string {
-	if n.Kind == explain.NotAcceptedNode {
+	if isWrong(n) {
 		return "✗ " + visible.Text(n.Name)
 	}
 	return visible.Text(n.Name)
 }
+
+// isWrong reports whether a node is not accepted, or a rule that answers 500 or gets no request.
+func isWrong(n *explain.TreeNode) bool { return n.Kind == explain.NotAcceptedNode || n.Why != "" }
 
 // mermaidText writes what a text for Mermaid cannot have as the numbers of its characters.
 func mermaidText(text string) string {
@@ -208,7 +212,7 @@ func treeDOT(nodes []*explain.TreeNode) []byte {
 	fmt.Fprintln(&out, "  node [shape=box]")
 	eachNode(nodes, func(n *explain.TreeNode, id, above int) {
 		style := ""
-		if n.Kind == explain.NotAcceptedNode {
+		if isWrong(n) {
 			style = ", style=dashed"
 		}
 		label := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(drawn(n))

@@ -18,7 +18,8 @@ import (
 const maxNotAcceptedShown = 100
 
 // Tree returns what is served: each virtual host with its routes, each delegating rule with the
-// routes below it, and the routes that are not accepted there. Last are the routes that stand
+// routes below it, and the routes that are not accepted there. The listeners and routes that a Gateway does
+// not accept stand at its port, or behind its ports. Last are the routes that stand
 // nowhere for a mistake of theirs. filter selects parts of it. Tree reads the View, the Problems, the Statuses and the Places of
 // the facts.
 func Tree(facts Facts, filter TreeFilter) []*TreeNode {
@@ -26,7 +27,7 @@ func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 	var out []*TreeNode
 	for _, gateway := range facts.View.Gateways {
 		for _, port := range gateway.Ports {
-			node := &TreeNode{Kind: PortNode, Name: fmt.Sprintf("Gateway %s, port %d", gateway.Name, port.Port.Port), field: manifest.Field{Object: ir.GatewayKey(gateway.Name)}}
+			node := &TreeNode{Kind: PortNode, Name: portName(gateway.Name, port.Port), field: manifest.Field{Object: ir.GatewayKey(gateway.Name)}}
 			for _, host := range port.Hosts {
 				if host.Len > 0 || host.Domain != "*" {
 					node.Below = append(node.Below, t.host(port.Port, host))
@@ -35,9 +36,11 @@ func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 			for i := range port.Port.Streams {
 				node.Below = append(node.Below, streamTree(port.Port, &port.Port.Streams[i]))
 			}
+			node.Below = append(node.Below, t.ofPort(port.Port)...)
 			out = append(out, node)
 		}
 	}
+	out = append(out, t.unserved()...)
 	if broken := t.broken(out); broken != nil {
 		out = append(out, broken)
 	}
@@ -51,7 +54,10 @@ type treeMaker struct {
 	notAccepted map[manifest.Key][]*TreeNode // by parent
 	delegations map[delegationKey]*ir.Delegation
 	mistakes    map[manifest.Key]manifest.Problem // the first error of each object
-	known       map[manifest.Key]bool             // the objects that have a status
+	coded       map[codedKey]manifest.Problem
+	faults      map[manifest.Field]manifest.Problem // the first error of each rule, and what takes all requests of a match
+	known       map[manifest.Key]bool               // the objects that have a status
+	bindings    map[binding][]*TreeNode             // what is not accepted, and has no place in the tree yet
 }
 
 // delegationKey finds a delegating match: "namespace/name 0.1>" for each hop.
@@ -61,7 +67,10 @@ type delegationKey struct {
 }
 
 func newTreeMaker(facts *Facts) *treeMaker {
-	t := &treeMaker{notAcceptedChildren(facts.Statuses), map[delegationKey]*ir.Delegation{}, map[manifest.Key]manifest.Problem{}, map[manifest.Key]bool{}}
+	t := &treeMaker{
+		notAccepted: notAcceptedChildren(facts.Statuses), delegations: map[delegationKey]*ir.Delegation{}, mistakes: map[manifest.Key]manifest.Problem{},
+		coded: map[codedKey]manifest.Problem{}, faults: map[manifest.Field]manifest.Problem{}, known: map[manifest.Key]bool{}, bindings: map[binding][]*TreeNode{},
+	}
 	if facts.View.Delegations != nil {
 		all := facts.View.Delegations()
 		for i := range all {
@@ -69,14 +78,38 @@ func newTreeMaker(facts *Facts) *treeMaker {
 		}
 	}
 	for _, p := range facts.Problems {
-		if _, more := t.mistakes[p.Object]; !more && p.Severity == manifest.Error {
-			t.mistakes[p.Object] = p
-		}
+		t.addProblem(&p)
 	}
 	for _, s := range facts.Statuses {
 		t.known[s.Key] = true
 	}
+	t.readBindings(facts)
 	return t
+}
+
+// addProblem keeps an error, and what it says of a rule.
+func (t *treeMaker) addProblem(p *manifest.Problem) {
+	if p.Severity == manifest.Error {
+		if _, more := t.mistakes[p.Object]; !more {
+			t.mistakes[p.Object] = *p
+		}
+		if _, more := t.coded[codedKey{p.Object, p.Code}]; !more {
+			t.coded[codedKey{p.Object, p.Code}] = *p
+		}
+	}
+	t.addFault(p)
+}
+
+// portName names the port and its listener; where there are several, each host names its own.
+func portName(gateway string, port *ir.Port) string {
+	name := fmt.Sprintf("Gateway %s, port %d", gateway, port.Port)
+	switch {
+	case len(port.Listeners) > 1:
+		return fmt.Sprintf("%s, %d listeners", name, len(port.Listeners))
+	case len(port.Listeners) == 1 && port.Listeners[0].Object.Kind == "Gateway":
+		return name + ", listener " + port.Listeners[0].Name
+	}
+	return name
 }
 
 func wayOf(chain []ir.Hop) string {
@@ -91,12 +124,14 @@ func matchWay(route manifest.Key, rule, match int) string {
 	return fmt.Sprintf("%s/%s %d.%d>", route.Namespace, route.Name, rule, match)
 }
 
-// host names the ListenerSet that a host comes from; what comes from no set is the
-// Gateway's.
+// host names the listener that a host comes from, where the port has several or it is that of a ListenerSet.
 func (t *treeMaker) host(port *ir.Port, host ir.HostView) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: host.Domain, domains: []string{host.Domain}}
-	if own, ok := listenerOf(port.Listeners, hostname(host.Domain)); ok && own.Object.Kind == "ListenerSet" {
-		node.Name += fmt.Sprintf(" (listener %s of %s)", own.Name, own.Object)
+	if own, ok := listenerOf(port.Listeners, hostname(host.Domain)); ok && (own.Object.Kind == "ListenerSet" || len(port.Listeners) > 1) {
+		node.Name += fmt.Sprintf(" (listener %s)", own.Name)
+		if own.Object.Kind == "ListenerSet" {
+			node.Name = fmt.Sprintf("%s (listener %s of %s)", host.Domain, own.Name, own.Object)
+		}
 		node.field = manifest.Field{Object: own.Object, Path: listenerField(own)}
 	}
 	for rule := range host.Rules {
@@ -134,6 +169,7 @@ func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
 	if rule.Guard {
 		leaf.Name += ", for what no route below takes"
 	}
+	t.explainFault(leaf, &rule.Action, host.domains)
 }
 
 // route returns the node of a route below n, with the routes that it does not accept.

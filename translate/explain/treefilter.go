@@ -64,6 +64,9 @@ func (f TreeFilter) keep(nodes []*TreeNode, request *request, within bool) (out 
 		}
 		if n.Kind == PortNode {
 			n.Below = f.hosts(n.Below)
+			if f.Path != "" {
+				n.Below = slices.DeleteFunc(n.Below, func(below *TreeNode) bool { return below.Kind == NotAcceptedNode })
+			}
 		}
 		leaf := len(n.Below) == 0
 		n.Below = f.keep(n.Below, request, selected)
@@ -77,14 +80,14 @@ func (f TreeFilter) keep(nodes []*TreeNode, request *request, within bool) (out 
 // selects reports whether a node is a route that the filter selects.
 func (f TreeFilter) selects(n *TreeNode) bool {
 	key := n.field.Object
-	return (n.Kind == RouteNode || n.Kind == NotAcceptedNode) &&
+	return (n.Kind == RouteNode || n.Kind == NotAcceptedNode) && (f.Route == "" || isRoute(key)) &&
 		(f.Namespace == "" || key.Namespace == f.Namespace) && (f.Route == "" || key.Namespace+"/"+key.Name == f.Route)
 }
 
 // takes reports whether requests with the path may come to the node.
 func (f TreeFilter) takes(n *TreeNode, request *request) bool {
 	switch {
-	case n.Kind == BrokenNode:
+	case n.Kind == BrokenNode || n.Kind == UnservedNode:
 		return f.Host == "" && f.Path == ""
 	case f.Path == "":
 		return true

@@ -18,7 +18,7 @@ type TreeNode struct {
 	// Match says which requests a match takes; To where they go, or the routes that it hands them to.
 	Match string `json:"match,omitempty"`
 	To    string `json:"to,omitempty"`
-	// Why says why a route is not accepted.
+	// Why says why a route or listener is not accepted, and of a rule why it answers 500 or gets no request.
 	Why string `json:"why,omitempty"`
 	// Object and Field are what the node is written as, and At is where.
 	Object manifest.Key `json:"object,omitzero"`
@@ -53,7 +53,8 @@ const (
 	RuleNode        TreeKind = "rule"         // a match that serves
 	RestNode        TreeKind = "rest"         // what becomes of requests that no route below a match takes
 	BrokenNode      TreeKind = "broken"       // heads the routes that an error keeps from serving anywhere
-	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent does not accept, or not with all its matches, and why
+	UnservedNode    TreeKind = "unserved"     // heads what a Gateway or ListenerSet does not accept and that no port has
+	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent does not accept, or not with all its matches, a listener that serves nothing, and why
 )
 
 // setMatch names a match that serves.

@@ -1,0 +1,134 @@
+package explain
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// binding is where a route binds: a Gateway or ListenerSet, and its listener, "" where none is named.
+type binding struct {
+	parent  manifest.Key
+	section string
+}
+
+// codedKey finds the first error with a code of an object.
+type codedKey struct {
+	object manifest.Key
+	code   string
+}
+
+// readBindings fills t.bindings: what Gateways and ListenerSets do not accept, as the statuses say.
+// These are their listeners, the routes that bind there, and the Gateways and ListenerSets themselves.
+func (t *treeMaker) readBindings(facts *Facts) {
+	for _, update := range facts.Statuses {
+		switch s := update.Status.(type) {
+		case *gwv1.GatewayStatus:
+			t.refusedObject(update.Key, update.Key, s.Conditions)
+			for i, l := range s.Listeners {
+				t.refusedListener(update.Key, i, string(l.Name), l.Conditions)
+			}
+		case *gwv1.ListenerSetStatus:
+			above := update.Key
+			if update.Gateway != "" {
+				above = ir.GatewayKey(update.Gateway)
+			}
+			t.refusedObject(above, update.Key, s.Conditions)
+			for i, l := range s.Listeners {
+				t.refusedListener(update.Key, i, string(l.Name), l.Conditions)
+			}
+		case *gwv1.RouteStatus:
+			for _, parent := range s.Parents {
+				t.refusedRoute(update.Key, parent)
+			}
+		}
+	}
+}
+
+func (t *treeMaker) refuse(at binding, node *TreeNode) {
+	t.bindings[at] = append(t.bindings[at], node)
+}
+
+// refusedObject adds a Gateway or ListenerSet that is not accepted. One that is not for its listeners
+// alone has these.
+func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.Condition) {
+	for _, c := range conditions {
+		if c.Type == string(gwv1.GatewayConditionAccepted) && c.Status == metav1.ConditionFalse && c.Reason != string(gwv1.GatewayReasonListenersNotValid) {
+			t.refuse(binding{parent: above}, notAcceptedNode(key, c.Reason+": "+c.Message))
+		}
+	}
+}
+
+func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, conditions []metav1.Condition) {
+	for _, c := range conditions {
+		if resolved := c.Type == string(gwv1.ListenerConditionResolvedRefs); (resolved || c.Type == string(gwv1.ListenerConditionAccepted)) && c.Status == metav1.ConditionFalse {
+			why := c.Reason + ": " + c.Message
+			t.refuse(binding{of, name}, &TreeNode{
+				Kind: NotAcceptedNode, Name: "listener " + name + ": " + why, Why: why,
+				field: manifest.Field{Object: of, Path: listenerField(ir.Listener{Index: index})},
+			})
+			return
+		}
+	}
+}
+
+// refusedRoute adds a route that a Gateway or ListenerSet does not accept.
+func (t *treeMaker) refusedRoute(route manifest.Key, parent gwv1.RouteParentStatus) {
+	key := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: route.Namespace, Name: string(parent.ParentRef.Name)}
+	if kind := parent.ParentRef.Kind; kind != nil {
+		key.Kind = string(*kind)
+	}
+	if namespace := parent.ParentRef.Namespace; namespace != nil {
+		key.Namespace = string(*namespace)
+	}
+	why := notUsed(parent)
+	if why == "" || key.Kind == "HTTPRoute" || !t.known[key] {
+		return
+	}
+	node := notAcceptedNode(route, why)
+	reason, _, _ := strings.Cut(why, ":")
+	if own, found := t.coded[codedKey{route, reason}]; found {
+		node = mistakeNode(&own)
+	} else if mistake, found := t.mistakes[route]; found && reason == string(gwv1.RouteReasonUnsupportedValue) {
+		node = mistakeNode(&mistake) // the status of an object that is not valid says only this
+	}
+	at := binding{parent: key}
+	if section := parent.ParentRef.SectionName; section != nil {
+		at.section = string(*section)
+	}
+	t.refuse(at, node)
+}
+
+// ofPort returns what the listeners of a port do not accept, each once in the tree.
+func (t *treeMaker) ofPort(port *ir.Port) (out []*TreeNode) {
+	for _, l := range port.Listeners {
+		at := binding{l.Object, l.Name}
+		out = append(out, t.bindings[at]...)
+		delete(t.bindings, at)
+	}
+	return shownNotAccepted(out)
+}
+
+// unserved returns a node for each Gateway and ListenerSet with what it does not accept and that no port has.
+func (t *treeMaker) unserved() (out []*TreeNode) {
+	compare := func(a, b binding) int {
+		return slices.Compare([]string{a.parent.Kind, a.parent.Namespace, a.parent.Name, a.section}, []string{b.parent.Kind, b.parent.Namespace, b.parent.Name, b.section})
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(t.bindings), compare) {
+		if len(out) == 0 || out[len(out)-1].field.Object != at.parent {
+			out = append(out, &TreeNode{Kind: UnservedNode, Name: at.parent.String() + ", what it does not accept", field: manifest.Field{Object: at.parent}})
+		}
+		last := out[len(out)-1]
+		last.Below = append(last.Below, t.bindings[at]...)
+	}
+	for _, n := range out {
+		n.Below = shownNotAccepted(n.Below)
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package explain
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// codeShadowed is the code of a match that gets no request, as another one takes them.
+const codeShadowed = "Shadowed"
+
+// addFault keeps what a tree says of a rule: its first error, and of a match that it is shadowed.
+func (t *treeMaker) addFault(p *manifest.Problem) {
+	if !isRoute(p.Object) {
+		return
+	}
+	rule, rest, _ := strings.Cut(p.Field, "]")
+	at := manifest.Field{Object: p.Object, Path: rule + "]"}
+	switch {
+	case p.Code == codeShadowed && strings.HasPrefix(rest, ".matches["):
+		at.Path = p.Field
+	case p.Severity != manifest.Error || !strings.HasPrefix(rule, "spec.rules["):
+		return
+	}
+	if _, more := t.faults[at]; !more {
+		t.faults[at] = *p
+	}
+}
+
+// explainFault adds to a rule why it answers 500, or gets no request for the host.
+func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
+	if n.Why != "" {
+		return
+	}
+	rule, _, _ := strings.Cut(n.field.Path, ".matches[")
+	broken, isBroken := t.faults[manifest.Field{Object: n.field.Object, Path: rule}]
+	shadowed, isShadowed := t.faults[n.field]
+	named := func(domain string) bool { return strings.Contains(shadowed.Message, strconv.Quote(domain)) }
+	switch {
+	case answers500(a) && a.Forward == nil && a.Respond.Why != "":
+		n.Why = a.Respond.Why
+	case answers500(a) && isBroken:
+		n.Why = broken.Code + ": " + broken.Message
+	case isShadowed && slices.ContainsFunc(domains, named):
+		n.Why = shadowed.Code + ": " + shadowed.Message
+	}
+	if n.Why != "" {
+		n.Name += ", " + n.Why
+	}
+}
+
+// answers500 reports whether an action answers 500 to requests, or to a share of them.
+func answers500(a *ir.Action) bool {
+	switch {
+	case a.Redirect != nil:
+		return false
+	case a.Forward == nil:
+		return a.Respond != nil && a.Respond.Status == 500
+	}
+	return slices.ContainsFunc(a.Forward.Backends, func(b ir.Backend) bool { return b.Cluster == "" })
+}
