@@ -99,6 +99,14 @@ func (e explainPage) Outcome() string {
 	return code
 }
 
+// Unless returns the caveats of the answer, in the words of the form.
+func (e explainPage) Unless() (all []string) {
+	for _, words := range e.Answer.Caveats {
+		all = append(all, strings.Replace(words, "give it by --from", "write it into the form", 1))
+	}
+	return all
+}
+
 // Class is the class of the outcome.
 func (e explainPage) Class() string {
 	if e.Answer.Outcome == explain.Forwarded || e.Answer.Outcome == explain.Redirected {

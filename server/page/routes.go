@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -36,9 +37,35 @@ type branch struct {
 // Class is the class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
-// Linked reports whether the line leads to the page of its object: a Gateway or a route.
-func (b *branch) Linked() bool {
-	return b.Object.Kind != "" && slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind)
+// Link is the part of the line that leads to the page of its object, a Gateway or a route: "" for none.
+func (b *branch) Link() string {
+	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
+		return ""
+	}
+	if b.Why == "" {
+		return b.Name
+	}
+	name, _, _ := strings.Cut(b.Name, ": ")
+	return name
+}
+
+// Rest is the part of the line behind Link.
+func (b *branch) Rest() string { return strings.TrimPrefix(b.Name, b.Link()) }
+
+// mark is what a line with a reason begins with.
+type mark struct{ Class, Words string }
+
+// Mark says at once that something is wrong with the line; nil for most.
+func (b *branch) Mark() *mark {
+	switch {
+	case b.Kind == explain.NotAcceptedNode:
+		return &mark{"bad", "not accepted"}
+	case b.Why == "":
+		return nil
+	case strings.HasPrefix(b.Why, "Shadowed: "):
+		return &mark{"warn", "no request"}
+	}
+	return &mark{"bad", "answers 500"}
 }
 
 // Head reports whether the line heads others that belong to it.
