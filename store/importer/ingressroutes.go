@@ -17,7 +17,8 @@ const (
 	ingressGateway   = "ingress"
 	ingressNamespace = "ingress"
 	maxRules         = 16   // of a route, and targets of a policy
-	maxPaths         = 2000 // of a host
+	maxWritten       = 15   // rules of a route that import writes: closeSpellings may add one
+	maxPaths         = 1400 // of a host: the order of its routes' names has two digits
 	maxCertificates  = 63   // beside the listener for http
 )
 
@@ -171,9 +172,9 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 			rules, owners = append(rules, rule), append(owners, l)
 		}
 	}
-	for part := 0; part*maxRules < len(rules); part++ {
-		end := min(len(rules), (part+1)*maxRules)
-		spec := map[string]any{"parentRefs": parents, "rules": rules[part*maxRules : end]}
+	for part := 0; part*maxWritten < len(rules); part++ {
+		end := min(len(rules), (part+1)*maxWritten)
+		spec := map[string]any{"parentRefs": parents, "rules": rules[part*maxWritten : end : end]}
 		name := fmt.Sprintf("%s-%s-%02d", strings.Replace(cmp.Or(names[0], "any-host"), "*", "wildcard", 1), scheme, part)
 		if names[0] != "" {
 			var hostnames []any
@@ -186,7 +187,7 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 		for i, rule := range spec["rules"].([]any) {
 			fields := rule.(map[string]any)
 			fields["name"] = fmt.Sprintf("rule-%d", i)
-			owner := owners[part*maxRules+i]
+			owner := owners[part*maxWritten+i]
 			if owner.ingress != nil && fields["backendRefs"] != nil {
 				ingress := owner.ingress.name()
 				w.settings[ingress] = owner.settings

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Each case of testdata/traefik.txtar has the routes that it wants, and a verdict for every leaf.
@@ -203,5 +206,36 @@ func TestReadRule(t *testing.T) {
 		if got = strings.TrimPrefix(got, " "); got != want {
 			t.Errorf("%s: %s, want %s", rule, got, want)
 		}
+	}
+}
+
+// A host with more paths than a route has rules is written whole, also where a policy of one of them is refused.
+func TestARefusedPolicyOfAHostWithManyPaths(t *testing.T) {
+	var in strings.Builder
+	for i := range 20 {
+		annotations := ""
+		if i == 18 {
+			annotations = "nginx.ingress.kubernetes.io/proxy-body-size: 1m"
+		}
+		fmt.Fprintf(&in, "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: i%02d, annotations: {%s}}\n"+
+			"spec: {rules: [{host: a, http: {paths: [{path: /p%02d, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}\n", i, annotations, i)
+	}
+	objects := readWith(t, Ingress, in.String())
+	key := manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: "default", Name: "i18-00"}
+	if !objects.Settle([]manifest.Problem{{Severity: manifest.Error, Code: "X", Object: key}}, func(string) bool { return false }) {
+		t.Fatal("the policy is not refused")
+	}
+	objects.Result(nil)
+	var want strings.Builder
+	want.WriteString("http a RegularExpression (?i).*(?://|%(?:2f)).* -> 500\n")
+	for i := 19; i >= 0; i-- {
+		answer := "web"
+		if i == 18 {
+			answer = "500 buffer" // the policy is left out
+		}
+		fmt.Fprintf(&want, "http a PathPrefix /p%02d -> %s\n", i, answer)
+	}
+	if got := routesOf(objects); got != want.String() {
+		t.Errorf("got\n%swant\n%s", got, &want)
 	}
 }

@@ -146,8 +146,9 @@ func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 		}
 	}
 	base := t.objectName("host", cmp.Or(strings.Replace(host, "*", "wildcard", 1), "any-host")+"-"+l.name)
-	for part := 0; part*maxRules < len(rules); part++ {
-		some := rules[part*maxRules : min(len(rules), (part+1)*maxRules)]
+	for part := 0; part*maxWritten < len(rules); part++ {
+		end := min(len(rules), (part+1)*maxWritten)
+		some := rules[part*maxWritten : end : end]
 		spec := map[string]any{"rules": some, "parentRefs": []any{map[string]any{"name": "traefik", "sectionName": l.name}}}
 		if host != "" {
 			spec["hostnames"] = []any{host}
@@ -157,7 +158,7 @@ func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 		for i, rule := range some {
 			fields := rule.(map[string]any)
 			fields["name"] = fmt.Sprintf("rule-%d", i)
-			if owner := owners[part*maxRules+i]; owner != nil && (fields["backendRefs"] != nil || fields["filters"] != nil) {
+			if owner := owners[part*maxWritten+i]; owner != nil && (fields["backendRefs"] != nil || fields["filters"] != nil) {
 				targets[owner] = append(targets[owner], map[string]any{"group": gatewayGroup, "kind": "HTTPRoute", "name": name, "sectionName": fields["name"]})
 			}
 		}
