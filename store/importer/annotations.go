@@ -76,7 +76,7 @@ func (s *settings) say(n *nginx, class Class, name, message string) {
 // shut closes the paths of the Ingress for fields that cannot be expressed.
 func (s *settings) shut(n *nginx, message string, fields ...string) {
 	s.closed = cmp.Or(s.closed, fields[0])
-	accept := s.ingress.name() + "/" + fields[0]
+	accept := s.ingress.name() + "/" + removable(fields[0])
 	if name, ok := strings.CutPrefix(fields[0], "metadata.annotations["); ok {
 		accept = strings.TrimSuffix(name, "]")
 	}

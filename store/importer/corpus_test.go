@@ -3,6 +3,7 @@ package importer
 import (
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,9 +42,57 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
+// What a hint says to accept can be accepted.
+func TestHintsNameWhatIsThere(t *testing.T) {
+	tried := 0
+	for _, name := range []string{"corpus", "cluster", "ingress", "traefik"} {
+		archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			source := name
+			if name == "corpus" {
+				source, _, _ = strings.Cut(file.Name, "/")
+			}
+			if strings.HasSuffix(file.Name, ".yaml") {
+				tried += checkHints(t, source, string(file.Data))
+			}
+		}
+	}
+	if tried < 100 {
+		t.Errorf("only %d hints", tried)
+	}
+}
+
+// checkHints accepts what each hint of an import says, and returns how many do.
+func checkHints(t *testing.T, source, content string) (tried int) {
+	t.Helper()
+	read := readers()[source]
+	accept := regexp.MustCompile(`--accept (\S+[^\s;.,])`)
+	for _, v := range readWith(t, read, content).Result(nil).Verdicts {
+		for _, found := range accept.FindAllStringSubmatch(v.Hint, -1) {
+			tried++
+			inputs, _ := Read("f.yaml", []byte(content))
+			objects, err := read(inputs, Options{Secrets: true, Accept: []string{found[1]}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !objects.used[found[1]] {
+				t.Errorf("%s %s: --accept %s names nothing that is there", v.Object, v.Message, found[1])
+			}
+		}
+	}
+	return tried
+}
+
+func readers() map[string]func([]Input, Options) (*Objects, error) {
+	return map[string]func([]Input, Options) (*Objects, error){"cluster": Cluster, "ingress": Ingress, "traefik": Traefik}
+}
+
 func checkManifest(t *testing.T, source, content string) {
 	t.Helper()
-	read := map[string]func([]Input, Options) (*Objects, error){"cluster": Cluster, "ingress": Ingress, "traefik": Traefik}[source]
+	read := readers()[source]
 	objects := readWith(t, read, content)
 	if source == "traefik" {
 		checkLeaves(t, objects, content)

@@ -82,3 +82,15 @@ func index(path, prefix string) int {
 	}
 	return n
 }
+
+// removable returns a field, or the list that has it: remove takes no items out of lists.
+func removable(field string) string {
+	i := strings.LastIndexByte(field, '[')
+	if i < 0 || !strings.HasSuffix(field, "]") {
+		return field
+	}
+	if _, err := strconv.Atoi(field[i+1 : len(field)-1]); err != nil {
+		return field
+	}
+	return removable(field[:i])
+}

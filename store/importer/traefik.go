@@ -176,7 +176,7 @@ func (t *traefik) shut(p *part, message, hint string, fields ...string) {
 		reason += "/" + fields[0]
 	}
 	p.closed = cmp.Or(p.closed, reason)
-	if p.kind == "router" {
+	if reason = removable(reason); p.kind == "router" {
 		reason = p.id() // without one of its fields, it would be open, or match other requests
 	}
 	t.protecting(p.place, p.id(), "what needs it answers 500: "+message, cmp.Or(hint, "write it in another way, or leave it out with --accept "+reason), fields...)
