@@ -23,7 +23,7 @@ func ofController(name string) bool {
 	}
 	return slices.ContainsFunc([]string{
 		"ingress", "nginx", "traefik", "haproxy", "konghq.com", "projectcontour.io", "getambassador.io", "apisix.apache.org", "cloud.google.com",
-		"networking.gke.io", "istio.io", "envoyproxy.io", "solo.io", "zalando.org", "cilium.io", "linkerd.io",
+		"networking.gke.io", "istio.io", "envoyproxy.io", "solo.io", "zalando.org", "cilium.io", "linkerd.io", "contour.heptio.com", "higress.io", "azure.io", "k8s.aws", "tailscale.com",
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
 

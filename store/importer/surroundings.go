@@ -54,6 +54,7 @@ func (o *Objects) limitedAddresses(service *item) {
 	if !service.isCore("Service") {
 		return
 	}
+	o.insideOnly(service)
 	for _, field := range limits(service) {
 		message := "the load balancer keeps all other clients from "
 		hint := "write the ranges as acl in a TrafficPolicy of the Gateway, and leave the field out with --accept " + service.name() + "/" + field
@@ -84,6 +85,40 @@ func limits(service *item) (fields []string) {
 		}
 	}
 	return fields
+}
+
+// insideOnly leaves out the Gateway of a Service that nobody outside of the cluster's network reached: gatefold
+// listens on all interfaces of its machine. One that names addresses stays.
+func (o *Objects) insideOnly(service *item) {
+	gateway := o.gatewayOf(service)
+	field := insideBy(service)
+	if gateway == nil || gateway.left || field == "" || len(list(gateway.spec()["addresses"])) > 0 {
+		return
+	}
+	for _, other := range o.objects {
+		if other.isCore("Service") && other != service && o.gatewayOf(other) == gateway && insideBy(other) == "" {
+			return
+		}
+	}
+	o.protecting(service.place, service.name(), "clients inside of the cluster's network alone reached "+gateway.name()+", which is left out",
+		"write the addresses to listen on into spec.addresses of the Gateway, or leave the field out with --accept "+service.name()+"/"+field, field)
+	o.shut(gateway, "", service.name())
+}
+
+// insideBy returns the field that keeps a Service inside of a network; "" for none.
+func insideBy(service *item) string {
+	if text(service.spec()["type"]) == "ClusterIP" && len(list(service.spec()["externalIPs"])) == 0 {
+		return "spec.type"
+	}
+	annotations, _ := at(service.fields, "metadata", "annotations").(map[string]any)
+	for _, name := range sortedKeys(annotations) {
+		value := strings.ToLower(text(annotations[name]))
+		on := strings.HasSuffix(name, "load-balancer-internal") && value != "false" && value != ""
+		if on || value == "internal" && (strings.HasSuffix(name, "load-balancer-scheme") || strings.HasSuffix(name, "load-balancer-type")) {
+			return join("metadata.annotations", name)
+		}
+	}
+	return ""
 }
 
 // gatewayOf returns the Gateway whose proxies a Service leads to; nil if that is not known.
