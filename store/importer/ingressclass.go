@@ -61,8 +61,12 @@ func (n *nginx) leaveOther(ingress *item) {
 			Hint = "if ingress-nginx serves that class on the addresses of this Gateway, import it with --ingress-class " + class
 		return
 	}
+	hint := "import it with --ingress-class " + class + "; or leave it out with --accept " + ingress.name() + " if another controller serves it on addresses of its own"
+	if n.controllerOf(class) == "" {
+		hint = "export ingressclasses, too; or " + hint
+	}
 	n.protecting(ingress.place, ingress.name(), fmt.Sprintf("left out: it is of the class %q; its paths answer 500 on the hosts that are imported, as the controller of those may have served them", class),
-		"export ingressclasses, too; or import it with --ingress-class "+class+"; or leave it out with --accept "+ingress.name()+" if another controller serves it on addresses of its own")
+		hint)
 }
 
 // closeOther closes the paths of an Ingress on hosts that are imported. It reports whether there are any.
