@@ -30,7 +30,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Folder is what applies the folder's changes. Its methods may be called from any goroutine.
+// Folder loads the folder and answers questions about it. Any goroutine may call its methods.
 type Folder interface {
 	// Reload applies the folder again and returns when it is published or frozen, with what
 	// changed; allowEmpty lets an emptied or missing folder serve nothing. When ctx ends first,
@@ -50,7 +50,7 @@ type Folder interface {
 	Busy() Busy
 }
 
-// Loaded is what the folder came to.
+// Loaded is the result of loading the folder.
 type Loaded interface {
 	// Unready returns why a new Envoy should not rely on what it is sent; "" when it may.
 	Unready() string
@@ -67,7 +67,7 @@ type Loaded interface {
 	Generation() uint64
 }
 
-// Envoys are those that are connected, and what they are sent.
+// Envoys are the connected Envoys, and what they are sent.
 type Envoys interface {
 	// Resources are what is served, by Gateway in no order, and to whom, by age.
 	Resources() (served map[string][]*xds.Resource, streams []Stream)
@@ -87,7 +87,7 @@ type Envoys interface {
 	Promote(ctx context.Context)
 }
 
-// Options are what the pages are made of.
+// Options are the data sources of the pages.
 type Options struct {
 	Log     zerolog.Logger
 	Metrics *prometheus.Registry
@@ -118,8 +118,8 @@ type pages struct {
 // What a request may hold, in bytes; no page reads a body.
 const maxBody, maxHeaders = 64 << 10, 64 << 10
 
-// NewServer returns the server of the pages, for a listener of this address. A client that dawdles
-// is cut off; the largest page, all of xDS, has two minutes to be taken.
+// NewServer returns the server of the pages, for a listener of this address. It closes the
+// connection of a slow client. The largest page, all of xDS, may take two minutes.
 func NewServer(options Options, address net.Addr) *http.Server {
 	return &http.Server{
 		Handler:           http.MaxBytesHandler(NewHandler(options, address), maxBody),
@@ -164,7 +164,7 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 	return p.rescued(guard(mux, address))
 }
 
-// word is the answer of a page that has nothing to show.
+// word is the answer of a page without content.
 type word struct {
 	Status string `json:"status,omitempty"`
 	Error  string `json:"error,omitempty"`
@@ -172,7 +172,7 @@ type word struct {
 	Frozen []string `json:"frozen,omitempty"`
 }
 
-// answer writes body as JSON. That a client does not take it is no error of gatefold.
+// answer writes body as JSON. It ignores a client that does not read it.
 func answer(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -199,7 +199,7 @@ type Transport struct {
 	RejectedClients []RejectedClient `json:"rejectedClients"`
 }
 
-// TLS is what the certificate files of xDS are.
+// TLS describes the certificate files of xDS.
 type TLS struct {
 	Expires time.Time `json:"expires"`
 	// Problem says why the files as they are now are not served.
@@ -207,7 +207,7 @@ type TLS struct {
 	Changed time.Time `json:"changed"`
 }
 
-// RejectedClient is a client that was served nothing.
+// RejectedClient is a client that gatefold rejected.
 type RejectedClient struct {
 	Identity string    `json:"identity,omitempty"` // the names in its certificate
 	Node     string    `json:"node,omitempty"`     // the last one, as it calls itself
@@ -223,7 +223,8 @@ func (p pages) transport(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, p.documents.Transport())
 }
 
-// Connected is a connected Envoy, and where to ask it. Envoy.Unknown is set where it is not to be asked.
+// Connected is a connected Envoy, with the address for requests about its endpoints. Envoy.Unknown
+// is set if it must not be asked.
 type Connected struct {
 	Envoy health.Envoy
 	At    health.Address

@@ -26,7 +26,7 @@ const (
 // BusySteps returns the steps from a change of the folder to its publication, in order.
 func BusySteps() []string { return []string{"store", "translate", "locate", "publish"} }
 
-// Words says which step takes too long; "" when none does.
+// Words returns which step takes too long, "" if none does.
 func (b Busy) Words() string {
 	if b.Step == "" || max(b.Took, b.Behind) < BusyAlarm {
 		return ""
@@ -35,7 +35,7 @@ func (b Busy) Words() string {
 		b.Step, int(max(b.Took, b.Behind).Seconds()))
 }
 
-// Unready says why a new Envoy should not rely on what it is given; "" when it may.
+// Unready returns why a new Envoy should not use its configuration yet, "" if it may.
 func (b Busy) Unready() string {
 	if b.Step == "" || b.Behind < busyUnready {
 		return ""

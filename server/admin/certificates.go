@@ -15,7 +15,8 @@ type CertificateList struct {
 	Certificates []Certificate `json:"certificates"`
 }
 
-// Certificate is a certificate that a listener shows to clients: what every client sees of it.
+// Certificate is a certificate that a listener presents to clients, with what every client can see
+// of it.
 type Certificate struct {
 	Object    manifest.Key `json:"object"` // the Secret
 	SHA256    string       `json:"sha256"` // its beginning
@@ -24,7 +25,8 @@ type Certificate struct {
 	NotAfter  time.Time    `json:"notAfter"`
 }
 
-// Certificates returns the certificates that listeners show, by their end. The error is ErrUnloaded.
+// Certificates returns the certificates that listeners present, by their end. The error is
+// ErrUnloaded.
 func (d Documents) Certificates() ([]Certificate, error) {
 	view := d.options.Loaded.View()
 	if view == nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// Documents returns what the admin pages show, each as one value. The JSON pages write these values,
-// and package page draws them, so that both have the same facts.
+// Documents has the content of the admin pages, each as one value. The JSON pages write these
+// values, and package page draws them, so that both have the same facts.
 type Documents struct{ options Options }
 
 // NewDocuments returns the documents that are made of these options.
@@ -29,7 +29,7 @@ func NewDocuments(options Options) Documents { return Documents{options} }
 // ErrUnloaded is the error of a document that needs a configuration before one was published.
 var ErrUnloaded = errors.New("nothing has been loaded yet")
 
-// Problems returns the problems of the folder, and what concerns it as a whole.
+// Problems returns the problems of the folder, and the state of the folder as a whole.
 func (d Documents) Problems() ProblemList { return d.options.Loaded.Problems() }
 
 // Status returns the objects that the filter selects, with their status, sorted by key.
@@ -37,7 +37,7 @@ func (d Documents) Status(filter board.Filter) board.List[board.Object[any]] {
 	return d.options.Board.List(filter.Picks)
 }
 
-// Missing says that there is no status of the object that the filter names.
+// Missing returns why there is no status of the object that the filter names.
 func (d Documents) Missing(filter board.Filter) string { return d.options.Board.Missing(filter) }
 
 // Revisions returns what is served, and the last edits.
@@ -49,7 +49,7 @@ func (d Documents) Generation() uint64 { return d.options.Loaded.Generation() }
 // Streams returns the streams of the connected Envoys, sorted by age.
 func (d Documents) Streams() []Stream { return d.options.Envoys.Streams() }
 
-// Transport returns how xDS is served, and which clients were served nothing.
+// Transport returns how xDS is served, and which clients were rejected.
 func (d Documents) Transport() Transport { return d.options.Envoys.Transport() }
 
 // Tree returns the tree of what is served. Without places, the nodes have none; explain.Locate adds
@@ -73,8 +73,9 @@ func (d Documents) Places(fields []manifest.Field) []store.Place {
 	return d.options.Folder.Places(fields)
 }
 
-// Objects returns the objects that are served, in no order, and the options that they are served with. Secrets have
-// neither content nor labels, and those of a folder of their own no Value. The error is ErrBusy.
+// Objects returns the objects that are served, in no order, and the options of translation. Secrets
+// have neither content nor labels, and Secrets of a folder of their own have no Value. The error is
+// ErrBusy.
 func (d Documents) Objects() (objects []*manifest.Object, options translate.Options, err error) {
 	if d.options.Folder == nil {
 		return nil, options, nil
@@ -88,7 +89,7 @@ func (d Documents) Objects() (objects []*manifest.Object, options translate.Opti
 	return objects, options, nil
 }
 
-// Labels returns the labels of objects that are served, those of Secrets, too.
+// Labels returns the labels of served objects, including those of Secrets.
 func (d Documents) Labels(objects []manifest.Key) []map[string]string {
 	if d.options.Folder == nil {
 		return make([]map[string]string, len(objects))
@@ -96,8 +97,8 @@ func (d Documents) Labels(objects []manifest.Key) []map[string]string {
 	return d.options.Folder.Labels(objects)
 }
 
-// Explain answers a question about a request: method, url, header (as "name: value", as often as need be),
-// gateway and from. The error says what is wrong with the question, or is ErrUnloaded.
+// Explain answers a question about a request: method, url, header (as "name: value", repeatable),
+// gateway and from. The error is about the question, or is ErrUnloaded.
 func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	facts, err := d.facts()
 	if err != nil {
@@ -114,7 +115,7 @@ func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	return explain.Explain(facts, query)
 }
 
-// Envoys asks every connected Envoy which endpoints it does not use.
+// Envoys requests the unused endpoints from every connected Envoy.
 func (d Documents) Envoys(ctx context.Context) EnvoyList {
 	connected, view := d.options.Envoys.Connected(), d.options.Loaded.View()
 	ctx, cancel := context.WithTimeout(ctx, askedFor)
@@ -143,10 +144,10 @@ func (d Documents) Envoys(ctx context.Context) EnvoyList {
 	return list
 }
 
-// Supervised returns the Envoys that this machine is to run, sorted by Gateway.
+// Supervised returns the Envoys that this machine should run, sorted by Gateway.
 func (d Documents) Supervised() []envoyhost.State { return d.options.Envoys.Supervised() }
 
-// Fleets returns the fleets with Envoys of stage canary, sorted by Gateway.
+// Fleets returns the fleets with canaries, sorted by Gateway.
 func (d Documents) Fleets() []Fleet { return d.options.Envoys.Fleets() }
 
 // facts returns what was published last, with its View.

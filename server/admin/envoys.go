@@ -25,7 +25,7 @@ type EnvoyList struct {
 	Fleets []Fleet `json:"fleets,omitempty"`
 }
 
-// Fleet is the Envoys of a Gateway, or those of all Gateways, of which some get each revision before the others.
+// Fleet is the Envoys of one Gateway, or of all Gateways, if some of them are canaries.
 type Fleet struct {
 	// Gateway is "namespace/name", or "" for Envoys of all Gateways.
 	Gateway string `json:"gateway,omitempty"`
@@ -44,8 +44,8 @@ type Fleet struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// healthy is the page /healthz: 200 as long as gatefold answers. It names what is frozen, which no restart
-// mends.
+// healthy is the page /healthz. It answers 200 as long as gatefold can answer. It names what is
+// frozen, because a restart does not fix that.
 func (p pages) healthy(w http.ResponseWriter, _ *http.Request) {
 	says := word{Status: "ok"}
 	for _, fleet := range p.Envoys.Fleets() {
@@ -56,8 +56,8 @@ func (p pages) healthy(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, says)
 }
 
-// envoys asks every connected Envoy which endpoints it does not use. It alone does:
-// what nobody asks for costs no Envoy anything.
+// envoys requests the unused endpoints from every connected Envoy. Only this page does so, so that
+// Envoys have no cost without a request for it.
 func (p pages) envoys(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, p.documents.Envoys(r.Context()))
 }

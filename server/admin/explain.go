@@ -7,10 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// explain tells what is done with a request: ?method=&url=&header=&gateway=&from=,
-// header as "name: value" and as often as need be. It answers for what was
-// published last, whether or not each Envoy has it yet; the places are those of
-// the folder as it was read last. A question without an answer gets 400.
+// explain returns what happens to a request: ?method=&url=&header=&gateway=&from=, header as "name:
+// value", repeatable. It answers for the last published configuration, even if some Envoys do not
+// have it yet. Places are those of the folder as it was read last. An invalid question gets 400.
 func (p pages) explain(w http.ResponseWriter, r *http.Request) {
 	report, err := p.documents.Explain(r.URL.Query())
 	if err != nil {
@@ -20,8 +19,8 @@ func (p pages) explain(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, report)
 }
 
-// tree shows what is served as a tree: ?host=&path=&namespace=&route=, as the flags of gatefold tree.
-// A filter that is none gets 400.
+// tree returns what is served as a tree: ?host=&path=&namespace=&route=, as the flags of gatefold
+// tree. An invalid filter gets 400.
 func (p pages) tree(w http.ResponseWriter, r *http.Request) {
 	filter, err := explain.ReadTreeFilter(r.URL.Query())
 	if err != nil {
@@ -36,7 +35,7 @@ func (p pages) tree(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, nodes)
 }
 
-// refuse answers 503 before the first load, and 400 to a question that is none.
+// refuse answers 503 before the first load, and 400 to an invalid question.
 func refuse(w http.ResponseWriter, err error) {
 	code := http.StatusBadRequest
 	if errors.Is(err, ErrUnloaded) {

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// guard lets only reading requests and reloads pass, none that a page of another site makes
-// a browser send, and over loopback only those that name it: a web page that makes its own name point here (DNS rebinding)
-// must not read this host's configuration, also where all interfaces are served.
+// guard accepts only reading requests and reloads. It rejects requests that a page of another site
+// makes a browser send. Over loopback it accepts only requests whose Host is an address or
+// localhost: a web page that makes its own name point here (DNS rebinding) must not read this
+// host's configuration, even if gatefold listens on all interfaces.
 func guard(pages http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)
@@ -31,8 +32,8 @@ func guard(pages http.Handler, address net.Addr) http.Handler {
 // dumpWait is how long a dump of everything waits until another one has been read.
 const dumpWait = 5 * time.Second
 
-// oneAtATime lets one client have a large page at a time, which is held in memory until the
-// client has read it; others are sent away after a wait.
+// oneAtATime lets only one client at a time read a large page, because it is in memory until the
+// client has read it. Others are rejected after a wait.
 func oneAtATime(wait time.Duration, page http.HandlerFunc) http.HandlerFunc {
 	turn := make(chan struct{}, 1)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -50,8 +51,8 @@ func oneAtATime(wait time.Duration, page http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// reachedAt returns the address that a request came in by, which is more than the
-// listener's where that one serves all interfaces.
+// reachedAt returns the address that a request was sent to. It is more specific than the listener's
+// if that listens on all interfaces.
 func reachedAt(r *http.Request, listener net.Addr) net.Addr {
 	if reached, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return reached
@@ -59,21 +60,21 @@ func reachedAt(r *http.Request, listener net.Addr) net.Addr {
 	return listener
 }
 
-// fromBrowser reports whether a browser sent the request: it sends the Origin of the page
-// that it shows, or says for whose sake it asks.
+// fromBrowser reports whether a browser sent the request on behalf of a page: it has an Origin or
+// Sec-Fetch header.
 func fromBrowser(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }
 
-// fromElsewhere reports whether a browser asks for the sake of a page of another origin. Another
-// port of this host is another origin, too, which browsers call the same site.
+// fromElsewhere reports whether a browser sent the request on behalf of a page of another origin.
+// Another port of this host is also another origin, although browsers call it the same site.
 func fromElsewhere(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// namesAddress reports whether a Host header is an address or localhost, neither
-// of which another's DNS can answer for.
+// namesAddress reports whether a Host header is an address or localhost. The DNS of others cannot
+// answer for these.
 func namesAddress(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

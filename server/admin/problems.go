@@ -24,7 +24,7 @@ type ProblemList struct {
 	Problems []manifest.Problem `json:"problems,omitzero"`
 }
 
-// problems lists the problems, with ?namespace= those of its objects.
+// problems returns the problems. With ?namespace= it returns those of the namespace's objects.
 func (p pages) problems(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r, "namespace") {
 		return
@@ -39,8 +39,8 @@ func (p pages) problems(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// status lists the objects that the path and ?namespace= name. It answers 400 to an
-// unknown kind or query, and 404 to an object that gatefold reports nothing of.
+// status returns the objects that the path and ?namespace= select. It answers 400 to an unknown
+// kind or query, and 404 for an object without a status.
 func (p pages) status(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r, "namespace") {
 		return
@@ -62,8 +62,8 @@ func (p pages) status(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// onlyQuery answers 400 to a query that has other names than these: a filter that is
-// misspelt must not show everything.
+// onlyQuery answers 400 to a query with other names than the given ones: a misspelt filter must not
+// show everything.
 func onlyQuery(w http.ResponseWriter, r *http.Request, names ...string) (ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
 		if slices.Contains(names, name) {

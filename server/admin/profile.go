@@ -21,7 +21,7 @@ func addProfiles(pages *http.ServeMux, address net.Addr) {
 	}
 }
 
-// localTool lets requests of programs on this host pass.
+// localTool accepts only requests of programs on this host.
 func localTool(page http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)

@@ -10,9 +10,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// redact replaces every field that Envoy's API marks as sensitive in a message and those that it
-// holds, packed ones too: passwords, keys and tokens. An error means that a packed message cannot
-// be read: then nothing of the message may be shown.
+// redact replaces every field that Envoy's API marks as sensitive (passwords, keys and tokens) in a
+// message and in nested messages, packed ones too. If a packed message cannot be read, it returns
+// an error, and nothing of the message may be shown.
 func redact(message protoreflect.Message) (err error) {
 	if packed, ok := message.Interface().(*anypb.Any); ok {
 		return redactPacked(packed)
@@ -62,7 +62,7 @@ func isSensitive(field protoreflect.FieldDescriptor) bool {
 	return sensitive
 }
 
-// replace writes redacted where a text can be, and removes anything else.
+// replace replaces a text by "[redacted]", and removes other values.
 func replace(message protoreflect.Message, field protoreflect.FieldDescriptor) {
 	source := (&corev3.DataSource{}).ProtoReflect().Descriptor().FullName()
 	switch {

@@ -33,7 +33,7 @@ func (c *Changes) Add(change store.Change) {
 	c.Removed = append(c.Removed, change.Gone[:min(len(change.Gone), maxChanges-len(c.Removed))]...)
 }
 
-// Reloaded is what the page answers to a reload that was applied.
+// Reloaded is the answer of the page to a successful reload.
 type Reloaded struct {
 	Status string `json:"status"`
 	Changes
@@ -41,11 +41,10 @@ type Reloaded struct {
 	Warnings int `json:"warnings"`
 }
 
-// reload applies the folder again: POST, with allow-empty=true also when that serves
-// nothing in place of a frozen folder. It answers when the folder is published, with what
-// changed; 409 with the reason when it is still frozen, or not there yet; 500 when a
-// mistake in gatefold kept it from being applied; and 503 when gatefold stops. It waits no longer
-// than its client. A browser may not reload.
+// reload loads the folder again: POST, with allow-empty=true also if that serves nothing instead of
+// a frozen folder. It answers with what changed after the folder is published. It answers 409 with
+// the reason if the folder is still frozen or missing, 500 if a fault of gatefold prevented it, and
+// 503 if gatefold stops. It waits no longer than its client. A browser must not reload.
 func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):

@@ -7,10 +7,9 @@ import (
 	"runtime/debug"
 )
 
-// rescued returns a handler that answers 500 in place of a page that panics. The panic is
-// a mistake in gatefold: it is logged with its stack and counted, and no other request
-// notices. When the page has begun its answer, the connection is closed, so that the
-// client does not take half an answer for a whole one.
+// rescued returns a handler that answers 500 if a page panics. The panic is a fault of gatefold: it
+// is logged with its stack and counted, and does not affect other requests. If the page has begun
+// its answer, the connection is closed, so that the client does not use half an answer.
 func (p pages) rescued(mux http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tracked := &trackedWriter{ResponseWriter: w}
@@ -34,7 +33,8 @@ func isAbort(mistake any) bool {
 	return ok && errors.Is(err, http.ErrAbortHandler)
 }
 
-// reportPanic logs the path alone: a query may hold headers of a user's request.
+// reportPanic logs the panic with the path only, because a query may contain headers of a user's
+// request.
 func (p pages) reportPanic(r *http.Request, mistake any) {
 	p.Panics.Inc()
 	p.Log.Error().Str("method", r.Method).Str("page", r.URL.Path).
@@ -42,7 +42,7 @@ func (p pages) reportPanic(r *http.Request, mistake any) {
 		Msg("internal error: an admin page panicked and answered 500; gatefold still serves; please report it")
 }
 
-// trackedWriter knows whether the answer has begun.
+// trackedWriter tracks whether the answer has begun.
 type trackedWriter struct {
 	http.ResponseWriter
 	begun bool

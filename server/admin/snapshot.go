@@ -17,7 +17,8 @@ import (
 // ErrBusy is the error of a document that needs the folder while a change of it takes long.
 var ErrBusy = errors.New("gatefold is busy with a change of the folder: try again later")
 
-// Snapshot returns what is served, of one moment, as one side of a plan. The error is ErrUnloaded or ErrBusy.
+// Snapshot returns what is served at one moment, as one side of a plan. The error is ErrUnloaded or
+// ErrBusy.
 func (d Documents) Snapshot() (head snapshot.Head, side plan.Side, err error) {
 	if d.options.Folder == nil || d.options.Loaded.View() == nil {
 		return head, side, ErrUnloaded
@@ -64,12 +65,12 @@ const PlacesPath = "/api/v1/places"
 // MaxPlaces is how many fields a request may ask for: each has its document parsed again.
 const MaxPlaces = 100
 
-// PlaceList is what PlacesPath answers, in the order of the question.
+// PlaceList is the answer of PlacesPath, in the order of the question.
 type PlaceList struct {
 	Places []store.Place `json:"places"`
 }
 
-// places answers where fields are written in the folder as it was read last.
+// places returns the places of fields in the folder as it was read last.
 func (p pages) places(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r, "field") {
 		return

@@ -34,14 +34,14 @@ type XDS struct {
 	Streams  []Stream  `json:"streams"`
 }
 
-// Gateway is what the Envoys of a Gateway are to hold.
+// Gateway is the configuration for the Envoys of a Gateway.
 type Gateway struct {
 	Name string `json:"name"`
 	// Resources are by type, then sorted by name.
 	Resources map[string][]Resource `json:"resources"`
 }
 
-// Resource is an xDS resource; of a secret, Config has only what everybody may know.
+// Resource is an xDS resource. Config of a secret has only its public content.
 type Resource struct {
 	Name    string          `json:"name"`
 	Version string          `json:"version"`
@@ -79,7 +79,7 @@ type TypeState struct {
 	Rejected []Rejected `json:"rejected,omitempty"`
 }
 
-// Rejected is a resource that an Envoy rejected, with its words.
+// Rejected is a resource that an Envoy rejected, with Envoy's message.
 type Rejected struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -115,8 +115,8 @@ func dumpResource(e *xds.Resource) Resource {
 	return Resource{e.Name, ShownVersion(e), ConfigJSON(e)}
 }
 
-// ShownVersion returns a resource's version, and of a secret's only the beginning: it is
-// a sum of the content.
+// ShownVersion returns a resource's version. Of a secret's version it returns only the beginning,
+// because that is a hash of the content.
 func ShownVersion(r *xds.Resource) string {
 	if r.Type == xds.SecretType {
 		return r.Version[:min(len(r.Version), sumPrefix)]
@@ -124,8 +124,7 @@ func ShownVersion(r *xds.Resource) string {
 	return r.Version
 }
 
-// secretDump is what may be seen of a secret: of a certificate, what every client is
-// shown.
+// secretDump has the public content of a secret: of a certificate, what every client can see.
 type secretDump struct {
 	Secret   string     `json:"secret"`
 	SHA256   string     `json:"sha256"` // the beginning of the certificate's, or else the content's
@@ -144,8 +143,8 @@ func dumpSecret(body []byte) secretDump {
 	return secretDump{Secret: redacted, SHA256: hex.EncodeToString(sum[:])[:sumPrefix]}
 }
 
-// ConfigJSON returns a resource as protobuf JSON, without passwords and keys, and of a secret only
-// the public parts of its certificate.
+// ConfigJSON returns a resource as protobuf JSON, without passwords and keys. Of a secret it
+// returns only the public parts of its certificate.
 func ConfigJSON(e *xds.Resource) json.RawMessage {
 	if e.Type == xds.SecretType {
 		return mustJSON(dumpSecret(e.Body))
