@@ -10,10 +10,10 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// of is the verdict on a listener of an object, "" for the object itself: an address
-// that cannot be bound is the fault of the listeners there, and of who has them
-// (Gateway API, GatewayReasonAddressNotUsable). The listener has the words and the remedy;
-// the object names its listeners.
+// of returns the verdict for a listener of an object, or for the object itself if listener is "".
+// An address that cannot be bound concerns the listeners on it, and their objects (Gateway API,
+// GatewayReasonAddressNotUsable). The listener has the message and the hint; the object names its
+// listeners.
 func (v Verdict) of(o object, listener string) Verdict {
 	var names []string
 	for name, envoy := range o.envoy {
@@ -65,7 +65,7 @@ const (
 	olderServed = "; its older form is served"
 )
 
-// BindWords says what keeps an Envoy from listening, with Envoy's own reason.
+// BindWords returns what prevents an Envoy from listening, with Envoy's own message.
 func BindWords(node, words string) string {
 	_, rest, found := strings.Cut(words, bindBegin)
 	address, reason, told := strings.Cut(rest, "': ")
@@ -79,7 +79,7 @@ func BindWords(node, words string) string {
 	return envoys
 }
 
-// BindRemedy says what to do about BindWords, or Envoy's words.
+// BindRemedy returns what to do about BindWords, or about Envoy's message.
 func BindRemedy(words, field string) string {
 	const again = "gatefold tries again every 30s at the latest"
 	switch {

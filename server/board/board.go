@@ -22,7 +22,7 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// Verdict is what the Envoys of a Gateway answered: its condition Programmed.
+// Verdict is the result of a Gateway's Envoys: its condition Programmed.
 type Verdict struct {
 	Status  metav1.ConditionStatus
 	Reason  string
@@ -55,8 +55,8 @@ type Board struct {
 	last   stamps // that were made last
 }
 
-// New returns an empty board. refresh is called before each reading; it calls Judge for each
-// verdict whose message may be another by now.
+// New returns an empty board. It calls refresh before each reading. refresh must call Judge for
+// each verdict whose message may have changed.
 func New(refresh func()) *Board {
 	return &Board{
 		refresh: refresh, objects: map[manifest.Key]*object{}, verdicts: map[string]Verdict{},
@@ -64,7 +64,7 @@ func New(refresh func()) *Board {
 	}
 }
 
-// Publish takes over the statuses that changed, and all objects that are stale now.
+// Publish stores the statuses that changed, and the list of stale objects.
 func (b *Board) Publish(updates []status.Update, stale []store.Stale) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,8 @@ func (b *Board) Publish(updates []status.Update, stale []store.Stale) {
 	}
 }
 
-// Judge makes the verdict part of the status of every object that it is joined with.
+// Judge sets the verdict on a Gateway. It becomes part of the status of every object that depends
+// on it.
 func (b *Board) Judge(gateway string, v Verdict) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,14 +95,14 @@ func (b *Board) Judge(gateway string, v Verdict) {
 	}
 }
 
-// Forget forgets the verdict on a Gateway.
+// Forget removes the verdict on a Gateway.
 func (b *Board) Forget(gateway string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.verdicts, gateway)
 }
 
-// Outdate notes that the message of the verdict on a Gateway may be another by now.
+// Outdate notes that the message of the verdict on a Gateway may have changed.
 func (b *Board) Outdate(gateway string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +111,7 @@ func (b *Board) Outdate(gateway string) {
 	}
 }
 
-// OutdateAny is Outdate for Gateways that need not be named.
+// OutdateAny is Outdate for all Gateways.
 func (b *Board) OutdateAny() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -126,8 +127,8 @@ func (b *Board) Knows(gateway string) bool {
 	return b.objects[ir.GatewayKey(gateway)] != nil
 }
 
-// PortOf returns the field with the port of an Envoy listener, of the first object by key that
-// has it; zero where none has.
+// PortOf returns the field with the port of an Envoy listener. Of several objects it uses the first
+// by key. It is zero if none has it.
 func (b *Board) PortOf(gateway, listener string) manifest.Field {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -156,7 +157,7 @@ func (b *Board) Published() (statuses []status.Update, stale map[manifest.Key]st
 	return statuses, stale
 }
 
-// Follow begins the one feed of the board. It is called before the first Publish.
+// Follow returns the only feed of the board. Call it before the first Publish.
 func (b *Board) Follow() *Feed {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -164,8 +165,8 @@ func (b *Board) Follow() *Feed {
 	return b.feed
 }
 
-// sees returns what is known of an object now; ok is false for one without a status that is
-// not stale either.
+// sees returns the current state of an object. ok is false for an object that has no status and is
+// not stale.
 func (b *Board) sees(key manifest.Key) (seen sight, ok bool) {
 	stale := b.stale.objects[key]
 	o := b.objects[key]
@@ -191,7 +192,7 @@ func (b *Board) keys() iter.Seq[manifest.Key] {
 	}
 }
 
-// set takes over a status that is new at now; one of nil goes.
+// set stores a new status. nil removes it.
 func (b *Board) set(u status.Update, now time.Time) {
 	before, known := b.sees(u.Key)
 	if known && before.gateway != u.Gateway {
@@ -218,8 +219,8 @@ func (b *Board) set(u status.Update, now time.Time) {
 	b.stamp(u.Key, before, now)
 }
 
-// stamp notes since when the conditions of an object that was seen as before are as they
-// are. Objects whose stamps are those of the last one share them: at a start, all do.
+// stamp notes when the conditions of an object last changed. before is the previous state. Objects
+// whose times equal those of the last one share them, as all do at a start.
 func (b *Board) stamp(key manifest.Key, before sight, now time.Time) {
 	seen, _ := b.sees(key)
 	since := seen.stamps(before, now)

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Feed tells one reader which objects have another status than when it last
-// asked. Nobody waits for the reader: of changes in between it gets the newest.
+// Feed reports to one reader which objects changed their status since it last asked. It never waits
+// for the reader. Of several changes the reader gets the newest.
 type Feed struct {
 	board   *Board
 	wake    chan struct{}
@@ -24,12 +24,12 @@ func newFeed(b *Board) *Feed {
 	return &Feed{board: b, wake: make(chan struct{}, 1), changed: map[manifest.Key]struct{}{}}
 }
 
-// Changed has a value when there is something to Take, the first time after the first
-// Publish, even of nothing.
+// Changed returns a channel with a value if there is something to Take. The first value comes after
+// the first Publish, even if that is empty.
 func (f *Feed) Changed() <-chan struct{} { return f.wake }
 
-// Take returns what changed since the last call or, with all, every object that has a
-// status beside it; sorted by key.
+// Take returns the changes since the last call. With all it also returns every other object that
+// has a status. The result is sorted by key.
 func (f *Feed) Take(all bool) []Change {
 	gone, seen := f.look(all)
 	changes := make([]Change, 0, len(gone)+len(seen))
@@ -44,7 +44,7 @@ func (f *Feed) Take(all bool) []Change {
 	return changes
 }
 
-// look takes what changed as it is now.
+// look collects the changed objects in their current state.
 func (f *Feed) look(all bool) (gone []manifest.Key, seen map[manifest.Key]sight) {
 	b := f.board
 	b.refresh()
@@ -67,7 +67,7 @@ func (f *Feed) look(all bool) (gone []manifest.Key, seen map[manifest.Key]sight)
 	return gone, seen
 }
 
-// note books that the status of objects is another. A nil feed has no reader.
+// note records that the statuses of objects changed. A nil feed has no reader.
 func (f *Feed) note(keys ...manifest.Key) {
 	if f == nil {
 		return

@@ -21,12 +21,12 @@ func (f Filter) Picks(key manifest.Key) bool {
 	return kind && (f.Namespace == "" || f.Namespace == key.Namespace) && (f.Name == "" || f.Name == key.Name)
 }
 
-// Key is the one object that the filter names.
+// Key returns the key of the one object that the filter names.
 func (f Filter) Key() manifest.Key {
 	return manifest.Key{Group: f.Kind.Group, Kind: f.Kind.Kind, Namespace: f.Namespace, Name: f.Name}
 }
 
-// Path is the admin page of what the filter picks.
+// Path returns the admin page for the filter.
 func (f Filter) Path() string {
 	path := "/api/v1/status"
 	if f.Kind.Kind != "" {
@@ -43,8 +43,8 @@ func (f Filter) Path() string {
 	return path
 }
 
-// NewFilter makes a filter of a user's words, each of which may be "". The error says
-// which is unknown, or does not go with another.
+// NewFilter returns a filter from a user's words, each of which may be "". The error is about a
+// word that is unknown, or that does not go with another one.
 func NewFilter(kind, namespace, name string) (f Filter, err error) {
 	f = Filter{Namespace: namespace, Name: name}
 	if kind == "" {

@@ -18,8 +18,8 @@ type List[O any] struct {
 	Items           []O `json:"items"`
 }
 
-// Object is an object with its status, as the admin pages have it. It is never changed. S is the
-// type of Status: any where it is written, and what has the fields of all where it is read.
+// Object is an object with its status, as the admin pages have it. It is immutable. S is the type
+// of Status: any for writing, and a type with the fields of all kinds for reading.
 type Object[S any] struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        ObjectMeta `json:"metadata"`
@@ -39,7 +39,7 @@ type ObjectMeta struct {
 	Generation int64  `json:"generation,omitempty"`
 }
 
-// at is the object of this key, as it is shown.
+// at returns the object of a key in the form that is shown.
 func (s sight) at(key manifest.Key) Object[any] {
 	return Object[any]{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
@@ -49,7 +49,7 @@ func (s sight) at(key manifest.Key) Object[any] {
 	}
 }
 
-// apiVersion is the version that objects of a group are read as.
+// apiVersion returns the version with which objects of a group are read.
 func apiVersion(group string) string {
 	switch group {
 	case api.Group:
@@ -60,7 +60,8 @@ func apiVersion(group string) string {
 	return group + "/v1"
 }
 
-// Missing says that there is no status of the object that a filter names, and which one is like it.
+// Missing returns that there is no status of the object that a filter names, with a similar object
+// as suggestion.
 func (b *Board) Missing(filter Filter) string {
 	var same, names []string
 	hasStatus := false

@@ -21,7 +21,7 @@ type Status struct {
 	Ancestors  []gwv1.PolicyAncestorStatus `json:"ancestors,omitempty"`
 }
 
-// StatusOf returns a status of any kind as a Status; an empty one of what is none.
+// StatusOf returns a status of any kind as a Status. It is empty if status is nil.
 func StatusOf(status any) Status {
 	switch s := status.(type) {
 	case *gwv1.GatewayClassStatus:
@@ -49,18 +49,17 @@ func listenersOf(set *gwv1.ListenerSetStatus) []gwv1.ListenerStatus {
 	return out
 }
 
-// Part is what conditions are given for: an object, or a listener, parent
-// or ancestor of it.
+// Part is an object with conditions, or a listener, parent or ancestor of it.
 type Part struct {
 	// Name is "" for the object itself, where it has no addresses.
 	Name       string
 	Conditions []metav1.Condition
 }
 
-// Wrong returns the conditions that are not as they should be.
+// Wrong returns the conditions that are wrong.
 func (p Part) Wrong() []metav1.Condition { return wrongOnes(p.Conditions) }
 
-// Wrong reports whether a condition of any part is not as it should be.
+// Wrong reports whether a condition of any part is wrong.
 func (s *Status) Wrong() bool {
 	return slices.ContainsFunc(s.Parts(), func(p Part) bool { return len(p.Wrong()) > 0 })
 }
@@ -83,7 +82,7 @@ func (s *Status) Parts() []Part {
 	return parts
 }
 
-// listensOn names a Gateway's addresses: one of a pool stands nowhere else.
+// listensOn returns a Gateway's addresses. An address of the pool is shown nowhere else.
 func (s *Status) listensOn() string {
 	var values []string
 	for _, a := range s.Addresses {
@@ -109,9 +108,8 @@ func parentName(ref gwv1.ParentReference) string {
 	return name
 }
 
-// wrongOnes picks the conditions that are not as they should be. These types
-// speak of something bad, so that True is wrong: Conflicted,
-// OverlappingTLSConfig and PartiallyInvalid (Gateway API), and ClosedByPolicy.
+// wrongOnes returns the conditions that are wrong. For Conflicted, OverlappingTLSConfig and
+// PartiallyInvalid (Gateway API) and for ClosedByPolicy, True is wrong.
 func wrongOnes(conditions []metav1.Condition) []metav1.Condition {
 	var wrong []metav1.Condition
 	for _, c := range conditions {

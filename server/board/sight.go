@@ -21,11 +21,10 @@ type object struct {
 	since      stamps
 }
 
-// stamps are since when the conditions of a status are what they are, in the order of
-// conditionLists.
+// stamps are the transition times of the conditions of a status, in the order of conditionLists.
 type stamps []metav1.Time
 
-// sight is an object's status at one moment. What it shows is made without a lock.
+// sight is an object's status at one moment. Its displayed form is made without a lock.
 type sight struct {
 	object
 	verdict  Verdict
@@ -33,7 +32,7 @@ type sight struct {
 	policies []manifest.Key // the stale ones that have it as their target
 }
 
-// stamps returns the transition times: that of before while the status is the same.
+// stamps returns the transition times. A condition that did not change keeps the time of before.
 func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	old := map[string][]metav1.Condition{}
 	for _, list := range conditionLists(before.show()) {
@@ -54,7 +53,8 @@ func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	return since
 }
 
-// show makes the status as it is shown; nil of nothing. It is the caller's own.
+// show returns the status in the form that is shown, nil if there is none. The caller may change
+// it.
 func (s sight) show() any {
 	shown := s.joined()
 	i := 0

@@ -25,14 +25,14 @@ func newStale(s *store.Stale) *Stale {
 	return &Stale{Since: metav1.NewTime(s.Since), Place: s.Place, Message: s.Message}
 }
 
-// staleObjects is what is stale. It is guarded by Board.mu.
+// staleObjects are the stale objects. Board.mu protects them.
 type staleObjects struct {
 	list     []store.Stale // as it was published
 	objects  map[manifest.Key]*store.Stale
 	policies map[manifest.Key][]manifest.Key // the stale policies by target
 }
 
-// setStale takes over what is stale now.
+// setStale stores the list of stale objects.
 func (b *Board) setStale(list []store.Stale) {
 	if store.SameStale(list, b.stale.list) {
 		return
@@ -49,7 +49,7 @@ func (b *Board) setStale(list []store.Stale) {
 	noteChanges(b.feed, before.policies, now.policies, slices.Equal)
 }
 
-// noteChanges notes the objects of which two maps say different things.
+// noteChanges notes the objects whose values differ in two maps.
 func noteChanges[V any](feed *Feed, before, now map[manifest.Key]V, equal func(a, b V) bool) {
 	for key, value := range now {
 		if old, ok := before[key]; !ok || !equal(old, value) {
