@@ -10,7 +10,7 @@ import (
 // certificatesShown is how many certificates one piece of the list has; soon is when one is marked.
 const certificatesShown, soon = 100, 14 * 24 * time.Hour
 
-// certificatePage lists the certificates that listeners show, the first that ends first.
+// certificatePage lists the certificates that listeners present, by their end.
 type certificatePage struct {
 	Rows  []certificateRow
 	Piece piece

@@ -13,7 +13,7 @@ type editPage struct {
 	Envoys int
 }
 
-// editRow is an edit and how many Envoys hold it.
+// editRow is an edit, with the number of Envoys that have it.
 type editRow struct {
 	admin.Edit
 	Serving bool
@@ -45,7 +45,7 @@ type keyList struct {
 	More  int
 }
 
-// Lists are the objects that the edit changed and removed.
+// Lists returns the objects that the edit changed and removed.
 func (e editRow) Lists() (lists []keyList) {
 	for _, l := range []struct {
 		words string
@@ -60,7 +60,7 @@ func (e editRow) Lists() (lists []keyList) {
 	return lists
 }
 
-// Words says how the edit ended.
+// Words returns how the edit ended.
 func (e editRow) Words() string {
 	switch e.Result {
 	case "ok":
@@ -75,7 +75,7 @@ func (e editRow) Words() string {
 	return e.Result
 }
 
-// Class is the class of the result.
+// Class returns the CSS class of the result.
 func (e editRow) Class() string {
 	switch {
 	case e.Result == "held" || e.Result == "failed":

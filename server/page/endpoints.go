@@ -27,7 +27,7 @@ type endpointRow struct {
 	Backends []health.Backend
 }
 
-// For says which Gateways the Envoy is for.
+// For returns which Gateways the Envoy serves.
 func (e endpointRow) For() string { return gatewayWords(e.NodeCluster) }
 
 func (p *pages) endpoints(r *http.Request) (any, error) {
@@ -53,7 +53,7 @@ func (p *pages) endpoints(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// shareWords is "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
+// shareWords returns "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
 func shareWords(healthy, notChecked, all int) string {
 	switch {
 	case notChecked == 0:

@@ -18,8 +18,8 @@ const maxExcerpt = 60_000
 // notShown stands for what may be a credential, or for what gatefold knows nothing of.
 const notShown = "[not shown]"
 
-// excerpt returns an object as YAML, as it is served: with defaults, without its status, and without what
-// may be a credential. cut reports whether it is only the beginning.
+// excerpt returns a served object as YAML: with defaults, without its status, and without possible
+// credentials. cut is true if it is only the beginning.
 func excerpt(o *manifest.Object) (text string, cut bool) {
 	var object map[string]any
 	data, err := json.Marshal(o.Value)
@@ -43,8 +43,8 @@ func excerpt(o *manifest.Object) (text string, cut bool) {
 	return shown, len(written) > maxExcerpt
 }
 
-// metadata returns the name, the namespace, the labels and the annotations; of annotations that are none of
-// gatefold's, such as last-applied-configuration, the names alone.
+// metadata returns the name, the namespace, the labels and the annotations. For annotations of
+// other programs, such as last-applied-configuration, it returns only the names.
 func metadata(value any) map[string]any {
 	all, _ := value.(map[string]any)
 	shown := map[string]any{}
@@ -71,7 +71,7 @@ func hideAll(value any) {
 	}
 }
 
-// hide returns a value without texts that may be credentials. It changes maps and lists in place.
+// hide replaces texts that may be credentials. It changes maps and lists in place.
 func hide(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -106,7 +106,7 @@ func isText(value any) bool {
 	return ok
 }
 
-// secretField reports whether a field of this name may hold a credential, and not the name of one.
+// secretField reports whether a field of this name may contain a credential, and not only its name.
 func secretField(name string) bool {
 	for _, end := range []string{"Ref", "Refs", "Endpoint", "URI", "Path", "Prefix", "Name", "Names", "Header", "Headers"} {
 		if strings.HasSuffix(name, end) {
@@ -122,7 +122,7 @@ var (
 	credential = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)\s+\S{4,}|PRIVATE KEY|\{SHA\}|\$apr1\$|\$2[abxy]?\$|eyJ[A-Za-z0-9_-]{8,}\.`)
 )
 
-// hideText hides a text that looks like a credential, and what of a URL may be one.
+// hideText replaces a text that looks like a credential, and parts of a URL that may be one.
 func hideText(text string) string {
 	if credential.MatchString(text) {
 		return notShown

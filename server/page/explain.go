@@ -26,7 +26,7 @@ type explainPage struct {
 	More    int // rows that are not shown
 }
 
-// traceRow is one step on the way to the answer, and where it is written.
+// traceRow is one step that leads to the answer, with its place.
 type traceRow struct {
 	Step, Text string
 	Object     manifest.Key
@@ -57,7 +57,7 @@ func (p *pages) explain(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// question is the form as the JSON page takes it.
+// question returns the form as the query of the JSON page.
 func (e *explainPage) question() url.Values {
 	asked := url.Values{"method": {strings.TrimSpace(e.Method)}, "url": {strings.TrimSpace(e.URL)}, "from": {strings.TrimSpace(e.From)}, "gateway": {strings.TrimSpace(e.Gateway)}}
 	for line := range strings.Lines(e.Headers) {
@@ -68,7 +68,7 @@ func (e *explainPage) question() url.Values {
 	return asked
 }
 
-// Outcome says in words what happens to the request.
+// Outcome returns what happens to the request, in words.
 func (e explainPage) Outcome() string {
 	r := e.Answer
 	code := strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
@@ -107,7 +107,7 @@ func (e explainPage) Unless() (all []string) {
 	return all
 }
 
-// Class is the class of the outcome.
+// Class returns the CSS class of the outcome.
 func (e explainPage) Class() string {
 	if e.Answer.Outcome == explain.Forwarded || e.Answer.Outcome == explain.Redirected {
 		return "good"
@@ -115,7 +115,7 @@ func (e explainPage) Class() string {
 	return "bad"
 }
 
-// trace returns the steps on the way to the answer.
+// trace returns the steps that lead to the answer.
 func trace(r *explain.Report) (rows []traceRow) {
 	add := func(step, text string, at explain.Source) {
 		rows = append(rows, traceRow{step, text, at.Object, at.Place})
@@ -164,7 +164,7 @@ func trace(r *explain.Report) (rows []traceRow) {
 	return rows
 }
 
-// hops are the rules from the one that is attached to the Gateway down to the one that answers.
+// hops returns the rules from the one that is attached to the Gateway to the one that answers.
 func hops(r *explain.RouteReport) (rows []traceRow) {
 	for i, h := range r.Hops {
 		text := fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
@@ -183,7 +183,7 @@ func hops(r *explain.RouteReport) (rows []traceRow) {
 	return rows
 }
 
-// backend is a target of the request, what it receives, and how.
+// backend returns the rows for a target of the request: the target, and what it receives.
 func backend(b *explain.BackendReport) (rows []traceRow) {
 	text := fmt.Sprintf("%s, %.4g%%", b.Cluster, b.Percent)
 	switch {
@@ -202,7 +202,7 @@ func backend(b *explain.BackendReport) (rows []traceRow) {
 	return rows
 }
 
-// headerWords are headers on one line.
+// headerWords returns headers in one line.
 func headerWords(headers http.Header) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -216,7 +216,7 @@ func headerWords(headers http.Header) string {
 	return "with " + listed(words)
 }
 
-// policyWords says what of a policy is in force.
+// policyWords returns the effective part of a policy, in words.
 func policyWords(p *explain.PolicyReport) string {
 	text := fmt.Sprintf("%s: %s", p.Object, p.State)
 	if p.Target != "" {

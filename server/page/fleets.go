@@ -25,11 +25,11 @@ func fleetRows(fleets []admin.Fleet) (rows []fleetRow) {
 	return rows[:min(len(rows), maxFleets)]
 }
 
-// For says which Gateways the fleet is for.
+// For returns which Gateways the fleet serves.
 func (f fleetRow) For() string { return gatewayWords(f.Gateway) }
 
-// gatewayWords says which Gateways an Envoy is for: a name, or that of all, which is "all" in a
-// bootstrap and "" in a fleet.
+// gatewayWords returns which Gateways an Envoy serves: the name of one, or words for all. All is
+// "all" in a bootstrap and "" in a fleet.
 func gatewayWords(name string) string {
 	if name == "" || name == "all" {
 		return "all Gateways"
@@ -37,7 +37,7 @@ func gatewayWords(name string) string {
 	return name
 }
 
-// Class is the class of the state.
+// Class returns the CSS class of the state.
 func (f fleetRow) Class() string {
 	switch {
 	case f.Problem != "":
@@ -48,10 +48,11 @@ func (f fleetRow) Class() string {
 	return "warn"
 }
 
-// hostedRow is an Envoy that this machine is to run.
+// hostedRow is an Envoy that this machine should run.
 type hostedRow struct{ host.State }
 
-// hostedRows returns the first rows, those that are wrong before the others, and how many are left out.
+// hostedRows returns the first rows, those with a problem before the others, and the number of rows
+// that are left out.
 func hostedRows(states []host.State, most int) (rows []hostedRow, more int) {
 	for _, s := range states {
 		rows = append(rows, hostedRow{s})
@@ -68,7 +69,7 @@ func (r hostedRow) rank() int {
 	return 1
 }
 
-// Class is the class of the phase.
+// Class returns the CSS class of the phase.
 func (r hostedRow) Class() string {
 	if r.Phase == host.Running {
 		return "good"
@@ -76,7 +77,7 @@ func (r hostedRow) Class() string {
 	return "warn"
 }
 
-// Words is what is to be known of the process: how it was started, and why it is not as it should be.
+// Words returns how the process was started, and what is wrong with it.
 func (r hostedRow) Words() string {
 	var words []string
 	if r.Message != "" {

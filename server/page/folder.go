@@ -11,8 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// folder is what is served: the objects, and what refers to each. A page of one object reads of it what concerns
-// that object.
+// folder has the served objects and the references between them.
 type folder struct {
 	objects map[manifest.Key]*manifest.Object
 	// beside are Secrets that are served from a folder of their own. They have no page.
@@ -27,7 +26,7 @@ type folder struct {
 	labels func([]manifest.Key) []map[string]string
 }
 
-// folder returns what is served now. The error is admin.ErrBusy.
+// folder returns the objects that are served now. The error is admin.ErrBusy.
 func (p *pages) folder() (folder, error) {
 	return p.objects.get(p.documents.Generation(), struct{}{}, func() (folder, error) {
 		objects, options, err := p.documents.Objects()
@@ -40,8 +39,8 @@ func (p *pages) folder() (folder, error) {
 	})
 }
 
-// newFolder reads the references of objects. wildcard is the namespace that stands for all in a reference to routes
-// by label.
+// newFolder reads the references of objects. wildcard is the name that stands for all namespaces in
+// a reference to routes by label.
 func newFolder(objects []*manifest.Object, wildcard string) folder {
 	f := folder{objects: map[manifest.Key]*manifest.Object{}, beside: map[manifest.Key]bool{}, kinds: map[apischema.GroupKind][]*manifest.Object{}, referrers: map[manifest.Key][]reference{}, wildcard: wildcard}
 	w := newReferenceWalker(wildcard)
@@ -67,13 +66,14 @@ func newFolder(objects []*manifest.Object, wildcard string) folder {
 	return f
 }
 
-// serves reports whether an object is served, or is one that needs no file: a GatewayClass.
+// serves reports whether an object is served. A GatewayClass counts as served, because it needs no
+// file.
 func (f folder) serves(key manifest.Key) bool {
 	return f.objects[key] != nil || f.beside[key] || key.GroupKind() == apischema.GroupKind{Group: gwv1.GroupName, Kind: "GatewayClass"}
 }
 
-// references returns what an object refers to: what it names, in the order of its fields, and then what it selects.
-// It returns the first ones, and how many more there are.
+// references returns the references of an object: those by name, in the order of its fields, and
+// then those by selector. It returns at most most of them, and the number of others.
 func (f folder) references(o *manifest.Object, most int) (to []reference, more int) {
 	w := newReferenceWalker(f.wildcard)
 	w.read(o)
@@ -82,7 +82,7 @@ func (f folder) references(o *manifest.Object, most int) (to []reference, more i
 	return append(named, selected...), len(w.found) - len(named) + more
 }
 
-// from returns the references that name or select an object, sorted: the first ones, and how many more there are.
+// from returns the references to an object, sorted: at most most of them, and the number of others.
 func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
 	from = f.referrers[o]
 	if object := f.objects[o]; object != nil {

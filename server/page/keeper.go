@@ -8,8 +8,8 @@ import (
 // kept is how long a value is kept for the next look at it.
 const kept = time.Minute
 
-// keeper keeps the value that was asked for last: making one costs what the folder holds. A kept value is
-// never changed.
+// keeper keeps the last value, because making one costs as much as the folder is large. A kept
+// value must not change.
 type keeper[K comparable, V any] struct {
 	mu         sync.Mutex
 	generation uint64
@@ -18,7 +18,7 @@ type keeper[K comparable, V any] struct {
 	timer      *time.Timer
 }
 
-// get returns the value of a key for this generation of what is served, made by fresh unless it is kept.
+// get returns the value of a key in a generation. It calls fresh unless it has kept the value.
 func (k *keeper[K, V]) get(generation uint64, key K, fresh func() (V, error)) (V, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

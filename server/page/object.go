@@ -63,7 +63,7 @@ func (p *pages) object(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// bound takes over the parts of a status, as far as they fit.
+// bound adds the parts of a status, up to a limit.
 func (o *objectPage) bound(parts []board.Part) {
 	room := maxConditions
 	for _, part := range parts {
@@ -76,7 +76,8 @@ func (o *objectPage) bound(parts []board.Part) {
 	}
 }
 
-// show takes over what the folder has of the object. known are the objects that have problems, and so a page.
+// show adds what the folder has of the object. known are the objects with problems, which therefore
+// have a page.
 func (o *objectPage) show(f folder, known map[manifest.Key]bool) {
 	if object := f.objects[o.Key]; object != nil {
 		o.YAML, o.Cut = excerpt(object)

@@ -31,7 +31,7 @@ func objectRows(list board.List[board.Object[any]]) []objectRow {
 // maxWrongShown is how many conditions of one object a list shows.
 const maxWrongShown = 3
 
-// WrongOnes returns the first conditions that are not as they should be, with the part that they are of.
+// WrongOnes returns the first wrong conditions, each with its part.
 func (o objectRow) WrongOnes() (out []wrongRow) {
 	for _, part := range o.Parts {
 		for _, c := range part.Wrong() {

@@ -44,7 +44,7 @@ type kindRow struct {
 	All, Wrong int
 }
 
-// envoyRow is a connected Envoy and what it holds.
+// envoyRow is a connected Envoy with its revision.
 type envoyRow struct {
 	admin.Stream
 	Current   bool // it holds the revision that is served
@@ -59,7 +59,7 @@ type rejection struct {
 	admin.Rejected
 }
 
-// Gateways says what the Envoy is for.
+// Gateways returns which Gateways the Envoy serves.
 func (e envoyRow) Gateways() string { return gatewayWords(e.Cluster) }
 
 func (p *pages) overview(*http.Request) (any, error) {
@@ -133,7 +133,7 @@ func envoyRows(streams []admin.Stream, served uint64) []envoyRow {
 // maxRejecting is how many rejections of one Envoy are shown.
 const maxRejecting = 5
 
-// rank puts first what a person should look at.
+// rank returns a lower number for Envoys that need attention.
 func rank(e envoyRow) int {
 	switch {
 	case len(e.Rejecting) > 0:
@@ -144,7 +144,7 @@ func rank(e envoyRow) int {
 	return 2
 }
 
-// State is the state of the Envoy in words.
+// State returns the state of the Envoy in words.
 func (e envoyRow) State() string {
 	switch {
 	case !e.Known:
@@ -159,7 +159,7 @@ func (e envoyRow) State() string {
 	return "behind"
 }
 
-// Class is the class of the state.
+// Class returns the CSS class of the state.
 func (e envoyRow) Class() string {
 	switch {
 	case !e.Known || len(e.Rejecting) > 0:

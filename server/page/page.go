@@ -38,7 +38,7 @@ var script []byte
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// pages has what the pages are drawn from.
+// pages has the data of all pages.
 type pages struct {
 	documents admin.Documents
 	drawings  map[string]*template.Template // by name
@@ -46,7 +46,7 @@ type pages struct {
 	objects   keeper[struct{}, folder]
 }
 
-// view is what the layout shows around each page.
+// view is the layout around each page.
 type view struct {
 	Title  string
 	Active string // the name of the page
@@ -56,7 +56,7 @@ type view struct {
 	Body any
 }
 
-// show makes the body of a page; the error is answered with its code.
+// show returns the body of a page. An error is answered with its status code.
 type show func(r *http.Request) (body any, err error)
 
 // failure is the error of a page that cannot be shown.
@@ -103,7 +103,7 @@ func drawing(name string) *template.Template {
 	return template.Must(t.ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 }
 
-// secured sets the headers that keep a browser from doing more than to show the page.
+// secured sets headers that restrict the browser to showing the page.
 func secured(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -118,7 +118,7 @@ func secured(pages http.Handler) http.Handler {
 	})
 }
 
-// answer draws a page. A page that the client has already, as its ETag says, is not sent again.
+// answer draws a page. It does not send a page again that the client already has, by its ETag.
 func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show) {
 	code := http.StatusOK
 	v.Served = p.documents.Revisions()
@@ -145,7 +145,7 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show
 	_, _ = w.Write(drawn.Bytes()) // that a client does not take it is no error of gatefold
 }
 
-// codeOf returns the status code that an error is answered with.
+// codeOf returns the status code for an error.
 func codeOf(err error) int {
 	if f, ok := err.(failure); ok { //nolint:errorlint // pages return it as it is
 		return f.code

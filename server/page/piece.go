@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// piece is a part of a long list, with links to those before and behind it.
+// piece is a part of a long list, with links to the parts before and after it.
 type piece struct {
 	First, Last, All int // from 1; 0, 0 of an empty list
 	Before, Behind   string

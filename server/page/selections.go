@@ -59,7 +59,8 @@ type candidate struct {
 	offers []route.Property
 }
 
-// newCandidate returns an object with what it is selected by. set are the labels of a Secret, which its object lacks.
+// newCandidate returns an object with the properties by which selectors find it. set has the labels
+// of a Secret, because its object lacks them.
 func newCandidate(o *manifest.Object, set map[string]string) candidate {
 	if o.Key.Kind != kindSecret {
 		set = o.Value.GetLabels()
@@ -73,8 +74,8 @@ func newCandidate(o *manifest.Object, set map[string]string) candidate {
 	return candidate{o, set, route.Offers(o)}
 }
 
-// selects reports whether the selection selects an object of the kind and namespace that it is for. A route that
-// lies in its own selection counts where it would be bound to itself.
+// selects reports whether the selection selects an object of its kind and namespace. A route counts
+// for its own selection only if it would be bound to itself.
 func (s selection) selects(c candidate) bool {
 	if s.labels != nil {
 		return s.labels.Matches(c.labels)
@@ -93,8 +94,8 @@ func (s selection) toNone() reference {
 	return reference{Field: s.Field, From: s.From, To: none, By: "by " + s.By + ": no object is selected"}
 }
 
-// selectionOf returns what a value of the walked object selects; ok is false for a value that selects nothing. below
-// is the field in the value that has the labels.
+// selectionOf returns the selection in a field of an object. ok is false if the value selects
+// nothing. below is the path in the value to the labels.
 func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, below string, ok bool) {
 	if !w.selecting[v.Type()] {
 		return s, "", false
@@ -133,8 +134,8 @@ func selectionByLabels(group, kind, namespace string, set map[string]string) sel
 	return selection{Of: of, Label: firstLabel(set), By: labelWords(of, set, nil), labels: labels.SelectorFromSet(set)}
 }
 
-// selectionOfNamespaces selects Namespaces; ok is false where the field does not use its selector, or it cannot be
-// read, so that it selects nothing.
+// selectionOfNamespaces returns the selection of Namespaces. ok is false if the field does not use
+// its selector, or the selector cannot be read.
 func selectionOfNamespaces(from *gwv1.FromNamespaces, by *metav1.LabelSelector) (s selection, ok bool) {
 	if from == nil || *from != gwv1.NamespacesFromSelector || by == nil {
 		return s, false
@@ -144,8 +145,8 @@ func selectionOfNamespaces(from *gwv1.FromNamespaces, by *metav1.LabelSelector) 
 	return selection{Of: of, Label: firstLabel(by.MatchLabels), By: labelWords(of, by.MatchLabels, by.MatchExpressions), labels: selector}, err == nil
 }
 
-// selectionOfRoutes selects the routes that a backendRef hands requests to; ok is false where it names one, or is to
-// something else.
+// selectionOfRoutes returns the selection of the routes that a backendRef delegates to. ok is false
+// if it names one route, or refers to something else.
 func selectionOfRoutes(ref gwv1.HTTPBackendRef, namespace, wildcard string) (s selection, ok bool) {
 	p, ok := route.Wanted(ref, namespace, wildcard)
 	if !ok || p.Form == route.ByName {
@@ -172,7 +173,7 @@ func firstLabel(set map[string]string) label {
 	return label{name, set[name]}
 }
 
-// labelWords says by which labels objects are selected. What looks like a credential is not shown.
+// labelWords returns the labels of a selector in words. It hides what looks like a credential.
 func labelWords(of selectable, set map[string]string, expressions []metav1.LabelSelectorRequirement) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {
@@ -267,7 +268,7 @@ func (f folder) selected(selections []selection, most int) (to []reference, more
 	return to, more
 }
 
-// candidates returns objects of one kind with what they are selected by.
+// candidates returns objects of one kind as candidates for selectors.
 func (f folder) candidates(objects []*manifest.Object) []candidate {
 	secrets := make([]map[string]string, len(objects))
 	if len(objects) > 0 && objects[0].Key.Kind == kindSecret {

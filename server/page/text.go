@@ -42,7 +42,7 @@ func cutTo(text string, most int) string {
 	return text[:most] + "…"
 }
 
-// place is FILE:LINE, as far as they are known.
+// place returns FILE:LINE, as far as they are known.
 func place(p store.Place) string {
 	if p.Line == 0 {
 		return cut(p.File)
@@ -50,7 +50,7 @@ func place(p store.Place) string {
 	return fmt.Sprintf("%s:%d", cut(p.File), p.Line)
 }
 
-// objectLink is the page of an object, "" for none.
+// objectLink returns the link to an object's page, "" for none.
 func objectLink(key manifest.Key) string {
 	if key.IsZero() {
 		return ""
@@ -65,12 +65,12 @@ func objectLink(key manifest.Key) string {
 	return admin.PagePath + "object?" + query.Encode()
 }
 
-// treeLink is the part of the tree with a route.
+// treeLink returns the link to the part of the tree with a route.
 func treeLink(route manifest.Key) string {
 	return admin.PagePath + "routes?" + url.Values{"route": {route.Namespace + "/" + route.Name}}.Encode()
 }
 
-// timeWords is a moment to the second.
+// timeWords returns a time with seconds.
 func timeWords(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -80,7 +80,7 @@ func timeWords(t time.Time) string {
 
 func dayWords(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// milliseconds is a time as people read it.
+// milliseconds returns a duration for people.
 func milliseconds(ms float64) string {
 	switch {
 	case ms >= 10_000:
@@ -91,7 +91,7 @@ func milliseconds(ms float64) string {
 	return fmt.Sprintf("%.1f ms", ms)
 }
 
-// count is "1 file" or "2 files".
+// count returns "1 file" or "2 files".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
