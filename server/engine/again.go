@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// again has the folder read anew and served as it is then; with allowEmpty even
-// when that removes everything. It returns what changed when that is done; or, when ctx or
-// gatefold ends first, an error: what it asked for is done all the same, unless gatefold ends.
+// again reads the folder again and waits until it is applied. With allowEmpty it is applied even if
+// that removes everything. It returns what changed. If ctx or gatefold ends first, it returns an
+// error; if only ctx ends, the reload still takes place.
 func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -41,8 +41,8 @@ func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	return *changes
 }
 
-// look has the folder read, and returns when what it says is applied, or ctx has ended: then
-// with its error.
+// look makes the watcher read the folder, and returns after its state is applied. If ctx ends
+// first, it returns the error of ctx.
 func (p *pipeline) look(ctx context.Context) error {
 	done := make(chan struct{})
 	select {

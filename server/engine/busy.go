@@ -18,7 +18,7 @@ const (
 	busyLook = time.Second
 )
 
-// busy knows which step the pipeline is in. Any goroutine may ask.
+// busy tracks the step that the pipeline is in. Any goroutine may ask.
 type busy struct {
 	now func() time.Time
 	log zerolog.Logger
@@ -45,7 +45,7 @@ func (b *busy) begin(step string) {
 	}
 }
 
-// end notes that a run ended; done tells that nothing is left to be applied.
+// end notes that a run ended. done is true if nothing is left to be applied.
 func (b *busy) end(done bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +55,7 @@ func (b *busy) end(done bool) {
 	}
 }
 
-// calm logs the end of a step that the log has an ALARM about.
+// calm logs the end of a step that an ALARM was logged about.
 func (b *busy) calm(now time.Time) {
 	if b.alarmed {
 		b.log.Info().Str("step", b.step).Float64("seconds", now.Sub(b.begun).Seconds()).Msg("the long step has ended")
@@ -63,7 +63,7 @@ func (b *busy) calm(now time.Time) {
 	b.alarmed = false
 }
 
-// alive notes a sign of life of the step.
+// alive notes that the step makes progress.
 func (b *busy) alive() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,7 @@ func (b *busy) state() admin.Busy {
 	return admin.Busy{Step: b.step, Took: now.Sub(b.begun), Behind: now.Sub(b.behind)}
 }
 
-// stuck reports whether a step has shown no sign of life for too long.
+// stuck reports whether a step has made no progress for too long.
 func (b *busy) stuck() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,7 +101,7 @@ func (b *busy) look() {
 		Msg("ALARM: gatefold is busy with one step: it still serves what it served before, and later edits may wait until the step has ended")
 }
 
-// watch looks until ctx ends.
+// watch calls look at intervals until ctx ends.
 func (b *busy) watch(ctx context.Context) {
 	ticker := time.NewTicker(busyLook)
 	defer ticker.Stop()

@@ -6,14 +6,14 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// edits has the server show in its pages what each edit came to.
+// edits passes the result of each edit to the server, for its pages.
 type edits struct {
 	server interface {
 		Edited(edit admin.Edit, published bool)
 	}
 }
 
-// observe is observer's. A look at the folder that found nothing new is no edit.
+// observe implements observer. It ignores a run that found nothing new.
 func (e edits) observe(r *run) {
 	if r.tree != nil && r.published && r.nothing() {
 		return

@@ -76,7 +76,7 @@ func Serve(ctx context.Context, o Options, log zerolog.Logger) error {
 	return o.serve(ctx, reader, kept, log)
 }
 
-// watchable returns an error for a path that will not become a folder by waiting.
+// watchable returns an error for a path that can never become a folder.
 func watchable(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -93,8 +93,8 @@ func watchable(dir string) error {
 	return nil
 }
 
-// serve runs until ctx ends or an address cannot be used. The folder is looked
-// at once the addresses are bound.
+// serve runs until ctx ends or an address cannot be used. It reads the folder after the addresses
+// are bound.
 func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zerolog.Logger) error {
 	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
@@ -142,8 +142,8 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 	return group.Wait()
 }
 
-// newServer makes the server, which has the pipeline answer what it asks about the folder. bound
-// is closed once its addresses are bound.
+// newServer makes the server. The pipeline answers its questions about the folder. bound is closed
+// after the addresses are bound.
 func (o Options) newServer(p *pipeline, manager *notifier, kept *state, log zerolog.Logger) (srv *server.Server, bound chan struct{}) {
 	bound = make(chan struct{})
 	options := o.Server
@@ -158,7 +158,8 @@ func (o Options) newServer(p *pipeline, manager *notifier, kept *state, log zero
 	return srv, bound
 }
 
-// watch has group watch the folder, once bound is closed, and the folder of Secrets, if any.
+// watch starts watching the folder in group after bound is closed, and also the folder of Secrets,
+// if there is one.
 func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, srv *server.Server, bound <-chan struct{}) {
 	folder := o.Folder.Watch
 	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.arriving
@@ -182,20 +183,20 @@ func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, 
 	group.Go(abandonable(ctx, p.log, func() error { return watching(ctx, srv, secrets, p.log, p.reloadSecrets) }))
 }
 
-// reports has the server show in metrics and pages how reloads of the folder end.
+// reports passes the results of reloads to the server, for metrics and pages.
 type reports struct {
 	server interface{ Reloaded(server.Reload) }
 }
 
-// observe is observer's.
+// observe implements observer.
 func (s reports) observe(r *run) {
 	if r.tree != nil {
 		s.server.Reloaded(r.reload)
 	}
 }
 
-// watching watches a folder until ctx ends. After a panic it begins anew, with all of the folder.
-// The error is that of watcher.Watch.
+// watching watches a folder until ctx ends. After a panic it starts again and reads the whole
+// folder. The error is that of watcher.Watch.
 func watching(ctx context.Context, srv *server.Server, folder watcher.Options, log zerolog.Logger, take func(watcher.Tree)) (err error) {
 	srv.Steady(ctx, "watcher", func(ctx context.Context) { err = watcher.Watch(ctx, folder, log, take) })
 	return err
@@ -204,8 +205,8 @@ func watching(ctx context.Context, srv *server.Server, folder watcher.Options, l
 // abandonTime is how long the end of gatefold waits for a run that cannot be interrupted.
 const abandonTime = 5 * time.Second
 
-// abandonable returns work that ends at most abandonTime after ctx. What is under way then
-// is left alone: the process ends, and nothing of it was published.
+// abandonable returns a function that calls work and ends at most abandonTime after ctx. It
+// abandons work that still runs then: the process ends, and nothing of it was published.
 func abandonable(ctx context.Context, log zerolog.Logger, work func() error) func() error {
 	return func() error {
 		done := make(chan error, 1)

@@ -20,7 +20,8 @@ const fleetsFile = "fleets"
 // maxFleetsFile bounds that file, in bytes.
 const maxFleetsFile = 4 << 20
 
-// staging completes the settings of staged delivery by what is kept of it, and by whom it is reported to.
+// staging completes the settings of staged delivery with the fleets of the state folder, and with
+// the functions that save and report them.
 func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
 	file := kept.file(fleetsFile)
 	options.Problems = p.freeze
@@ -38,7 +39,7 @@ func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
 	return options
 }
 
-// freeze takes over the problems of fleets that are frozen.
+// freeze stores the problems of fleets that are frozen.
 func (p *pipeline) freeze(problems []manifest.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +53,7 @@ type savedFleets struct {
 	Fleets []server.Fleet `json:"fleets"`
 }
 
-// readFleets reads what saveFleets wrote. A file that is not there has none.
+// readFleets reads the file that saveFleets wrote. A missing file has no fleets.
 func readFleets(file string) (saved savedFleets, err error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {

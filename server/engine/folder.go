@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Folder says which folder is read, and how. Every command reads it the same way.
+// Folder configures which folder is read, and how. Every command reads it in the same way.
 type Folder struct {
 	Watch  watcher.Options   // the folder of YAML
 	Store  store.Options     // what of it is valid
@@ -38,7 +38,7 @@ type Reading struct {
 	Labels func([]manifest.Key) []map[string]string
 }
 
-// Read takes a folder through store and translate, once.
+// Read reads a folder and translates it, once.
 func Read(ctx context.Context, folder Folder) (Reading, error) {
 	tree, err := watcher.Read(ctx, folder.Watch)
 	if err != nil {
@@ -47,7 +47,7 @@ func Read(ctx context.Context, folder Folder) (Reading, error) {
 	return ReadTree(ctx, folder, tree)
 }
 
-// ReadTree takes a Tree through store and translate, once.
+// ReadTree translates a Tree, once.
 func ReadTree(ctx context.Context, folder Folder, tree watcher.Tree) (Reading, error) {
 	r, err := newReader(ctx, folder)
 	if err != nil {

@@ -33,11 +33,11 @@ const (
 	noTests     = "NoTests"
 )
 
-// gate lets a revision of the folder be applied only if its tests pass: the lines of its files of
-// tests, by what translate makes of the revision. A nil gate lets all pass.
+// gate applies a revision of the folder only if its tests pass. The tests are the lines of its test
+// files; the answers come from the translated revision. A nil gate accepts every revision.
 //
-// The store and the translator have a revision before it is judged. One that does not pass is taken
-// back: the Store goes on from what is served, and the translator begins anew.
+// The store and the translator process a revision before the gate. If a revision fails, the Store
+// continues from what is served, and the translator is replaced by a new one.
 type gate struct {
 	prefix string // store.Options.PathPrefix
 	// seen are all files of the last Tree, and files those with tests.
@@ -63,13 +63,13 @@ func newGate(r *reader) *gate {
 	return &gate{prefix: r.folder.Store.PathPrefix, files: map[string]testFile{}}
 }
 
-// gatedFile reports whether the watcher reads a file where there is a gate.
+// gatedFile reports whether the watcher reads a file if there is a gate.
 func gatedFile(name string) bool { return watcher.Loadable(name) || isTests(name) }
 
 func isTests(file string) bool { return expect.IsFile(path.Base(file)) }
 
-// split returns a Tree without its files of tests, which the gate keeps, and whether they have
-// changed. A missing folder keeps those that were there.
+// split returns a Tree without its test files, which the gate keeps, and whether these changed. If
+// the folder is missing, the gate keeps the previous test files.
 func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 	if tree.Missing {
 		return tree, false
@@ -107,7 +107,7 @@ func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 	return tree, changed || !store.SameProblems(before, g.skipped) && len(before)+len(g.skipped) > 0
 }
 
-// tests returns all lines, and what cannot be read of the files.
+// tests returns all lines, and the problems of files that cannot be read.
 func (g *gate) tests() (requests []expect.Request, problems []manifest.Problem) {
 	for _, name := range slices.Sorted(maps.Keys(g.files)) {
 		requests = append(requests, g.files[name].requests...)
@@ -116,7 +116,7 @@ func (g *gate) tests() (requests []expect.Request, problems []manifest.Problem) 
 	return requests, append(problems, g.skipped...)
 }
 
-// begin notes what was served before a Tree, which the store has not been given yet.
+// begin notes what was served before a Tree. It is called before the store gets the Tree.
 func (g *gate) begin(p *pipeline) {
 	if !g.unjudged && !g.failed {
 		g.stale = p.last.Stale
@@ -126,14 +126,14 @@ func (g *gate) begin(p *pipeline) {
 	}
 }
 
-// applied notes what the store has made of a Tree.
+// applied notes the result of the store for a Tree.
 func (g *gate) applied(change store.Change, testsChanged bool) {
 	if change.Hold == "" {
 		g.unjudged = g.unjudged || g.failed || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
 	}
 }
 
-// warned returns the problems of a folder, and that it has no tests, if so.
+// warned adds a warning to the problems if a folder has no tests.
 func (g *gate) warned(problems []manifest.Problem, root string) []manifest.Problem {
 	if len(g.files)+len(g.skipped) > 0 {
 		return problems
@@ -153,8 +153,8 @@ func (p *pipeline) gateFigures() []prometheus.Collector {
 	}, func() float64 { return float64(p.gate.failures.Load()) })}
 }
 
-// test judges what was made of a revision. One that does not pass is taken back, and the run goes on
-// with what is served.
+// test runs the tests of a revision. If they fail, it takes the revision back, and the run
+// continues with what is served.
 func (p *pipeline) test(r *run) (err error) {
 	g := p.gate
 	switch {
@@ -207,7 +207,7 @@ func (p *pipeline) test(r *run) (err error) {
 	return p.takeBack(r, append(problems, why))
 }
 
-// failuresWords is "2 of 10 tests of the folder fail and 1 more cannot be read".
+// failuresWords returns "2 of 10 tests of the folder fail and 1 more cannot be read".
 func failuresWords(failed, unread, all int) string {
 	words := fmt.Sprintf("%d of %d tests of the folder fail", failed, all)
 	if unread > 0 {
@@ -216,7 +216,7 @@ func failuresWords(failed, unread, all int) string {
 	return words
 }
 
-// failure is a test that fails, as a problem.
+// failure returns the problem of a test that fails.
 func failure(line expect.LineReport) manifest.Problem {
 	p := manifest.Problem{Code: testFailed, Severity: manifest.Error, File: line.File, Line: line.Line, Column: 1, Message: line.Text}
 	for _, d := range line.Differences {
@@ -234,8 +234,8 @@ func failure(line expect.LineReport) manifest.Problem {
 	return p
 }
 
-// takeBack has the store and the translator go on from what is served. problems are why, the last
-// first; none where the store itself says why.
+// takeBack resets the store and the translator to what is served. problems are the reasons, the
+// most important one last. It is empty if the store itself reports the reason.
 func (p *pipeline) takeBack(r *run, problems []manifest.Problem) error {
 	g := p.gate
 	g.unjudged, g.failed = false, true

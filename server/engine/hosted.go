@@ -18,8 +18,8 @@ type Host struct {
 	Keep bool
 }
 
-// start makes the host.Host, nil for a nil Host. Its Envoys end at once when hurry is closed, and
-// without learns of the Gateways that have none.
+// start makes the host.Host, nil for a nil Host. Its Envoys end at once when hurry is closed.
+// without receives the Gateways that have no Envoy.
 func (o *Host) start(srv *server.Server, without *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
 	if o == nil {
 		return nil, nil
@@ -37,7 +37,7 @@ func (o *Host) start(srv *server.Server, without *unhosted, hurry <-chan struct{
 	return envoys, err
 }
 
-// hostFigures are the metrics of host mode.
+// hostFigures returns the metrics of host mode.
 func hostFigures(envoys *host.Host) []prometheus.Collector {
 	gauge := func(name, help string, of func(host.State) int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
@@ -88,7 +88,8 @@ func (f *restartFigures) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// run runs the Envoys until ctx ends. outer knows which signal that was, if any.
+// run runs the Envoys until ctx ends. outer has the signal that ended it as its cause, if there was
+// one.
 func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -102,11 +103,11 @@ func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	return envoys.Run(run)
 }
 
-// hosted hands the Gateways that were published to the Envoys of this machine, nil for none: the
-// server knows a Gateway before its Envoy connects.
+// hosted passes the published Gateways to the Envoys of this machine. The server must know a
+// Gateway before its Envoy connects. envoys is nil without host mode.
 type hosted struct{ envoys *host.Host }
 
-// observe is observer's.
+// observe implements observer.
 func (h hosted) observe(r *run) {
 	if h.envoys != nil && r.published {
 		h.envoys.Apply(r.result.Infra)

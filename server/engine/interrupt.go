@@ -38,8 +38,8 @@ const (
 	checkStride = 256
 )
 
-// interrupt says whether a translation has to end; it is a memo.Stop. The goroutine that
-// translates uses it, and is locked to its thread, whose CPU time is counted.
+// interrupt decides whether a translation must end; it is a memo.Stop. Only the goroutine that
+// translates uses it. That goroutine is locked to its thread, so that its CPU time can be measured.
 type interrupt struct {
 	ctx    context.Context
 	used   func() time.Duration // CPU time of the thread
@@ -75,17 +75,17 @@ func (i *interrupt) Err() error {
 // isEnd reports whether a run ended because gatefold stops.
 func isEnd(err error) bool { return errors.Is(err, context.Canceled) }
 
-// arriving notes the newest state of the folder, which waits while a run is under way.
+// arriving notes the newest state of the folder, which waits while a run is in progress.
 func (p *pipeline) arriving(tree watcher.Tree) {
 	running := p.running.Load()
 	p.newer.Store(running != nil && !tree.Same(running))
 }
 
-// yields reports whether the run is to give way to a newer state of the folder.
+// yields reports whether the run should stop because the folder has a newer state.
 func (p *pipeline) yields() bool { return p.newer.Load() && p.yielded < maxYields }
 
-// interrupt says when a translation has to end that may take so much CPU time. Where it yields,
-// it also gives way to a newer state of the folder.
+// interrupt returns the memo.Stop of a translation with a limit of CPU time. If yields is true, the
+// translation also stops for a newer state of the folder.
 func (p *pipeline) interrupt(limit time.Duration, yields bool) memo.Stop {
 	newer := p.yields
 	if !yields {
@@ -94,8 +94,8 @@ func (p *pipeline) interrupt(limit time.Duration, yields bool) memo.Stop {
 	return &interrupt{ctx: p.ending, used: p.used, limit: limit, newer: newer, alive: p.busy.alive}
 }
 
-// turn is how long the store reads files before it applies those that are read. A start and a
-// reload that a user waits for are of the whole folder.
+// turn returns how long the store may read files before it applies those that are read. A first
+// load, and a reload that a user waits for, always read the whole folder.
 func (p *pipeline) turn() store.Turn {
 	if !p.published || len(p.asked) > 0 || p.gate != nil { // a revision is judged as a whole
 		return store.Turn{}
@@ -103,7 +103,7 @@ func (p *pipeline) turn() store.Turn {
 	return store.Turn{Length: p.reading, Newer: p.newer.Load}
 }
 
-// noteWaiting notes whether files wait until one of them is read to its end.
+// noteWaiting notes the files that wait until one of them is read completely.
 func (p *pipeline) noteWaiting(files []string) {
 	if p.waiting = len(files) > 0; p.waiting {
 		p.log.Info().Int("files", len(files)).Str("file", files[0]).

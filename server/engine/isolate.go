@@ -27,8 +27,8 @@ type isolation struct {
 	slow    int // tries that were over their deadline
 }
 
-// isolate applies a Change in parts, and withholds the objects that it cannot be applied with.
-// cause is why it could not be applied as a whole. After an error, nothing of it is applied.
+// isolate applies a Change in parts, and withholds the objects that cannot be applied. cause is why
+// it could not be applied as a whole. After an error, nothing of it is applied.
 func (t *translation) isolate(parts []part, cause error) error {
 	i := &isolation{translation: t, former: map[manifest.Key]*manifest.Object{}, changes: map[manifest.Key]bool{}}
 	for _, part := range parts {
@@ -46,8 +46,8 @@ func (t *translation) isolate(parts []part, cause error) error {
 	return i.divide(parts, cause)
 }
 
-// former returns the version of an object that is served; nil for none. A fresh translator
-// does not know it, and neither does one that has not seen what a state gave.
+// former returns the served version of an object, nil for none. A new translator does not have it,
+// and neither does one that has not processed the restored state.
 func (t *translation) former(key manifest.Key) *manifest.Object {
 	if _, closed := t.withheld.substitutes[key]; closed {
 		return nil
@@ -58,7 +58,7 @@ func (t *translation) former(key manifest.Key) *manifest.Object {
 	return t.reader.store.Former(key).Object
 }
 
-// divide looks for the objects among parts, that cannot be applied together: cause is why.
+// divide looks for the objects in parts that cannot be applied together. cause is the error.
 func (i *isolation) divide(parts []part, cause error) error {
 	if len(parts) == 1 || i.tries >= maxTries || i.slow >= maxSlow {
 		for _, part := range parts {
@@ -83,7 +83,7 @@ func (i *isolation) divide(parts []part, cause error) error {
 	return nil
 }
 
-// try applies parts; after an error, all is as it was before.
+// try applies parts. After an error, everything is as before.
 func (i *isolation) try(parts []part) error {
 	i.tries++
 	err := i.attempt(joined(parts), partDeadline, false)
@@ -102,7 +102,7 @@ func (i *isolation) try(parts []part) error {
 	return err
 }
 
-// rewind brings the translator to where it was before the part that failed.
+// rewind resets the translator to its state before the part that failed.
 func (i *isolation) rewind() error {
 	if i.translator.Revert() {
 		return nil
@@ -123,7 +123,7 @@ func (i *isolation) rewind() error {
 	return err
 }
 
-// distrust goes back to what Envoys had rejected and issuers had answered before: nothing else has
+// distrust restores the earlier quarantine and answers of issuers. It is used if nothing else has
 // changed.
 func (i *isolation) distrust() error {
 	i.translator.Quarantine(i.trusted)
@@ -136,7 +136,7 @@ func (i *isolation) distrust() error {
 	return err
 }
 
-// withhold leaves an object out, and puts in its place what is safe and can be applied.
+// withhold leaves an object out, and applies something safe instead.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
 	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {
@@ -162,7 +162,7 @@ func (i *isolation) withhold(bad part, cause error) error {
 	return nil
 }
 
-// instead is what may be applied in the place of the object, the best first.
+// instead returns what may be applied instead of the object, the best first.
 func (w *withheld) instead(key manifest.Key) (all []part) {
 	if w.former != nil {
 		all = append(all, part{key: key, set: w.former})

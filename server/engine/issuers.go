@@ -12,10 +12,11 @@ import (
 // issuersFile is the file in the state folder with what issuers answered last.
 const issuersFile = "issuers"
 
-// issuers has the OpenID providers asked that the folder needs, and publishes what they answer.
+// issuers requests the discovery documents that the folder needs, and publishes the answers.
 type issuers struct{ *oidc.Asker }
 
-// newIssuers returns issuers that know what the state has. The pipeline knows it before its first run.
+// newIssuers returns issuers with the answers in the state folder. The pipeline gets these before
+// its first run.
 func newIssuers(options oidc.Options, p *pipeline, srv *server.Server) *issuers {
 	i := &issuers{}
 	options.Log, options.File = p.log, p.state.file(issuersFile)
@@ -26,14 +27,14 @@ func newIssuers(options oidc.Options, p *pipeline, srv *server.Server) *issuers 
 	return i
 }
 
-// observe has the issuers asked that the folder needs now.
+// observe updates the list of issuers that the folder needs.
 func (i *issuers) observe(r *run) {
 	if r.published {
 		i.Want(r.result.Issuers)
 	}
 }
 
-// discover publishes what follows from the answers of issuers.
+// discover publishes the configuration with the new answers of issuers.
 func (p *pipeline) discover(from *issuers) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +52,7 @@ func (i *issuers) figures() []prometheus.Collector {
 	}
 }
 
-// file returns the path of a file in the state folder, "" where nothing is kept.
+// file returns the path of a file in the state folder, "" if nothing is saved.
 func (s *state) file(name string) string {
 	if s == nil || s.journal == nil {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// ledger is what the server has that a fresh Translator would not know to take away: enough
-// to go on after a mistake of ours left a Change half-done.
+// ledger tracks what the server has and a new Translator would not remove. With it, gatefold can
+// continue if a panic left a Change incomplete.
 type ledger struct {
 	gone      map[manifest.Key]struct{} // objects that went since the last Publish
 	resources map[resourceID]bool
@@ -27,14 +27,14 @@ func newLedger() ledger {
 	return ledger{map[manifest.Key]struct{}{}, map[resourceID]bool{}, map[string]bool{}}
 }
 
-// changed notes what the store took away.
+// changed notes the objects that the store removed.
 func (l ledger) changed(change store.Change) {
 	for _, key := range change.Gone {
 		l.gone[key] = struct{}{}
 	}
 }
 
-// published notes what the server got.
+// published notes the resources that the server got.
 func (l *ledger) published(result translate.Result) {
 	l.gone = map[manifest.Key]struct{}{}
 	for _, u := range result.Delta {
@@ -51,9 +51,9 @@ func (l *ledger) published(result translate.Result) {
 	}
 }
 
-// complete adds to the first Result of a fresh Translator, which took in all that there
-// is, the removal of what the server has and the Result does not name. The server is told
-// of every object without a status, as any may have had one.
+// complete returns the first Result of a new Translator, with removals for everything that the
+// server has and the Result does not contain. It includes every object without a status, because
+// any of them may have had one.
 func (l ledger) complete(result translate.Result, all store.Change) translate.Result {
 	resources, statuses, infra := maps.Clone(l.resources), maps.Clone(l.gone), maps.Clone(l.infra)
 	for _, o := range all.Set {

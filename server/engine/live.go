@@ -12,9 +12,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Live reads a folder again and again, as an editor needs it. What it says of a Tree is what Read
-// would say of it from a cold start, and costs what changed since the Tree before. Only one
-// goroutine may use it.
+// Live reads a folder repeatedly, as an editor needs it. It returns for each Tree what Read would
+// return from a cold start, at the cost of what changed. Only one goroutine may use it.
 type Live struct {
 	folder     Folder
 	reader     *reader // nil until the next Read makes one
@@ -51,7 +50,7 @@ func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest
 	return problems, err
 }
 
-// read is Read; frozen reports that the store did not apply the Tree.
+// read is Read. frozen reports that the store did not apply the Tree.
 func (l *Live) read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, frozen bool, err error) {
 	if l.reader == nil {
 		if l.reader, err = newReader(ctx, l.folder); err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate"
 )
 
-// standing is every problem that stands, with its place. After an edit that changed
-// none it is the same list (store.SameProblems), and neither it nor what it is made of
-// was walked.
+// standing is the list of all current problems, with places. If an edit changes no problem, the
+// list stays the same (store.SameProblems), and nothing is walked.
 type standing struct {
 	all              []manifest.Problem
 	errors, warnings int
@@ -25,7 +24,7 @@ type standing struct {
 	located, stored                              []manifest.Problem // that all is made of
 }
 
-// located returns the problems of both steps with their places, in order.
+// located returns the problems of both steps with their places, sorted.
 func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &r.standing
 	expired := l.expiry.At(&result, time.Now())
@@ -46,8 +45,8 @@ func (r *reader) located(change store.Change, result translate.Result) []manifes
 	return l.all
 }
 
-// prefixed returns problems of a folder with the prefix before the paths of their files.
-// Without a prefix it returns the same list. A problem of the folder itself names root.
+// prefixed returns problems of a folder with a prefix before their paths. Without a prefix it
+// returns the same list. A problem of the folder itself names root.
 func prefixed(problems []manifest.Problem, prefix, root string) []manifest.Problem {
 	if prefix == "" {
 		return problems

@@ -8,7 +8,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// mistake is a panic: a mistake in gatefold.
+// mistake is a panic: a fault of gatefold.
 type mistake struct {
 	said  string
 	stack []byte
@@ -17,7 +17,7 @@ type mistake struct {
 // Error implements error.
 func (m *mistake) Error() string { return m.said }
 
-// blamable reports whether an error of the translator is for an object to be found.
+// blamable reports whether an error of the translator is caused by an object that can be found.
 func blamable(err error) bool {
 	var m *mistake
 	return errors.Is(err, errOverdue) || errors.As(err, &m)

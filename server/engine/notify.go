@@ -15,8 +15,8 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
-// notifier tells the service manager how gatefold is, as sd_notify(3) says: one datagram
-// to the socket $NOTIFY_SOCKET. Without that it does nothing.
+// notifier reports the state of gatefold to the service manager by sd_notify(3): one datagram to
+// the socket $NOTIFY_SOCKET. Without that variable it does nothing.
 type notifier struct {
 	socket string
 	log    zerolog.Logger
@@ -28,7 +28,7 @@ func newNotifier(log zerolog.Logger) *notifier {
 	return &notifier{socket: os.Getenv("NOTIFY_SOCKET"), log: log, begun: make(chan struct{})}
 }
 
-// send sends one message of lines NAME=VALUE. That nobody hears it is no reason to stop.
+// send sends one message of lines NAME=VALUE. It ignores a missing receiver.
 func (n *notifier) send(lines ...string) {
 	if n.socket == "" {
 		return
@@ -44,9 +44,8 @@ func (n *notifier) send(lines ...string) {
 	}
 }
 
-// run tells of the start and the end, and between them that gatefold lives, twice in the
-// time after which the service manager would restart it. It does not tell that while the
-// pipeline is stuck.
+// run reports the start and the end. Between them it reports that gatefold is alive, twice in the
+// watchdog interval of the service manager, except while the pipeline is stuck.
 func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() bool) {
 	if n.socket == "" {
 		return
@@ -76,7 +75,8 @@ func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() boo
 	}
 }
 
-// watchdogInterval is what the service manager asks for, 0 for nothing (sd_watchdog_enabled(3)).
+// watchdogInterval returns the interval that the service manager expects, 0 for none
+// (sd_watchdog_enabled(3)).
 func watchdogInterval() time.Duration {
 	if pid := os.Getenv("WATCHDOG_PID"); pid != "" && pid != strconv.Itoa(os.Getpid()) {
 		return 0
@@ -88,7 +88,7 @@ func watchdogInterval() time.Duration {
 	return time.Duration(microseconds) * time.Microsecond
 }
 
-// observe tells of the first snapshot and of a folder that is frozen.
+// observe reports the first snapshot, and a folder that is frozen.
 func (n *notifier) observe(r *run) {
 	if r.published {
 		n.once.Do(func() { close(n.begun) })

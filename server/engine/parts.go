@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// part is what a Change says of one object: it is set, or gone, or invalid, or the two last.
+// part is the change of one object: it is set, or removed, or invalid, or removed and invalid.
 type part struct {
 	key     manifest.Key
 	set     *manifest.Object
@@ -16,7 +16,7 @@ type part struct {
 	invalid *store.Invalid
 }
 
-// partsOf divides a Change by its objects, in order.
+// partsOf splits a Change into the changes of single objects, in order.
 func partsOf(change store.Change) []part {
 	all := map[manifest.Key]part{}
 	for _, object := range change.Set {
@@ -35,7 +35,7 @@ func partsOf(change store.Change) []part {
 	return slices.SortedFunc(maps.Values(all), func(a, b part) int { return manifest.CompareKeys(a.key, b.key) })
 }
 
-// joined is the Change of parts.
+// joined returns the Change of parts.
 func joined(parts []part) (change store.Change) {
 	for _, p := range parts {
 		if p.set != nil {
@@ -51,8 +51,8 @@ func joined(parts []part) (change store.Change) {
 	return change
 }
 
-// followed is the Change that has the effect of two, one after the other. Of the first, its
-// objects alone are looked at.
+// followed returns one Change with the effect of two in sequence. It keeps only the objects of the
+// first.
 func followed(first, second store.Change) store.Change {
 	if len(first.Set)+len(first.Gone)+len(first.Invalid) == 0 {
 		return second

@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// pipeline takes each Tree to the Envoys, one at a time.
+// pipeline processes one Tree at a time, up to the Envoys.
 type pipeline struct {
 	reader      *reader      // Tree to Change
 	translation *translation // Change to Result
@@ -47,7 +47,7 @@ type pipeline struct {
 // publisher is what the pipeline needs of server.Server.
 type publisher interface{ Publish(translate.Result) }
 
-// observer sees each run when it has ended: what was published, or why nothing was.
+// observer is called after each run, with what was published, or why nothing was.
 type observer interface{ observe(r *run) }
 
 func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipeline {
@@ -59,7 +59,7 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 	return p
 }
 
-// run is one way through the pipeline.
+// run is one pass through the pipeline.
 type run struct {
 	tree      *watcher.Tree // nil where something else than the folder has changed
 	change    store.Change
@@ -79,7 +79,7 @@ type run struct {
 // errWaiting is the end of a run while the folder is missing or frozen, and nothing was ever served.
 var errWaiting = errors.New("the folder is waited for")
 
-// reload serves what the folder says now. Whatever goes wrong, what was served is still served.
+// reload applies the folder's state. If it fails, the last state is still served.
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,8 +95,8 @@ func (p *pipeline) reload(tree watcher.Tree) {
 	}
 }
 
-// reloadSecrets serves what the folder of Secrets says now. Before the first Tree of
-// the other folder there is nothing that could use them.
+// reloadSecrets applies the state of the Secrets folder. Before the first Tree of the other folder
+// it only stores the state.
 func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +108,7 @@ func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	}
 }
 
-// quarantine takes over what Envoys rejected, and serves what follows.
+// quarantine stores what Envoys rejected, and publishes the result.
 func (p *pipeline) quarantine(rejected translate.Quarantine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (p *pipeline) quarantine(rejected translate.Quarantine) {
 	p.republish()
 }
 
-// lackEnvoys takes over the problems of Gateways that have no Envoy on this machine.
+// lackEnvoys stores the problems of Gateways that have no Envoy on this machine.
 func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,8 +124,8 @@ func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.republish()
 }
 
-// republish serves the folder as it was read last, after a change that did not come from it.
-// Before anything is published, it is left to the first Tree. p.mu is held.
+// republish publishes the last Tree again after another input changed. Before the first publication
+// it does nothing. p.mu must be held.
 func (p *pipeline) republish() {
 	switch {
 	case !p.published:
@@ -136,7 +136,7 @@ func (p *pipeline) republish() {
 	}
 }
 
-// carry brings a Tree, nil for the last one, to the Envoys, and shows the run to the observers.
+// carry runs the flow for a Tree, nil for the last one, and calls the observers.
 func (p *pipeline) carry(tree *watcher.Tree) {
 	r := &run{tree: tree, first: !p.published, asked: len(p.asked) > 0, busy: p.busy}
 	r.reload.Stages = map[string]time.Duration{}
@@ -158,8 +158,8 @@ func (p *pipeline) carry(tree *watcher.Tree) {
 	}
 }
 
-// flow is what gatefold does: it publishes what translate makes of what the store makes of the
-// folder. The first step that fails ends it, and what was published before is still served.
+// flow is the sequence of gatefold's steps: store, translate, publish. The first step that fails
+// ends the run, and what was published before is still served.
 func (p *pipeline) flow(r *run) error {
 	if err := p.read(r); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (p *pipeline) flow(r *run) error {
 	return nil
 }
 
-// read has the store make a Change of the Tree.
+// read makes a Change of the Tree with the store.
 func (p *pipeline) read(r *run) (err error) {
 	if r.tree == nil {
 		r.change = p.last
@@ -214,7 +214,7 @@ func (p *pipeline) read(r *run) (err error) {
 	return nil
 }
 
-// translate makes a Result of the Change, with everything that there is to say of the folder.
+// translate makes a Result of the Change, with all problems and stale objects.
 func (p *pipeline) translate(r *run) (err error) {
 	if r.time("translate", func() { r.result, err = p.translation.apply(r.change) }); err != nil {
 		return err
@@ -225,9 +225,9 @@ func (p *pipeline) translate(r *run) (err error) {
 	return nil
 }
 
-// publish hands the Result to the server. A mistake that publishing makes costs the object that
-// causes it, which a rehearsal finds and withholds. Where it finds none, what was served is still
-// served, and the next Tree is tried with a fresh translator.
+// publish passes the Result to the server. If that panics, a rehearsal finds the objects that cause
+// the panic and withholds them. If it finds none, the last state is still served, and the next Tree
+// uses a new translator.
 func (p *pipeline) publish(r *run) (err error) {
 	if r.time("publish", func() { err = caught(func() { p.server.Publish(r.result) }) }); err != nil {
 		if err := p.translation.rehearse(err); err != nil {
@@ -243,8 +243,8 @@ func (p *pipeline) publish(r *run) (err error) {
 	return nil
 }
 
-// recover runs the flow and, after a panic, brings the store to where it can go on from: while
-// nothing is published, the flow runs once more without the saved state.
+// recover runs the flow and repairs the store after a panic. If nothing is published yet, it runs
+// the flow once more without the saved state.
 func (p *pipeline) recover(r *run) error {
 	err := p.guard(r)
 	var panicked *mistake
@@ -258,8 +258,8 @@ func (p *pipeline) recover(r *run) error {
 	return err
 }
 
-// guard is the barrier around the flow: a panic in it is a mistake in gatefold, not the user's.
-// It is logged with its stack, and no later step runs.
+// guard runs the flow and catches a panic, which is a fault of gatefold and not of the user. It
+// logs the panic with its stack. No later step runs.
 func (p *pipeline) guard(r *run) (err error) {
 	if panicked := caught(func() { err = p.flow(r) }); panicked != nil {
 		p.alarm(r, panicked, "this change of the folder is not served, what served before is; the next edit is tried afresh")
@@ -268,7 +268,7 @@ func (p *pipeline) guard(r *run) (err error) {
 	return err
 }
 
-// show shows a run to an observer. After a panic the next run publishes everything again.
+// show calls an observer. After a panic of it, the next run publishes everything again.
 func (p *pipeline) show(o observer, r *run) {
 	if panicked := caught(func() { o.observe(r) }); panicked != nil {
 		p.alarm(r, panicked, "what was published is served, but not all that follows from it was done; it is done at the next edit")
@@ -281,8 +281,8 @@ func (p *pipeline) alarm(r *run, panicked error, consequence string) {
 		Msg("ALARM: a mistake in gatefold: " + consequence + "; please report it")
 }
 
-// forgetState begins again from the texts of the saved state, which are checked like those of the
-// folder. It reports whether there is a state, of which nothing is published yet.
+// forgetState starts again from the texts of the saved state, which are validated like files of the
+// folder. It returns false if there is no state, or if something is already published.
 func (p *pipeline) forgetState(cause error) bool {
 	if p.published || !p.state.giveUp(cause) {
 		return false
@@ -291,8 +291,8 @@ func (p *pipeline) forgetState(cause error) bool {
 	return true
 }
 
-// renewStore has a fresh Store go on from what is served, after a panic of the store in the middle
-// of a Change. The translator is renewed, too, as it may be further than what is served.
+// renewStore replaces the store after a panic in the middle of a Change. The new store continues
+// from what is served. The translator is also replaced, because it may be ahead of what is served.
 func (p *pipeline) renewStore() {
 	fresh, err := p.reader.store.Anew()
 	if err != nil { // New has succeeded before
@@ -301,9 +301,9 @@ func (p *pipeline) renewStore() {
 	p.reader.store, p.translation.phase = fresh, ahead
 }
 
-// expect translates what a state gave while the folder is read: beside an unchanged
-// folder, that is all there is to do. Secrets of a folder of their own come first, and
-// much would be done twice without them.
+// expect translates the saved state while the folder is being read. If the folder has not changed,
+// nothing else is left to translate. The Secrets folder is read first, because without Secrets much
+// would be translated twice.
 func (p *pipeline) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -347,8 +347,8 @@ func (r *run) conclude(err error) {
 	}
 }
 
-// splitStore divides the store's time between parsing and validation. What the
-// store returns of both are sums over all cores.
+// splitStore splits the store's time into parsing and validation. The store reports both as sums
+// over all cores.
 func (r *run) splitStore() {
 	parse, validate := r.change.Stats.Parse, r.change.Stats.Validate
 	share := 0.0
@@ -361,7 +361,7 @@ func (r *run) splitStore() {
 	delete(stages, "store")
 }
 
-// time runs one step.
+// time runs one step and notes its duration.
 func (r *run) time(step string, work func()) {
 	r.step = step
 	start := time.Now()

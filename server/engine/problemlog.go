@@ -13,13 +13,13 @@ import (
 // maxProblemLines bounds how many problems one reload logs.
 const maxProblemLines = 100
 
-// problemLog writes each problem once when it appears, and once when it is gone.
+// problemLog logs each problem once when it appears, and once when it is fixed.
 type problemLog struct {
 	last  []manifest.Problem // as they were given
 	known []manifest.Problem // the same, sorted by orderOf
 }
 
-// update takes over the problems that stand now.
+// update logs the changes from the last list of problems.
 func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
 	if store.SameProblems(problems, l.last) {
 		return
@@ -51,8 +51,8 @@ func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
 	}
 }
 
-// fixedWords says what is fixed: the problem's own message, unless that speaks of what
-// gatefold did meanwhile. It is "" where that goes on with other objects.
+// fixedWords returns what is fixed: usually the problem's message. If the message is about what
+// gatefold did, it returns other words. It returns "" if other objects still have the problem.
 func fixedWords(p manifest.Problem, known []manifest.Problem) string {
 	switch p.Code {
 	case "LastGoodKept":
@@ -66,8 +66,8 @@ func fixedWords(p manifest.Problem, known []manifest.Problem) string {
 	return p.Message
 }
 
-// describe names the place. The excerpt is left out: a log is one line a
-// problem, and is kept longer and read by more people than the folder.
+// describe adds a problem to a line of the log, without the excerpt: a log has one line for each
+// problem, is kept longer and is read by more people than the folder.
 func describe(line *zerolog.Event, p manifest.Problem) *zerolog.Event {
 	line = line.Str("code", p.Code)
 	if p.File != "" {
@@ -85,8 +85,7 @@ func describe(line *zerolog.Event, p manifest.Problem) *zerolog.Event {
 	return line
 }
 
-// without returns the problems that are not among others; both are sorted by
-// orderOf.
+// without returns the problems that are not in others. Both lists are sorted by orderOf.
 func without(problems, others []manifest.Problem) []manifest.Problem {
 	var rest []manifest.Problem
 	for _, p := range problems {
@@ -97,8 +96,8 @@ func without(problems, others []manifest.Problem) []manifest.Problem {
 	return rest
 }
 
-// orderOf compares problems by what they are about and say, not by line: a
-// problem that only moved is the same one.
+// orderOf compares problems by object and message, not by line, so that a problem that only moved
+// is the same.
 func orderOf(a, b manifest.Problem) int {
 	return cmp.Or(
 		cmp.Compare(a.File, b.File), manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field),

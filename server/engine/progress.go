@@ -9,9 +9,8 @@ import (
 // progressEvery is the time between two lines about a folder that takes long to read.
 const progressEvery = 3 * time.Second
 
-// progress tells how far the reading of many documents has come, and that routes are
-// made of them, which takes a while, too. What is read sooner than the first line is due
-// is not told of.
+// progress logs how many documents are read, and that the translation follows. It logs nothing if
+// reading ends before the first line is due.
 type progress struct {
 	log  zerolog.Logger
 	now  func() time.Time

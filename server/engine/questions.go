@@ -19,7 +19,7 @@ type questions struct {
 	manager *notifier
 }
 
-// Reload implements admin.Folder. The service manager is told of it.
+// Reload implements admin.Folder. It notifies the service manager.
 func (q questions) Reload(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	q.manager.send("RELOADING=1")
 	defer q.manager.send("READY=1")
@@ -29,8 +29,8 @@ func (q questions) Reload(ctx context.Context, allowEmpty bool) (admin.Changes, 
 // Busy implements admin.Folder.
 func (q questions) Busy() admin.Busy { return q.busy.state() }
 
-// ask asks the store. It waits for a Tree that is on its way, no longer than questionPatience: ok is
-// false then.
+// ask calls read with the store. It waits for a run in progress, at most for questionPatience. ok
+// is false if that was too short.
 func (q questions) ask(read func(*store.Store)) (ok bool) {
 	if !q.mu.within(questionPatience) {
 		return false
@@ -40,7 +40,7 @@ func (q questions) ask(read func(*store.Store)) (ok bool) {
 	return true
 }
 
-// Places implements admin.Folder. No place is known of a folder that is busy for long.
+// Places implements admin.Folder. If the folder is busy for too long, it returns no places.
 func (q questions) Places(fields []manifest.Field) (places []store.Place) {
 	if !q.ask(func(s *store.Store) { places = s.Places(fields) }) {
 		return make([]store.Place, len(fields))

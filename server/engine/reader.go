@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// reader makes a Change of each Tree: of the folder of YAML, and of the Secrets beside it.
+// reader makes a Change of each Tree, from the folder of YAML and the folder of Secrets.
 type reader struct {
 	folder  Folder
 	store   *store.Store
@@ -26,9 +26,9 @@ func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 	return r, nil
 }
 
-// apply takes a Tree of the folder, and the Secrets beside it. When ctx ends first, it
-// returns its error, and nothing is taken. Files that take longer to read than a turn may wait
-// for the next one.
+// apply applies a Tree of the folder, and the folder of Secrets. If ctx ends first, it returns the
+// error of ctx, and nothing is applied. Files that take longer to read than a turn may wait for the
+// next call.
 func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) (store.Change, error) {
 	change, err := r.store.ApplyUntil(ctx, tree, turn)
 	if err != nil {
@@ -38,5 +38,5 @@ func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) 
 	return r.secrets.join(change), nil
 }
 
-// all is the Change that brings a fresh translator to what apply has returned so far.
+// all returns the Change that gives a new translator everything that apply has returned so far.
 func (r *reader) all() store.Change { return r.secrets.overlay(r.store.Delivered()) }

@@ -9,10 +9,10 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// rehearse looks for the objects of the last Change that cannot be published, and withholds them:
-// it publishes the Change in parts to a server without clients. cause is why it could not be
-// published as a whole. It returns errLost where it finds none, and the error of a run that is
-// interrupted. The next Change begins with a fresh translator.
+// rehearse finds the objects of the last Change that cannot be published, and withholds them. To do
+// so it publishes the Change in parts to a server without clients. cause is why the whole could not
+// be published. It returns errLost if it finds none, and the error of an interrupted run. The next
+// Change uses a new translator.
 func (t *translation) rehearse(cause error) error {
 	t.reportMistake("publish", cause, t.sent)
 	translators, before := t.translators, maps.Clone(t.withheld.all)
@@ -34,14 +34,14 @@ func (t *translation) rehearse(cause error) error {
 	return err
 }
 
-// rehearsed is a translator that fails where publishing what it makes fails.
+// rehearsed is a translator that also publishes its results, and fails if that fails.
 type rehearsed struct {
 	translator
 	publisher publisher
 	usable    bool // it has what the folder had, and nothing of what failed
 }
 
-// Take publishes what follows from a Change, too.
+// Take translates a Change and publishes the result.
 func (r *rehearsed) Take(stop memo.Stop, change store.Change) error {
 	if err := r.translator.Take(stop, change); err != nil {
 		return err
@@ -52,6 +52,6 @@ func (r *rehearsed) Take(stop memo.Stop, change store.Change) error {
 	return nil
 }
 
-// Revert reports whether the search is to begin with a fresh translator and a fresh server, unless
-// the Change did not come to be published.
+// Revert undoes the last Change if it failed before it was published. It returns false if the
+// search needs a new translator and a new server.
 func (r *rehearsed) Revert() bool { return r.usable && r.translator.Revert() }

@@ -13,11 +13,11 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// stageNames are the stages that a summary tells, in their order.
+// stageNames returns the stages in a summary, in their order.
 func stageNames() []string { return []string{"scan", "parse", "validate", "translate", "publish"} }
 
-// LogFields returns the names of the fields in the line of a reload, in the order that a
-// console shows.
+// LogFields returns the names of the fields in the log line of a reload, in the order of the
+// console.
 func LogFields() []string {
 	fields := []string{"files", "objects", "changed", "resources", "errors", "warnings"}
 	for _, stage := range stageNames() {
@@ -26,7 +26,7 @@ func LogFields() []string {
 	return append(fields, "total_ms", "revision")
 }
 
-// runLog logs each run: problems that are new or fixed, and what became of the folder.
+// runLog logs each run: problems that are new or fixed, and the result.
 type runLog struct {
 	log      zerolog.Logger
 	problems problemLog
@@ -34,7 +34,7 @@ type runLog struct {
 	empty    bool            // the folder's last Tree had no files
 }
 
-// observe is observer's.
+// observe implements observer.
 func (l *runLog) observe(r *run) {
 	if r.reload.Result == "failed" || r.tree == nil && !r.published { // the log has why
 		return
@@ -52,7 +52,7 @@ func (l *runLog) observe(r *run) {
 	}
 }
 
-// noteIgnored logs the documents that are none of gatefold's, when they change.
+// noteIgnored logs the documents that gatefold does not use, if they changed.
 func (l *runLog) noteIgnored(ignored []store.Ignored) {
 	if slices.Equal(ignored, l.ignored) {
 		return
@@ -62,7 +62,7 @@ func (l *runLog) noteIgnored(ignored []store.Ignored) {
 	}
 }
 
-// noteEmpty warns of a folder without files, which is hardly the one that was meant.
+// noteEmpty warns of a folder without files, because it is probably the wrong folder.
 func (l *runLog) noteEmpty(tree *watcher.Tree) {
 	empty := tree.Files.Len()+len(tree.Skipped) == 0
 	if empty && !l.empty {
@@ -71,8 +71,8 @@ func (l *runLog) noteEmpty(tree *watcher.Tree) {
 	l.empty = empty
 }
 
-// summarize writes the one line of a reload. total_ms counts from the moment
-// that the first change was seen, debounce included.
+// summarize logs the one line of a reload. total_ms counts from the first change, debounce
+// included.
 func (l *runLog) summarize(r *run) {
 	level := zerolog.InfoLevel
 	if !r.asked && r.nothing() {
@@ -101,7 +101,7 @@ func (l *runLog) summarize(r *run) {
 	line.Msg("reloaded")
 }
 
-// nothing reports whether the folder was as it was: nothing was read, and nothing changed.
+// nothing reports whether nothing was read and nothing changed.
 func (r *run) nothing() bool {
 	return !r.first && r.change.Stats.FilesChanged+len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)+len(r.result.Delta) == 0
 }
@@ -109,7 +109,7 @@ func (r *run) nothing() bool {
 // maxKeysLogged is how many objects of each sort the line of a reload names.
 const maxKeysLogged = 5
 
-// named is "HTTPRoute shop/cart, Service shop/cart and 3 more".
+// named returns "HTTPRoute shop/cart, Service shop/cart and 3 more".
 func named(keys []manifest.Key, all int) string {
 	names := make([]string, len(keys))
 	for i, key := range keys {
@@ -122,5 +122,5 @@ func named(keys []manifest.Key, all int) string {
 	return text
 }
 
-// milliseconds is how the log and reports give a time: to the microsecond.
+// milliseconds returns a time for log and reports, with microseconds.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

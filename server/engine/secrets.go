@@ -19,11 +19,10 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// secretDir is a folder of Secrets without YAML (docs/design/inputs.md): a file
-// NAMESPACE/NAME/KEY is an entry of a Secret's data. It has a Store of its own, so
-// that its last good versions, and a hold when it is emptied, are those of a folder,
-// while what limits and fences the folder of YAML does not bear on it. Its Secrets go
-// before those of the folder. A nil secretDir has none.
+// secretDir is a folder of Secrets without YAML (docs/design/inputs.md): a file NAMESPACE/NAME/KEY
+// is an entry of a Secret's data. It has its own Store. So it keeps last valid versions and freezes
+// if it is emptied, as the other folder does, but limits and path policies of the folder of YAML do
+// not apply. Its Secrets win over those of the folder of YAML. A nil secretDir has none.
 type secretDir struct {
 	store *store.Store
 	tree  watcher.Tree
@@ -44,8 +43,8 @@ func isSecretKey(name string) bool {
 	return name == string(keypair.Certificate) || name == string(keypair.Key) || name == string(keypair.Authorities)
 }
 
-// secretFile reports whether a file of a secret folder is read: an entry of a Secret, or
-// one of another name that is likely meant as such, which secretsOf reports.
+// secretFile reports whether a file of a secret folder is read: an entry of a Secret, or a file
+// that is probably meant as one, for which secretsOf reports a problem.
 func secretFile(name string) bool {
 	ending := path.Ext(name)
 	base := strings.TrimSuffix(name, ending)
@@ -53,12 +52,12 @@ func secretFile(name string) bool {
 	return isSecretKey(name) || !numbered && slices.Contains([]string{".pem", ".crt", ".cer", ".key"}, ending)
 }
 
-// watchSecrets says how a secret folder is watched.
+// watchSecrets returns the options to watch a secret folder.
 func watchSecrets(dir string, limits watcher.Limits) watcher.Options {
 	return watcher.Options{Root: dir, Limits: limits, Takes: secretFile}
 }
 
-// openSecrets reads a secret folder; dir "" gives nil.
+// openSecrets reads a secret folder. It returns nil if dir is "".
 func openSecrets(ctx context.Context, dir string, limits watcher.Limits) (*secretDir, error) {
 	if dir == "" {
 		return nil, nil //nolint:nilnil // a nil secretDir works
@@ -84,10 +83,10 @@ func (d *secretDir) allowEmpty() {
 	}
 }
 
-// take has the next join apply a Tree.
+// take stores a Tree for the next join.
 func (d *secretDir) take(tree watcher.Tree) { d.tree, d.applied = tree, false }
 
-// apply returns what the last Tree changes: nothing when it was applied before.
+// apply returns the changes of the last Tree, none if it is already applied.
 func (d *secretDir) apply() store.Change {
 	if d.applied {
 		return store.Change{}
@@ -97,7 +96,7 @@ func (d *secretDir) apply() store.Change {
 	return change
 }
 
-// locate fills in the places of problems of its Secrets.
+// locate sets the places of problems of its Secrets.
 func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	if d == nil {
 		return problems
@@ -105,8 +104,8 @@ func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	return d.atFiles(d.store.Locate(problems))
 }
 
-// atFiles puts problems of its Secrets at the file of the entry that they are about. A line
-// and a column of the document that is made of the files would say nothing to the user.
+// atFiles sets the place of problems of its Secrets to the file of the entry. A line and column of
+// the generated document would not help the user.
 func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	out := slices.Clone(problems)
 	for i := range out {
@@ -161,7 +160,8 @@ func (d *secretDir) join(change store.Change) store.Change {
 	return out
 }
 
-// staleOf joins what is stale of both folders. A Secret that is in both is this one's.
+// staleOf joins the stale objects of both folders. If both have a Secret, the one of this folder
+// counts.
 func (d *secretDir) staleOf(change store.Change) []store.Stale {
 	hidden := func(s store.Stale) bool { return d.own[s.Key] != nil }
 	if len(d.stale) == 0 && !slices.ContainsFunc(change.Stale, hidden) {
@@ -172,7 +172,7 @@ func (d *secretDir) staleOf(change store.Change) []store.Stale {
 	return all
 }
 
-// overlay puts its Secrets in the place of those of the folder of YAML.
+// overlay replaces Secrets of the folder of YAML by the Secrets of this folder.
 func (d *secretDir) overlay(all store.Change) store.Change {
 	if d == nil {
 		return all
@@ -182,7 +182,7 @@ func (d *secretDir) overlay(all store.Change) store.Change {
 	return all
 }
 
-// note keeps what Secrets the folder of YAML has.
+// note tracks the Secrets of the folder of YAML.
 func (d *secretDir) note(change store.Change) {
 	for _, o := range change.Set {
 		if o.Key.Kind == "Secret" {
@@ -198,7 +198,7 @@ func (d *secretDir) note(change store.Change) {
 	}
 }
 
-// hides tells of an object of the folder that it does not serve.
+// hides reports whether a Secret of this folder replaces an object of the folder of YAML.
 func (d *secretDir) hides(o *manifest.Object) bool { return d.own[o.Key] != nil }
 
 // twice warns of Secrets that both folders have.
@@ -216,8 +216,9 @@ func (d *secretDir) twice() []manifest.Problem {
 	return problems
 }
 
-// secretsOf makes a document of each Secret of a secret folder. The document has the
-// name of the Secret's folder; a Secret of which a file cannot be read stays as it was.
+// secretsOf returns a Tree with a document for each Secret of a secret folder. The document is
+// named after the Secret's folder. If a file of a Secret cannot be read, the Secret keeps its last
+// version.
 func secretsOf(tree watcher.Tree) watcher.Tree {
 	data, skipped := map[string]map[string][]byte{}, map[string]watcher.Skip{}
 	others := map[string][]string{} // files of other names, by folder
@@ -261,7 +262,7 @@ func secretsOf(tree watcher.Tree) watcher.Tree {
 // notASecret is the code of a folder of --secret-dir that gives no Secret.
 const notASecret = "NotASecret"
 
-// misnamed reports a folder that has files of other names alone, such as those of certbot.
+// misnamed reports a folder that has only files with other names, such as those of certbot.
 func misnamed(dir string, names []string) watcher.Skip {
 	slices.Sort(names)
 	return watcher.Skip{Path: dir, Reason: notASecret, Detail: fmt.Sprintf(

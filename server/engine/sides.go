@@ -13,8 +13,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// ReadSides takes two Trees through store and translate, each as from a cold start. It costs little more than the
-// first of them if they have most files in common.
+// ReadSides translates two Trees, each with the result of a cold start. If they share most files,
+// the cost is little more than for one.
 func ReadSides(ctx context.Context, folder Folder, trees [2]watcher.Tree) (sides [2]plan.Side, err error) {
 	r := &sideReader{ctx: ctx, trees: trees, objects: map[manifest.Key]*manifest.Object{}, resources: map[resourceKey]plan.Resource{}}
 	shared := folder
@@ -39,7 +39,7 @@ func ReadSides(ctx context.Context, folder Folder, trees [2]watcher.Tree) (sides
 	return sides, nil
 }
 
-// ReadSide takes a Tree through store and translate, from a cold start.
+// ReadSide translates a Tree from a cold start.
 func ReadSide(ctx context.Context, folder Folder, tree watcher.Tree) (side plan.Side, err error) {
 	read, err := ReadTree(ctx, folder, tree)
 	if err != nil {
@@ -50,7 +50,7 @@ func ReadSide(ctx context.Context, folder Folder, tree watcher.Tree) (side plan.
 	}, nil
 }
 
-// sideReader reads one Tree after the other, with a Store that keeps nothing of the one before.
+// sideReader reads one Tree after the other, with a Store that keeps no last valid versions.
 type sideReader struct {
 	ctx        context.Context //nolint:containedctx // of ReadSides
 	reader     *reader
@@ -63,7 +63,7 @@ type sideReader struct {
 // resourceKey identifies an Envoy resource.
 type resourceKey struct{ gateway, typ, name string }
 
-// read takes the Tree of a side; frozen reports that the Store did not apply it.
+// read reads the Tree of a side. frozen reports that the Store did not apply it.
 func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	change, err := r.reader.apply(r.ctx, r.trees[side], store.Turn{})
 	if err != nil || change.Hold != "" {
@@ -80,7 +80,7 @@ func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	}, false, nil
 }
 
-// add brings the objects and resources up to date.
+// add updates the objects and resources.
 func (r *sideReader) add(change store.Change, updates []xds.Update) {
 	for _, key := range change.Gone {
 		delete(r.objects, key)

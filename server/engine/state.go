@@ -21,7 +21,7 @@ import (
 // statePatience is how long the end waits for the disk.
 const statePatience = 5 * time.Second
 
-// state is what is kept on disk of what serves. A nil state keeps nothing.
+// state is the saved state on disk. A nil state saves nothing.
 type state struct {
 	options journal.Options
 	log     zerolog.Logger
@@ -41,8 +41,8 @@ type State struct {
 	Secrets bool   // it may hold the content of Secrets
 }
 
-// open takes the state of the folder and has the store go on from it. What is
-// wrong with it is logged; an error says that another gatefold uses it.
+// open loads the state of the folder into the store. It logs what is wrong with the state. The
+// error means that another gatefold uses the state folder.
 func (o State) open(folder string, r *reader, log zerolog.Logger) (*state, error) {
 	if o.Dir == "" {
 		return nil, nil //nolint:nilnil // a nil state keeps nothing
@@ -65,8 +65,8 @@ func (o State) open(folder string, r *reader, log zerolog.Logger) (*state, error
 	return s, nil
 }
 
-// fingerprint begins to compute schema.Fingerprint, and returns what waits for it. After a panic
-// it is "": then everything is checked again.
+// fingerprint starts computing schema.Fingerprint, and returns a function that waits for it. After
+// a panic the result is "": then everything is validated again.
 func fingerprint() func() string {
 	found := make(chan string, 1)
 	go func() {
@@ -77,7 +77,7 @@ func fingerprint() func() string {
 	return sync.OnceValue(func() string { return <-found })
 }
 
-// restore has the store go on from what was found.
+// restore loads the saved content into the store.
 func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 	unusable, err := restored(r.store, content.Saved, content.Sound)
 	if err != nil {
@@ -101,15 +101,15 @@ func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 	}
 }
 
-// restored has a fresh Store go on from what is saved. An error is a mistake in gatefold.
+// restored loads saved objects into a new Store. The error is a panic of the Store.
 func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []manifest.Key, err error) {
 	err = caught(func() { unusable = objects.Restore(saved, sound) })
 	return unusable, err
 }
 
-// setAside keeps a state that cannot be applied for diagnosis, and has a new Store go on
-// from the texts in it, which are checked like those of the folder; or, where that fails too, from
-// nothing. It returns what cannot be used.
+// setAside keeps a state that cannot be applied, for diagnosis. A new Store starts from the texts
+// in the state, which are validated like files of the folder. If that fails as well, it starts
+// empty. setAside returns the objects that cannot be used.
 func (s *state) setAside(r *reader, saved []store.Saved, cause error) (unusable []manifest.Key) {
 	s.damaged = true
 	path, err := journal.SetAside(s.options.Dir, time.Now())
@@ -142,10 +142,10 @@ func holdsSecret(all []store.Saved) bool {
 	return slices.ContainsFunc(all, func(one store.Saved) bool { return one.Key.Kind == "Secret" && one.Text != nil })
 }
 
-// restored reports whether there is something to serve without the folder.
+// restored reports whether the state has objects to serve without the folder.
 func (s *state) restored() bool { return s != nil && s.objects > 0 }
 
-// begin keeps what is served from now on.
+// begin starts saving what is served.
 func (s *state) begin(p *pipeline, srv *server.Server) {
 	if s == nil {
 		return
@@ -177,8 +177,8 @@ func (s *state) observe(r *run) {
 	s.keeper.Save(s.reader.store.Unsaved())
 }
 
-// giveUp sets the state aside that was restored, as it cannot be applied, and has the reader begin
-// again. It reports false where there is none, or only the texts of one that was set aside before.
+// giveUp sets the restored state aside because it cannot be applied, and resets the reader. It
+// returns false if there is none, or if only texts of a state that was already set aside are left.
 func (s *state) giveUp(cause error) bool {
 	if s == nil || len(s.saved) == 0 {
 		return false
@@ -206,7 +206,7 @@ func (s *state) figures() []prometheus.Collector {
 	}
 }
 
-// close saves what waits, and lets others have the state.
+// close saves what is pending, and releases the state folder.
 func (s *state) close() {
 	switch {
 	case s == nil:

@@ -23,8 +23,8 @@ const (
 	lastStatusRetry  = 30 * time.Second
 )
 
-// startStatusDir writes until ctx ends; the function that it gives waits for that, but not for
-// a disk that hangs.
+// startStatusDir writes status files until ctx ends. The returned function waits for the end, but
+// not for a disk that hangs.
 func startStatusDir(ctx context.Context, dir string, srv *server.Server, log zerolog.Logger) (wait func()) {
 	if dir == "" {
 		return func() {}
@@ -54,9 +54,9 @@ func startStatusDir(ctx context.Context, dir string, srv *server.Server, log zer
 	}
 }
 
-// statusWriter writes beside the program's work: nobody waits for the disk, and of
-// changes that wait for it the newest counts. What cannot be written is tried again
-// until it can. At the end the files stay as they are.
+// statusWriter writes in the background, so that nothing waits for the disk. Of several pending
+// changes of a file it writes the newest. It retries what cannot be written. At the end the files
+// stay.
 type statusWriter struct {
 	feed    *board.Feed
 	folder  statusFolder
@@ -88,8 +88,8 @@ func (w *statusWriter) run(ctx context.Context) {
 	}
 }
 
-// write brings the folder to where the feed is. Where the folder is another than
-// before, as at the start, all of it is looked at.
+// write writes the changes of the feed. If the folder is a new one, as at the start, it compares
+// all files.
 func (w *statusWriter) write(ctx context.Context) error {
 	anew, err := w.folder.open()
 	if err != nil {
@@ -136,7 +136,7 @@ func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	return w.folder.put(file, text)
 }
 
-// tell reports what is new.
+// tell logs a new error, or its end.
 func (w *statusWriter) tell(err error) {
 	w.failing.Store(err != nil)
 	reason := ""

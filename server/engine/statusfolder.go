@@ -31,9 +31,8 @@ var (
 	errForeign = errors.New("it is not gatefold's, and in the place of a file that is; move it away")
 )
 
-// statusFile is an object's file in --status-dir. The Gateway API's names are the
-// names of files, but for the longest: these end in a digest, behind a character
-// that no name has.
+// statusFile returns an object's file in --status-dir. The names of files are those of the Gateway
+// API. Names that are too long end in a digest, after a character that no name has.
 func statusFile(key manifest.Key) string {
 	const longest = 255 - len(".yaml") // that a file's name may be
 	name := key.Name
@@ -45,14 +44,14 @@ func statusFile(key manifest.Key) string {
 	return path.Join(cmp.Or(key.Group, "core"), key.Kind, cmp.Or(key.Namespace, "_cluster"), name+".yaml")
 }
 
-// statusFolder is --status-dir. No name leads out of it.
+// statusFolder is --status-dir. No file name leads out of it.
 type statusFolder struct {
 	dir  string
 	root *os.Root // nil before the first open
 }
 
-// open finds the folder, or makes it. It reports whether it is another than at the last
-// call: the first, or one in the place of one that was removed or mounted over.
+// open opens the folder, or creates it. anew is true at the first call, and if the folder was
+// replaced or another one was mounted over it.
 func (f *statusFolder) open() (anew bool, err error) {
 	defer func() {
 		if err != nil {
@@ -83,7 +82,7 @@ func (f *statusFolder) close() {
 	}
 }
 
-// files are those that stand where an object's would, whoever wrote them.
+// files returns the files in the places of status files, whoever wrote them.
 func (f *statusFolder) files() []string {
 	found, err := fs.Glob(f.root.FS(), "*/*/*/*.yaml")
 	if err != nil {
@@ -92,7 +91,8 @@ func (f *statusFolder) files() []string {
 	return found
 }
 
-// put has a file hold text behind the mark. One that does is not touched.
+// put writes a text after the mark into a file. It does not touch a file that already has this
+// content.
 func (f *statusFolder) put(file string, text []byte) error {
 	text = append([]byte(statusMark), text...)
 	before, err := f.read(file)
@@ -130,7 +130,7 @@ func (f *statusFolder) spare(text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// remove takes a file of gatefold's away, and the folders that it was the last in.
+// remove removes a file of gatefold, and the folders that are empty then.
 func (f *statusFolder) remove(file string) error {
 	before, err := f.read(file)
 	switch {
@@ -150,14 +150,13 @@ func (f *statusFolder) remove(file string) error {
 	return nil
 }
 
-// removeEmpty takes a folder away, and reports whether it did; a link to one is
-// somebody else's.
+// removeEmpty removes a folder, and reports whether it did. It does not remove a link to a folder.
 func (f *statusFolder) removeEmpty(dir string) bool {
 	info, err := f.root.Lstat(dir)
 	return err == nil && info.IsDir() && f.root.Remove(dir) == nil
 }
 
-// read returns what a file holds; what is no file is not gatefold's.
+// read returns the content of a file. Anything other than a regular file is foreign.
 func (f *statusFolder) read(file string) ([]byte, error) {
 	info, err := f.root.Lstat(file)
 	if err != nil {
@@ -180,7 +179,7 @@ func (f *statusFolder) failed(file string, err error) error {
 	return fmt.Errorf("status file %s: %w", path.Join(f.dir, file), rootCause(err))
 }
 
-// rootCause returns the last error of a chain: the caller has named the path.
+// rootCause returns the last error of a chain. The caller adds the path.
 func rootCause(err error) error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner

@@ -15,9 +15,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// translation makes a Result of each Change, and survives mistakes of the translator: it finds the
-// objects that a Change cannot be applied with and withholds them (isolate.go), and a translator
-// that a mistake left half-done is replaced by a fresh one.
+// translation makes a Result of each Change, and survives panics of the translator. It finds the
+// objects that a Change cannot be applied with and withholds them (isolate.go). It replaces a
+// translator that a panic left inconsistent.
 type translation struct {
 	translator  translator
 	options     translate.Options
@@ -41,7 +41,7 @@ type translation struct {
 	withheld *withholding
 }
 
-// translator is what the engine needs of translate.Translator.
+// translator is the part of translate.Translator that the engine uses.
 type translator interface {
 	Take(stop memo.Stop, change store.Change) error
 	Apply(change store.Change) translate.Result
@@ -51,7 +51,7 @@ type translator interface {
 	Former(key manifest.Key) *manifest.Object
 }
 
-// phase says how far the server is behind the translator.
+// phase is how far the server is behind the translator.
 type phase string
 
 const (
@@ -79,8 +79,8 @@ func newTranslation(folder *reader, stop func(time.Duration, bool) memo.Stop, lo
 	return t
 }
 
-// onAllInterfaces has a Gateway without addresses listen on all interfaces, of both families
-// where IPv6 is there: an address that cannot be bound would cost the whole listener.
+// onAllInterfaces makes Gateways without addresses listen on all interfaces, with IPv6 only if the
+// machine has it: one address that cannot be bound would disable the whole listener.
 func onAllInterfaces(options translate.Options) translate.Options {
 	options.Bind = []string{"0.0.0.0"}
 	if socket, err := syscall.Socket(syscall.AF_INET6, syscall.SOCK_STREAM, 0); err == nil {
@@ -90,8 +90,8 @@ func onAllInterfaces(options translate.Options) translate.Options {
 	return options
 }
 
-// apply returns what follows from a Change, and from those before that came to no end. It begins
-// anew when a Change was lost to a mistake: a translator left half-done would serve wrong routes.
+// apply returns the Result of a Change, and of earlier ones that were not completed. It uses a new
+// translator if a Change was lost by a panic: an inconsistent translator would serve wrong routes.
 func (t *translation) apply(change store.Change) (result translate.Result, err error) {
 	t.ledger.changed(change)
 	t.pending = followed(t.pending, change)
@@ -118,30 +118,30 @@ func (t *translation) apply(change store.Change) (result translate.Result, err e
 	return result, nil
 }
 
-// published notes that the server has a Result, and all before it.
+// published notes that the server has a Result and all before it.
 func (t *translation) published(result translate.Result) {
 	t.ledger.published(result)
 	t.reader.store.Applied(t.withheld.formers())
 	t.phase, t.trusted, t.answered = agreed, t.rejected, t.issuers
 }
 
-// quarantine takes over what Envoys rejected.
+// quarantine stores what Envoys rejected, for the next apply.
 func (t *translation) quarantine(rejected translate.Quarantine) {
 	t.rejected = rejected
 	t.translator.Quarantine(rejected)
 }
 
-// discover takes over what issuers answered, for the next apply.
+// discover stores the answers of issuers, for the next apply.
 func (t *translation) discover(issuers translate.Discoveries) {
 	t.issuers = issuers
 	t.translator.Discover(issuers)
 }
 
-// retry has the next Change try again what is withheld.
+// retry makes the next Change include the withheld objects.
 func (t *translation) retry() { t.pending = followed(t.withheld.retry(), t.pending) }
 
-// expect has the translator take what the first Change will likely bring. An error is the
-// translator's; the next Change begins with a fresh one then.
+// expect translates what the first Change will probably bring. The error is the translator's; then
+// the next Change uses a new translator.
 func (t *translation) expect(change store.Change) error {
 	err := t.attempt(change, runDeadline, true)
 	if err != nil {
@@ -150,14 +150,14 @@ func (t *translation) expect(change store.Change) error {
 	return err
 }
 
-// restart begins with a fresh translator, while nothing is published.
+// restart uses a new translator. It is called only before the first publication.
 func (t *translation) restart() {
 	t.phase, t.pending = agreed, store.Change{}
 	t.translator = t.translators(t.options)
 	t.translator.Discover(t.issuers)
 }
 
-// renew begins with a fresh translator, that is yet to be given all there is.
+// renew makes a new translator, which must still get all objects.
 func (t *translation) renew() {
 	t.translator = t.translators(t.options)
 	t.translator.Quarantine(t.rejected)
@@ -165,7 +165,7 @@ func (t *translation) renew() {
 	t.pending, t.phase = t.reader.all(), fresh
 }
 
-// attempt has the translator take a Change. A mistake is returned as an error.
+// attempt passes a Change to the translator. It returns a panic as an error.
 func (t *translation) attempt(change store.Change, limit time.Duration, yields bool) (err error) {
 	runtime.LockOSThread() // its CPU time is read
 	defer runtime.UnlockOSThread()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// turn is a lock that can be waited for with patience. The zero value cannot be used.
+// turn is a lock with a wait that can be limited. The zero value cannot be used.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
@@ -13,10 +13,10 @@ func newTurn() turn { return make(turn, 1) }
 // Lock waits for the turn.
 func (t turn) Lock() { t <- struct{}{} }
 
-// Unlock gives the turn to another.
+// Unlock releases the lock.
 func (t turn) Unlock() { <-t }
 
-// until waits for the turn, false where ctx ends first.
+// until waits for the lock. It returns false if ctx ends first.
 func (t turn) until(ctx context.Context) bool {
 	select {
 	case t <- struct{}{}:
@@ -26,7 +26,7 @@ func (t turn) until(ctx context.Context) bool {
 	}
 }
 
-// within waits for the turn, false where it does not come in time.
+// within waits for the lock. It returns false if that takes longer than patience.
 func (t turn) within(patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

@@ -15,7 +15,7 @@ import (
 // tooManyEnvoys is the code of a Gateway that has no Envoy on this machine for --max-envoys.
 const tooManyEnvoys = "TooManyEnvoys"
 
-// unhosted knows the Gateways that --max-envoys leaves without an Envoy, as problems.
+// unhosted has the problems of Gateways that --max-envoys leaves without an Envoy.
 type unhosted struct {
 	changed chan struct{} // capacity 1: problems is another list than before
 
@@ -25,7 +25,7 @@ type unhosted struct {
 
 func newUnhosted() *unhosted { return &unhosted{changed: make(chan struct{}, 1)} }
 
-// note takes over the states of all Envoys of this machine. It never waits for the pipeline.
+// note stores the states of all Envoys of this machine. It never waits for the pipeline.
 func (u *unhosted) note(states []host.State) {
 	var problems []manifest.Problem
 	for _, s := range states {
@@ -56,7 +56,7 @@ func unhostedProblem(gateway string) manifest.Problem {
 	}
 }
 
-// run hands the problems on whenever they change, until ctx ends.
+// run calls take with the problems whenever they change, until ctx ends.
 func (u *unhosted) run(ctx context.Context, take func([]manifest.Problem)) {
 	for {
 		select {

@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// withheld is an object in a version that gatefold cannot translate, by a mistake of its own.
+// withheld is an object in a version that gatefold cannot translate because of a fault of its own.
 type withheld struct {
 	object  *manifest.Object // nil where its removal is withheld
 	former  *manifest.Object // its last valid version, which is served; nil for none
@@ -23,8 +23,8 @@ type withheld struct {
 	told    *status.Update // of a closed route, as the translator gave it last
 }
 
-// withholding holds the objects that are withheld. Each is tried again when it changes, and
-// when a user asks for a reload.
+// withholding has the withheld objects. Each is tried again when it changes, and when a user asks
+// for a reload.
 type withholding struct {
 	all map[manifest.Key]*withheld
 	// released are keys whose statuses were changed here, and are the translator's again.
@@ -53,8 +53,8 @@ func (q *withholding) add(key manifest.Key, w *withheld) {
 	}
 }
 
-// formers returns the versions that are served in the place of newer ones, and forgets the
-// substitutes that are no more. It is called when all is published.
+// formers returns the versions that are served instead of newer ones, and forgets substitutes that
+// do not exist any more. It is called after everything is published.
 func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
 	former := map[manifest.Key]store.Withheld{}
@@ -78,8 +78,8 @@ func (q *withholding) release(key manifest.Key) {
 	q.sure = false
 }
 
-// filter returns what the translator is given of a Change: in the place of a version that is
-// withheld, what is in force.
+// filter returns a Change for the translator: withheld versions are replaced by what is served
+// instead.
 func (q *withholding) filter(change store.Change) store.Change {
 	if len(q.all) == 0 {
 		return change
@@ -100,7 +100,7 @@ func (q *withholding) filter(change store.Change) store.Change {
 	return change
 }
 
-// retry releases all, and returns the Change that has them tried again.
+// retry releases all withheld objects, and returns the Change that contains them.
 func (q *withholding) retry() store.Change {
 	var parts []part
 	for _, key := range slices.SortedFunc(maps.Keys(q.all), manifest.CompareKeys) {
@@ -110,7 +110,7 @@ func (q *withholding) retry() store.Change {
 	return joined(parts)
 }
 
-// cause says what is wrong with the object.
+// cause returns what is wrong with the object.
 func (w *withheld) cause() string {
 	if w.slow {
 		return "gatefold needs too long to translate this object, which is a mistake in gatefold"
@@ -118,7 +118,7 @@ func (w *withheld) cause() string {
 	return "gatefold could not translate this object, which is a mistake in gatefold"
 }
 
-// why says what is wrong with the object, and what that means.
+// why returns what is wrong with the object, and what that means for traffic.
 func (w *withheld) why() string {
 	words := w.cause()
 	switch {
@@ -134,7 +134,8 @@ func (w *withheld) why() string {
 	return words + "; the object is not in force"
 }
 
-// report adds what is withheld to a Result and to the stale objects of the folder, which it returns.
+// report adds the withheld objects to a Result. It returns the stale objects of the folder with
+// those that are withheld.
 func (q *withholding) report(result *translate.Result, stale []store.Stale, folder *store.Store) []store.Stale {
 	q.restate(result)
 	if len(q.all) == 0 {
@@ -154,7 +155,7 @@ func (q *withholding) report(result *translate.Result, stale []store.Stale, fold
 	return q.stale
 }
 
-// replaces reports whether a problem is of a route that is closed in the place of the user's.
+// replaces reports whether a problem belongs to a closed route that replaces the user's.
 func (q *withholding) replaces(p manifest.Problem) bool {
 	w := q.all[p.Object]
 	return w != nil && w.inForce.set != nil && w.former == nil
@@ -170,7 +171,8 @@ func (q *withholding) own() (problems []manifest.Problem) {
 	return problems
 }
 
-// ownStale lists the objects whose last valid version is served in the place of one that is withheld.
+// ownStale returns the objects whose last valid version is served because the newest one is
+// withheld.
 func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
 	for _, w := range q.all {
 		if w.former != nil && w.object != nil {
@@ -180,7 +182,7 @@ func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
 	return all
 }
 
-// restate has the statuses of closed routes say that they are not accepted.
+// restate sets the statuses of closed routes to not accepted.
 func (q *withholding) restate(result *translate.Result) {
 	if len(q.all)+len(q.released) == 0 {
 		return
@@ -202,7 +204,7 @@ func (q *withholding) restate(result *translate.Result) {
 	slices.SortFunc(result.Status, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
 }
 
-// rejected is a route's status with Accepted False for each parent.
+// rejected returns a route's status with Accepted False for each parent.
 func rejected(from *gwv1.RouteStatus, why string) *gwv1.RouteStatus {
 	out := from.DeepCopy()
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: why}
