@@ -69,9 +69,8 @@ func bootstrapCommand() *cobra.Command {
 	return cmd
 }
 
-// nameSecrets completes the paths of a bootstrap with TLS. Envoy reads
-// certificates anew only where their paths come from files of their own, so that
-// there must be a place for these: beside the file that is written.
+// nameSecrets sets the paths of a bootstrap with TLS. Envoy reloads certificates only if their
+// paths come from files of their own. These files are beside the bootstrap file.
 func nameSecrets(tls *envoy.TLS, path string) error {
 	if *tls == (envoy.TLS{}) {
 		return nil
@@ -94,7 +93,7 @@ func nameSecrets(tls *envoy.TLS, path string) error {
 	return nil
 }
 
-// writeSecrets writes the files that tell Envoy of its certificates.
+// writeSecrets writes the files that contain the paths of Envoy's certificates.
 func writeSecrets(tls envoy.TLS) error {
 	if tls == (envoy.TLS{}) {
 		return nil
@@ -103,7 +102,7 @@ func writeSecrets(tls envoy.TLS) error {
 	return errors.Join(writeFile(tls.CertSecret, certificate), writeFile(tls.CASecret, authority))
 }
 
-// writeFile puts text at path, so that no reader sees half of it.
+// writeFile replaces the file at path at once, so that no reader gets half of it.
 func writeFile(path string, text []byte) error {
 	if err := wholefile.Replace(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, rootCause(err))
@@ -111,7 +110,7 @@ func writeFile(path string, text []byte) error {
 	return nil
 }
 
-// nameNode fills in who the Envoy is.
+// nameNode sets the node of the Envoy.
 func nameNode(options *envoy.Options, args []string) error {
 	switch {
 	case len(args) == 1 && options.NodeCluster != "":

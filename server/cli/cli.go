@@ -46,8 +46,8 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return run(ctx, root, stderr)
 }
 
-// shown returns a writer to w that obeys nothing in what others have named, see package
-// visible. On a terminal colors are gatefold's own.
+// shown returns a writer to w that removes control sequences in text from others, see package
+// visible. On a terminal it keeps gatefold's own colors.
 func shown(w io.Writer) io.Writer {
 	writer := visible.NewWriter(w)
 	writer.Color = useColor(isTerminal(w))
@@ -67,8 +67,8 @@ func run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	}
 }
 
-// errorText returns the words of an error. The path of a file may have line ends, which must not
-// begin lines of its own.
+// errorText returns the text of an error. The path of a file may contain line ends; these must not
+// begin a new line.
 func errorText(err error) string {
 	text := err.Error()
 	var path *fs.PathError
@@ -85,8 +85,8 @@ const hurryTime = 5 * time.Second
 // and shells pass on what the terminal has sent to the program already.
 const sameSignal = 500 * time.Millisecond
 
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM. A second one, later
-// than sameSignal, is told by hurried, and ends the program where the command does not.
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM. A second signal, later
+// than sameSignal, closes the channel of hurried. It ends the program if the command does not end.
 func untilSignal() (context.Context, func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hurryKey{}, (<-chan struct{})(hurry)))
@@ -126,8 +126,8 @@ func untilSignal() (context.Context, func()) {
 
 type hurryKey struct{}
 
-// hurried is closed by a second signal: what is being waited for is to be given up. It is
-// nil, which never is, for a context that untilSignal did not make.
+// hurried returns a channel that a second signal closes: the command should stop waiting. For a
+// context that untilSignal did not make it is nil.
 func hurried(ctx context.Context) <-chan struct{} {
 	hurry, _ := ctx.Value(hurryKey{}).(<-chan struct{})
 	return hurry
@@ -205,7 +205,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q%s; see 'gatefold --help'", args[0], didYouMean(cmd.SuggestionsFor(args[0])))
 }
 
-// exactly is the rule for a command's arguments, told in one line by their names.
+// exactly returns the rule for a command with exactly these arguments. Its error names them.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
@@ -215,7 +215,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atLeastOne wants one argument or more.
+// atLeastOne returns the rule for a command with one argument or more.
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -225,7 +225,7 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// atMost allows n arguments.
+// atMost returns the rule for a command with at most n arguments.
 func atMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error { return noMore(cmd, args, n) }
 }
@@ -237,8 +237,8 @@ func noMore(cmd *cobra.Command, args []string, n int) error {
 	return fmt.Errorf("%s takes no further argument, but got %q; see '%s --help'", cmd.Name(), args[n], cmd.CommandPath())
 }
 
-// explainFlagError adds the flag that was probably meant and where the flags
-// are listed, in one line.
+// explainFlagError adds to an error the flag that was probably meant, and where flags are listed.
+// The result is one line.
 func explainFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var suggestion string
@@ -248,7 +248,7 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s; see '%s --help'", plainFlagError(err), suggestion, cmd.CommandPath())
 }
 
-// similarFlags measures as cobra does for commands: a flag is a command's name here.
+// similarFlags returns the flags with names similar to name. It uses cobra's measure for commands.
 func similarFlags(flags *pflag.FlagSet, name string) []string {
 	names := &cobra.Command{SuggestionsMinimumDistance: 2}
 	flags.VisitAll(func(f *pflag.Flag) {

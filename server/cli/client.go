@@ -45,7 +45,7 @@ func (c *client) register(cmd *cobra.Command, timeout time.Duration) {
 // maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 1 << 30
 
-// get asks for a page, such as "/readyz".
+// get requests a page, such as "/readyz".
 func (c *client) get(ctx context.Context, page string) (int, []byte, error) {
 	return c.ask(ctx, http.MethodGet, page)
 }
@@ -66,8 +66,8 @@ func (c *client) ask(ctx context.Context, method, page string) (code int, body [
 	return code, body, nil
 }
 
-// stream calls read with the status code and the body of a page, no more than maxAnswer of it. The error is
-// read's, or as ask's.
+// stream calls read with the status code and the body of a page. The body is cut at maxAnswer. It
+// returns the error of read, or an error as ask does.
 func (c *client) stream(ctx context.Context, method, page string, read func(code int, body io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -88,7 +88,7 @@ func (c *client) stream(ctx context.Context, method, page string, read func(code
 	return read(response.StatusCode, io.LimitReader(response.Body, maxAnswer))
 }
 
-// sayWaiting says after a while what the command waits for, unless done is called before.
+// sayWaiting prints after a while what the command waits for, unless done is called before.
 func (c *client) sayWaiting(page string) (done func()) {
 	if c.errors == nil || c.timeout <= sayAfter {
 		return func() {}
@@ -104,7 +104,7 @@ func (c *client) sayWaiting(page string) (done func()) {
 	return func() { timer.Stop(); busy.Stop() }
 }
 
-// sayBusy says which step a reload waits for, if one takes long.
+// sayBusy prints which step a reload waits for, if a step takes long.
 func (c *client) sayBusy() {
 	quick, list := client{address: c.address, timeout: sayAfter}, problemList{}
 	if err := quick.getJSON(context.Background(), "/api/v1/problems", &list); err == nil && list.Busy != "" {
@@ -112,7 +112,7 @@ func (c *client) sayBusy() {
 	}
 }
 
-// getJSON reads a page into value; any code but 200 is an error.
+// getJSON reads a page into value. Any status other than 200 is an error.
 func (c *client) getJSON(ctx context.Context, page string, value any) error {
 	code, body, err := c.get(ctx, page)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *client) getJSON(ctx context.Context, page string, value any) error {
 	return c.parse(page, code, body, value)
 }
 
-// parse reads the answer of a page into value; any code but 200 is an error.
+// parse reads the answer of a page into value. Any status other than 200 is an error.
 func (c *client) parse(page string, code int, body []byte, value any) error {
 	if code != http.StatusOK {
 		return fmt.Errorf("%s answers %d to %s: %s", c.address, code, page, said(body))
@@ -132,7 +132,7 @@ func (c *client) parse(page string, code int, body []byte, value any) error {
 	return nil
 }
 
-// route returns the URL to begin with and the way there.
+// route returns the base URL, and the transport for it.
 func (c *client) route() (string, http.RoundTripper) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if path, ok := strings.CutPrefix(c.address, "unix:"); ok {
@@ -147,8 +147,8 @@ func (c *client) route() (string, http.RoundTripper) {
 	return "http://" + reachable(c.address), transport
 }
 
-// reachable puts this host in the place of "all interfaces", so that serve and
-// its clients can be given one value.
+// reachable replaces "all interfaces" in an address by this host, so that serve and its clients
+// accept the same value.
 func reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -161,7 +161,7 @@ func reachable(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// said is the error of an answer's body, or the body itself.
+// said returns the error in the body of an answer, or the body itself.
 func said(body []byte) string {
 	var answer struct {
 		Error string `json:"error"`
@@ -172,8 +172,8 @@ func said(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// rootCause returns the last error of a chain: "connect: connection refused" without
-// the URL and addresses that the message names already.
+// rootCause returns the last error of a chain: "connect: connection refused" without the URL and
+// addresses that the caller's message has.
 func rootCause(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -33,8 +33,8 @@ func completionCommand() *cobra.Command {
 	}
 }
 
-// completeArguments has a shell offer directories for DIR, and the values of flags that
-// take one of a few.
+// completeArguments adds shell completion: directories for DIR, and the values of flags with a
+// fixed set of values.
 func completeArguments(cmd *cobra.Command) {
 	if strings.Contains(cmd.Use, "DIR") && !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = completeFolder
@@ -58,7 +58,7 @@ func completeFolder(_ *cobra.Command, args []string, _ string) ([]cobra.Completi
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeFixed returns what completes a flag; nil where files do.
+// completeFixed returns the completion of a flag with fixed values, nil if the flag takes files.
 func completeFixed(f *pflag.Flag) cobra.CompletionFunc {
 	if format, is := f.Value.(*formatFlag); is {
 		values := make([]cobra.Completion, len(format.known))

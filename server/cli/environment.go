@@ -14,8 +14,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// environmentNames are the variables that stand for a flag, the first one set
-// counts: GATEFOLD_XDS_ADDRESS for --xds-address, and what kgateway calls it.
+// environmentNames returns the variables for a flag. The first one that is set counts:
+// GATEFOLD_XDS_ADDRESS for --xds-address, and kgateway's name for it.
 func environmentNames(flag string) []string {
 	names := []string{"GATEFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
 	switch flag {
@@ -32,7 +32,7 @@ func environmentNames(flag string) []string {
 // fromEnvironment reports whether a flag can be given by a variable.
 func fromEnvironment(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
 
-// describeEnvironment names each flag's variables in the help.
+// describeEnvironment adds the variables of each flag to its help.
 func describeEnvironment(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if fromEnvironment(f) {
@@ -41,9 +41,8 @@ func describeEnvironment(flags *pflag.FlagSet) {
 	})
 }
 
-// applyEnvironment sets the flags that are not on the command line and whose variable is
-// set. An empty variable counts as not set, and so does an output format that other
-// commands alone can print.
+// applyEnvironment sets the flags that are not on the command line and have a variable. An empty
+// variable counts as not set. So does an output format that only other commands can print.
 func applyEnvironment(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -63,8 +62,8 @@ func applyEnvironment(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// plainFlagError says of a value that is no boolean, number or duration what it must be,
-// in place of what Go's parsers say.
+// plainFlagError returns an error that says which type of value a flag needs, instead of the error
+// of Go's parsers.
 func plainFlagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -88,8 +87,8 @@ func plainFlagError(err error) error {
 	return fmt.Errorf("invalid argument %q for --%s: it must be %s", invalid.GetValue(), invalid.GetFlag().Name, must)
 }
 
-// warnOfMisspelt writes a line for each variable GATEFOLD_… that no flag has and that one
-// is like. Others may belong to somebody else: container platforms make some of their own.
+// warnOfMisspelt prints a warning for each variable GATEFOLD_… that no flag has but that is
+// similar to one. It ignores other variables: container platforms set some of their own.
 func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	var known []string
 	for _, cmd := range allCommands(root) {

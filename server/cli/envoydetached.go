@@ -6,10 +6,10 @@ import (
 	"github.com/gatefold/gatefold/server/host"
 )
 
-// envoyDetached are the arguments of gatefold that become an Envoy: see host.RunDetached.
+// envoyDetached returns the arguments with which gatefold becomes an Envoy: see host.RunDetached.
 func envoyDetached() []string { return []string{"envoy", "run-detached"} }
 
-// envoyDetachedCommand is for gatefold itself: `envoy run-detached PATH ARGUMENTS…`.
+// envoyDetachedCommand returns the internal command `envoy run-detached PATH ARGUMENTS…`.
 func envoyDetachedCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "run-detached",

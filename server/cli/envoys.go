@@ -13,8 +13,8 @@ import (
 // noEndpoint says why a backend may have no endpoint at all.
 const noEndpoint = "it has no endpoint: no EndpointSlice gives one, its name is not resolved, or a BackendTLSPolicy closes it"
 
-// printEnvoys prints one row per Envoy, one per endpoint that it does not use, and one
-// per backend without any.
+// printEnvoys prints one row for each Envoy, for each endpoint that it does not use, and for each
+// backend without any usable endpoint.
 func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	if len(envoys) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	return w.Flush()
 }
 
-// share is "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
+// share returns "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
 func share(healthy, notChecked, all int) string {
 	switch {
 	case notChecked == 0:
@@ -55,7 +55,7 @@ func share(healthy, notChecked, all int) string {
 	return fmt.Sprintf("%d of %d, %d not checked", healthy, all, notChecked)
 }
 
-// backendName is "Service shop/cart:80".
+// backendName returns "Service shop/cart:80".
 func backendName(b health.Backend) string {
 	if b.Port == 0 {
 		return b.Object.String()
@@ -70,7 +70,7 @@ func endpointName(e health.Endpoint) string {
 	return oneLine(e.Address + " (" + e.Hostname + ")")
 }
 
-// policiesOf names who asked for checks and ejections.
+// policiesOf returns the policies that configure health checks and outlier detection.
 func policiesOf(b health.Backend) string {
 	if len(b.Policies) == 0 {
 		return ""
@@ -82,7 +82,7 @@ func policiesOf(b health.Backend) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// unwell reports whether an Envoy has a backend that someone should look at.
+// unwell reports whether an Envoy has a backend with a problem.
 func unwell(e health.Envoy) bool {
 	return slices.ContainsFunc(e.Backends, func(b health.Backend) bool { return b.Wrong() })
 }

@@ -79,8 +79,8 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-// readArgs checks the arguments: so many at least, the last of which is the URL, and a method
-// before it that may be left out.
+// readArgs checks the arguments: at least least of them. The last one is the URL. An optional
+// method comes before it.
 func readArgs(cmd *cobra.Command, args []string, least int) error {
 	hasURL := len(args) > 0 && strings.Contains(args[len(args)-1], "://")
 	switch {
@@ -131,7 +131,7 @@ func (o *explainOptions) print(w io.Writer, report *explain.Report, folder strin
 	return err
 }
 
-// ask puts the question to a running gatefold.
+// ask sends the question to a running gatefold.
 func (o *explainOptions) ask(ctx context.Context, method, address string) (*explain.Report, error) {
 	question := url.Values{"method": {method}, "url": {address}, "header": o.headers}
 	if o.gateway != "" {

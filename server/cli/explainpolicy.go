@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// policyWords is the part of explain's first line that says which policies are not in force
-// as they are written: where one closes the rule, its place, else each of them.
+// policyWords returns the part of explain's first line about policies that are not fully effective.
+// If one closes the rule, it returns that policy's place, else each of the policies.
 func policyWords(r *explain.Report) string {
 	closed := slices.IndexFunc(r.Actions, func(a explain.ActionReport) bool { return a.Type == ir.PartClosed })
 	var words strings.Builder
@@ -32,7 +32,7 @@ func policyWords(r *explain.Report) string {
 	return words.String()
 }
 
-// policy prints a policy on the way, and what of it is in force.
+// policy prints a policy of the request, with its effective fields.
 func (t *explainPage) policy(p explain.PolicyReport) {
 	text := p.Object.String()
 	if p.Target != "" {

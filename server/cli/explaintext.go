@@ -33,8 +33,7 @@ const (
 	red   = "\x1b[1;31m"
 )
 
-// explainText is a Report for people: a line for each fact, and at its end where
-// it is written.
+// explainText returns a Report for people: a line for each fact, with its place at the end.
 // validate is the command that lists all problems.
 func explainText(r *explain.Report, validate string, color bool) []byte {
 	t := &explainPage{color: color, validate: validate}
@@ -61,7 +60,7 @@ func explainText(r *explain.Report, validate string, color bool) []byte {
 	return t.out.Bytes()
 }
 
-// explainPage gathers rows, so that their places stand below each other.
+// explainPage collects rows, to align their places.
 type explainPage struct {
 	color bool
 	// validate is the command that lists all problems of the folder.
@@ -83,7 +82,7 @@ func (t *explainPage) row(label, text string, at explain.Source) {
 	t.rows = append(t.rows, explainRow{label, text, position(at.Place)})
 }
 
-// position is file:line:column as far as they are known.
+// position returns file:line:column, as far as they are known.
 func position(p store.Place) string {
 	if p.Line == 0 {
 		return p.File
@@ -111,7 +110,7 @@ func (t *explainPage) flush() {
 	t.rows = nil
 }
 
-// outcome is the answer in one line.
+// outcome prints the answer in one line.
 func (t *explainPage) outcome(r *explain.Report) {
 	style, text := red, strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
 	if r.GRPCStatus != "" {
@@ -139,7 +138,7 @@ func (t *explainPage) outcome(r *explain.Report) {
 	}
 }
 
-// shares are the targets of a request, with percents when there are several.
+// shares returns the targets of a request, with percentages if there are several.
 func shares(backends []explain.BackendReport) []string {
 	var all []string
 	for _, b := range backends {
@@ -205,7 +204,7 @@ func (t *explainPage) hops(r *explain.RouteReport) {
 	}
 }
 
-// ruleName is "rule 0" or "rule 0 (cart)".
+// ruleName returns "rule 0" or "rule 0 (cart)".
 func ruleName(h explain.HopReport) string {
 	if h.RuleName == "" {
 		return fmt.Sprintf("rule %d", h.Rule)
@@ -213,7 +212,7 @@ func ruleName(h explain.HopReport) string {
 	return fmt.Sprintf("rule %d (%s)", h.Rule, h.RuleName)
 }
 
-// action prints what a filter or field does, and every place it comes from.
+// action prints the effect of a filter or field, with every place that it comes from.
 func (t *explainPage) action(a explain.ActionReport) {
 	text := a.Type
 	if a.Does != "" {
@@ -262,7 +261,7 @@ func (t *explainPage) backend(b explain.BackendReport) {
 	}
 }
 
-// suggestions prints what exists and is most like what was not found.
+// suggestions prints existing names that are similar to the one that was not found.
 func (t *explainPage) suggestions(r *explain.Report) {
 	if len(r.Suggestions) == 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// failOn are the outcomes of explain that give exit code 1: classes of status codes (4xx),
-// single codes (404) and kinds of an outcome (not-found).
+// failOn are the outcomes of explain that return exit code 1: classes of status codes (4xx), single
+// codes (404) and kinds of an outcome (not-found).
 type failOn []string
 
 // String returns the flag's value.
@@ -39,8 +39,7 @@ func outcomes() []string {
 	}
 }
 
-// fails reports whether the answer, or that of one of the backends that share the requests,
-// is in the list.
+// fails reports whether the list has the outcome, or that of one of several backends.
 func (f failOn) fails(r *explain.Report) bool {
 	return slices.Contains(f, string(r.Outcome)) || slices.ContainsFunc(statusesOf(r), func(status uint32) bool {
 		code := fmt.Sprint(status)
@@ -48,7 +47,7 @@ func (f failOn) fails(r *explain.Report) bool {
 	})
 }
 
-// statusesOf lists the statuses that gatefold knows of: a backend's own answer is none.
+// statusesOf returns the statuses of the report. The own answer of a backend is not known.
 func statusesOf(r *explain.Report) (all []uint32) {
 	if r.Status != 0 {
 		all = append(all, r.Status)

@@ -14,9 +14,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// folderOptions bound what is read of a folder (docs/design/safety.md), and say how
-// its routes are read. serve, validate, translate and explain take the same, so
-// that they see the same.
+// folderOptions limit what is read of a folder (docs/design/safety.md), and configure how routes
+// are translated. serve, validate, translate and explain share them, so that they agree.
 type folderOptions struct {
 	tree   watcher.Limits
 	store  store.Limits
@@ -57,8 +56,7 @@ func (o *folderOptions) add(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(&o.routes.WeightScope), "route-weight-scope", string(translate.VirtualHost), "with weights: virtual-host (against all routes of the host) or siblings (against what stands below the same match of a parent)")
 }
 
-// check rejects limits that mean nothing, where 0 is the default, and words that
-// cannot be a namespace or are no scope.
+// check rejects invalid limits, namespaces and scopes. A limit of 0 means the default.
 func (o *folderOptions) check() error {
 	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth), int64(o.routes.MaxRoutes), int64(o.routes.MaxCopies))
 	if least < 0 {
@@ -78,9 +76,9 @@ func (o *folderOptions) check() error {
 	return nil
 }
 
-// folder returns how the folder dir is read; an error names the flag. Under path policies the
-// ignore file counts only where it lies in --cluster-paths: anybody else could leave out files
-// of others by it.
+// folder returns how the folder dir is read. An error names the flag. Under path policies the
+// ignore file counts only in --cluster-paths: with other ignore files, a team could leave out files
+// of others.
 func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	if err := o.check(); err != nil {
 		return folder, err

@@ -24,11 +24,11 @@ const gitPrefix = "git:"
 // errNew is the error of a folder that a commit does not have.
 var errNew = errors.New("the commit does not have the folder")
 
-// checkOut writes the folder of options, as it is in a commit of its repository, into a new folder,
-// which the caller removes. The files are read from git's objects: no hook or filter runs, nothing in
-// the repository changes, and no file of a commit is written elsewhere. Symbolic links and submodules
-// are left out. The limits, and what is left out, are those of the folder. Where the commit does not
-// have the folder, the error is errNew, and the new folder is empty.
+// checkOut writes the folder of options, in the version of a commit, to a new folder, which the
+// caller removes. It reads git's objects: no hook or filter runs, nothing in the repository
+// changes, and no file is written outside of the new folder. Symbolic links and submodules are left
+// out. The limits and the patterns of Ignore are those of the folder. If the commit does not have
+// the folder, the error is errNew, and the new folder is empty.
 func checkOut(ctx context.Context, revision string, options watcher.Options) (folder string, err error) {
 	dir := options.Root
 	prefix, err := git(ctx, dir, "rev-parse", "--show-prefix")
@@ -53,7 +53,7 @@ func checkOut(ctx context.Context, revision string, options watcher.Options) (fo
 	return folder, nil
 }
 
-// writeTree writes the files of a git tree that the watcher reads.
+// writeTree writes those files of a git tree that the watcher would read.
 func writeTree(ctx context.Context, tree, folder string, options watcher.Options) error {
 	list, err := git(ctx, options.Root, "ls-tree", "-r", "-l", "-z", "--full-tree", tree)
 	if err != nil {
@@ -88,7 +88,7 @@ type gitFile struct {
 	size         int64
 }
 
-// gitFiles reads the list of git ls-tree -l -z: "MODE TYPE OBJECT SIZE\tPATH", ended by NUL.
+// gitFiles parses the list of git ls-tree -l -z: "MODE TYPE OBJECT SIZE\tPATH", ended by NUL.
 func gitFiles(list string) (files []gitFile, err error) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
 		about, path, _ := strings.Cut(line, "\t")
@@ -105,8 +105,8 @@ func gitFiles(list string) (files []gitFile, err error) {
 	return files, nil
 }
 
-// writeBlobs writes files below a folder, which no path leaves. Of a file that is too large for the
-// watcher, only a beginning is written that is too large, too.
+// writeBlobs writes files below a folder. No path leaves the folder. If a file is too large for the
+// watcher, it writes only a beginning that is also too large.
 func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits watcher.Limits) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -137,7 +137,7 @@ func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits
 	return cmd.Wait()
 }
 
-// writeBlob writes the next blob of git cat-file --batch: "NAME TYPE SIZE", a line end, so many bytes,
+// writeBlob writes the next blob of git cat-file --batch: "NAME TYPE SIZE", a line end, SIZE bytes,
 // and a line end.
 func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) error {
 	head, err := blobs.ReadString('\n')
@@ -164,7 +164,7 @@ func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) erro
 	return err
 }
 
-// git runs git in a folder and returns what it prints.
+// git runs git in a folder and returns its output.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := gitCommand(ctx, dir, args...)
 	var stdout, stderr bytes.Buffer
@@ -175,7 +175,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// gitCommand returns a command that asks nobody, fetches nothing and runs no hook.
+// gitCommand returns a command that never prompts, fetches nothing and runs no hook.
 func gitCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "--no-optional-locks", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir = dir

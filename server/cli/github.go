@@ -20,7 +20,7 @@ func annotation(p manifest.Problem) string {
 	return workflowCommand(level, p, p.Code, problemWords(p))
 }
 
-// problemWords is what is wrong, and what to do.
+// problemWords returns the message and the hint of a problem.
 func problemWords(p manifest.Problem) string {
 	if p.Hint == "" {
 		return p.Message
@@ -28,7 +28,7 @@ func problemWords(p manifest.Problem) string {
 	return p.Message + "; " + p.Hint
 }
 
-// workflowCommand returns a line of GitHub's about the place of a problem.
+// workflowCommand returns a workflow command of GitHub Actions for the place of a problem.
 func workflowCommand(level string, at manifest.Problem, title, message string) string {
 	place := fmt.Sprintf("title=%s", property(title))
 	if at.File != "" {
@@ -37,7 +37,7 @@ func workflowCommand(level string, at manifest.Problem, title, message string) s
 	return fmt.Sprintf("::%s %s::%s", level, place, escapes().Replace(visible.Text(message)))
 }
 
-// property escapes a value inside the list of properties.
+// property escapes a value in the list of properties of a workflow command.
 func property(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapes().Replace(visible.Text(text)))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/backend"
 )
 
-// guardOptions say what the folder may not do, whoever writes into it (docs/design/safety.md).
+// guardOptions limit what the folder may do, whoever writes it (docs/design/safety.md).
 type guardOptions struct {
 	clusterPaths  []string
 	refuse, allow []string
@@ -28,7 +28,7 @@ func (o *guardOptions) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.allow, "allow-endpoints", nil, "exceptions to --refuse-endpoints: networks, addresses or HOST:PORT")
 }
 
-// fence returns what --cluster-paths says.
+// fence returns the patterns of --cluster-paths.
 func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	for _, text := range o.clusterPaths {
 		globs, err := tenancy.Parse(text)
@@ -40,7 +40,7 @@ func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	return all, nil
 }
 
-// guard returns the endpoints that are rejected, gatefold's own addresses among them.
+// guard returns the endpoints that are rejected. They include gatefold's own addresses.
 func (o *guardOptions) guard() (g backend.Guard, err error) {
 	for _, text := range o.refuse {
 		endpoints, err := backend.ParseEndpoints(text)
@@ -67,8 +67,8 @@ func (o *guardOptions) guard() (g backend.Guard, err error) {
 	return g, nil
 }
 
-// localHosts returns the names of this machine, and all that its hosts file knows, with their
-// addresses. A name of this machine that has none there means loopback.
+// localHosts returns the names of this machine and all names in its hosts file, with their
+// addresses. A name of this machine that is not in the file has the loopback addresses.
 func localHosts() map[string][]netip.Addr {
 	text, _ := os.ReadFile("/etc/hosts") // without it only the machine's own name is known
 	hosts := backend.ReadHosts(string(text))
@@ -79,8 +79,8 @@ func localHosts() map[string][]netip.Addr {
 	return hosts
 }
 
-// forms returns an address that is listened on, and where that is every address of
-// this machine, those by which others reach it.
+// forms returns an address that gatefold listens on. If it stands for all interfaces, it returns
+// all addresses of this machine.
 func forms(address string) []string {
 	all := []string{address}
 	host, port, err := net.SplitHostPort(address)

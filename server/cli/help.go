@@ -21,8 +21,8 @@ const (
 // groupAnnotation is where a flag keeps its group.
 const groupAnnotation = "gatefold_group"
 
-// groupFlags puts the flags that register adds into groups: those that begin with "max-"
-// are limits.
+// groupFlags assigns the flags that register adds to groups. Flags that begin with "max-" are
+// limits.
 func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 	added := pflag.NewFlagSet("", pflag.ContinueOnError)
 	register(added)
@@ -44,7 +44,7 @@ func groupOf(f *pflag.Flag) flagGroup {
 	return ownFlags
 }
 
-// usage prints how a command is used, its flags by group.
+// usage prints the usage of a command, with its flags by group.
 func usage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
@@ -80,7 +80,8 @@ func printGroup(w io.Writer, cmd *cobra.Command, group flagGroup) {
 	}
 }
 
-// helpCommand prints the help of a command, and rejects one that does not exist.
+// helpCommand returns the command that prints the help of a command. It rejects names that do not
+// exist.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

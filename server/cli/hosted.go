@@ -43,7 +43,7 @@ func (o *hostOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.keep, "envoy-keep", false, "leave the Envoys of --envoy running at SIGTERM, for the next gatefold to adopt; SIGINT ends them all the same")
 }
 
-// apply checks the flags, finds Envoy, and sets where it finds gatefold.
+// apply checks the flags, finds Envoy, and sets its addresses for gatefold.
 func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *translate.Options, log zerolog.Logger) error {
 	if !o.on {
 		return nil
@@ -85,7 +85,7 @@ func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *tra
 	return nil
 }
 
-// xdsOf is where an Envoy on this machine finds an address that gatefold listens on.
+// xdsOf returns the address at which an Envoy on this machine reaches gatefold.
 func xdsOf(address string) string {
 	if strings.HasPrefix(address, "unix:") {
 		return address
@@ -93,7 +93,7 @@ func xdsOf(address string) string {
 	return reachable(address)
 }
 
-// runFolder is the folder for sockets, absolute.
+// runFolder returns the absolute path of the folder for sockets.
 func (o *hostOptions) runFolder() (string, error) {
 	if o.folder != "" {
 		return filepath.Abs(o.folder)
@@ -111,7 +111,7 @@ func (o *hostOptions) runFolder() (string, error) {
 	return "", errors.New("--envoy needs a folder for sockets: name it by --envoy-run-dir")
 }
 
-// printSupervised prints a row for each Envoy that this machine is to run.
+// printSupervised prints a row for each Envoy that this machine should run.
 func printSupervised(out io.Writer, states []host.State) error {
 	if len(states) == 0 {
 		return nil

@@ -90,7 +90,7 @@ func importCommand() *cobra.Command {
 	return cmd
 }
 
-// importArguments wants a source, and files.
+// importArguments requires a source, and files.
 func importArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -103,7 +103,7 @@ func importArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// check rejects flags that mean nothing together.
+// check rejects combinations of flags that have no meaning.
 func (f *importFlags) check() error {
 	f.options.Secrets = f.secrets != ""
 	f.options.Replace = map[string]importer.Address{}
@@ -153,8 +153,8 @@ func readReplacement(text string) (service string, address importer.Address, err
 	return service, importer.Address{Host: host, Port: int(number)}, nil
 }
 
-// read returns the documents of the files. One that cannot be read is an error: nobody can say
-// what it protects.
+// read returns the documents of the files. A document that cannot be read is an error, because what
+// it protects is unknown.
 func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, error) {
 	in := inputs{stdin: stdin}
 	var all []importer.Input
@@ -182,7 +182,8 @@ func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, e
 	return all, nil
 }
 
-// run imports, validates what comes of it, and closes what is found wrong until nothing is.
+// run imports the inputs and validates the result. It closes what validation rejects, until
+// validation finds nothing more.
 func (f *importFlags) run(ctx context.Context, source string, inputs []importer.Input) (importer.Result, error) {
 	read := map[string]func([]importer.Input, importer.Options) (*importer.Objects, error){
 		sourceCluster: importer.Cluster, sourceIngress: importer.Ingress, sourceTraefik: importer.Traefik,
@@ -202,7 +203,7 @@ func (f *importFlags) run(ctx context.Context, source string, inputs []importer.
 	}
 }
 
-// validate returns what gatefold validate says of files.
+// validate returns the problems that gatefold validate would report for files.
 func (f *importFlags) validate(ctx context.Context, files []importer.File) ([]manifest.Problem, error) {
 	var tree watcher.Tree
 	var read []watcher.File
@@ -214,7 +215,7 @@ func (f *importFlags) validate(ctx context.Context, files []importer.File) ([]ma
 	return all.Problems, err
 }
 
-// importReport is import's JSON: a contract.
+// importReport is the JSON of import. Its format is stable.
 type importReport struct {
 	// Refused, Different and Same count the verdicts.
 	Refused   int `json:"refused"`
@@ -235,7 +236,7 @@ type importedFile struct {
 	Content string `json:"content,omitempty"`
 }
 
-// print prints the report; the error says that something is refused.
+// print prints the report. The error means that something was refused.
 func (f *importFlags) print(w io.Writer, result importer.Result) error {
 	n := importer.Count(result.Verdicts)
 	if f.format == formatJSON {
@@ -285,7 +286,7 @@ func (f *importFlags) printText(w io.Writer, result importer.Result, n map[impor
 	}
 }
 
-// verdictText is a verdict on one line, and a second one for its hint.
+// verdictText returns a verdict in one line, with a second line for its hint.
 func verdictText(v importer.Verdict) string {
 	class := string(v.Class)
 	if v.Protects {

@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/store/importer"
 )
 
-// checkFolders rejects folders that may not be written into.
+// checkFolders rejects folders that must not be written to.
 func checkFolders(out, secrets string, force bool) error {
 	for flag, dir := range map[string]string{"--out": out, "--secret-dir": secrets} {
 		if dir == "" {
@@ -39,7 +39,7 @@ func checkFolders(out, secrets string, force bool) error {
 	return err
 }
 
-// sameOrBelow reports whether dir is the folder, or below it; neither needs to be there.
+// sameOrBelow reports whether dir is the folder, or below it. Neither must exist.
 func sameOrBelow(dir, folder string) (bool, error) {
 	below, err := filepath.Abs(dir)
 	if err != nil {
@@ -52,7 +52,7 @@ func sameOrBelow(dir, folder string) (bool, error) {
 	return inside(resolved(above), resolved(below)), nil
 }
 
-// resolved returns a path with the links of what is there of it followed.
+// resolved returns a path with the links in its existing part resolved.
 func resolved(name string) string {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		return target
@@ -63,8 +63,8 @@ func resolved(name string) string {
 	return name
 }
 
-// write writes the files: Secrets so that only their owner reads them. Nothing is written if
-// one of them is there, unless --force is given; no link leads out of the folders.
+// write writes the files. Only the owner can read Secrets. It writes nothing if one of the files
+// exists, unless --force is set. It follows no link out of the folders.
 func (f *importFlags) write(files []importer.File) error {
 	if len(files) == 0 {
 		return nil
@@ -100,8 +100,8 @@ func (f *importFlags) write(files []importer.File) error {
 	return nil
 }
 
-// inOrder returns Gateways last, and routes behind all that protects them: what is served while
-// files are written, or after a file that could not be, is closed.
+// inOrder returns routes after all that protects them, and Gateways last. So everything that is
+// served while files are written, or after a write failed, is closed.
 func inOrder(files []importer.File) []importer.File {
 	rank := func(file importer.File) int {
 		kind, _, _ := strings.Cut(path.Base(file.Path), "-")
@@ -125,7 +125,7 @@ func openFolder(dir string, mode os.FileMode) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// writeImported writes a file anew: one that is there is removed, with its mode.
+// writeImported writes a new file. It removes an existing file first, with its mode.
 func writeImported(root *os.Root, file importer.File) error {
 	folders, mode := os.FileMode(0o755), os.FileMode(0o644)
 	if file.Secret {

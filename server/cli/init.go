@@ -21,7 +21,7 @@ import (
 var starter embed.FS
 
 // starterFile is a file that init writes: its path in the folder, and its name among the embedded
-// ones.
+// files.
 type starterFile struct{ path, from string }
 
 // starterSchema is where the JSON Schema lies: gatefold reads nothing whose name begins with a dot.
@@ -61,7 +61,7 @@ func initCommand() *cobra.Command {
 	return cmd
 }
 
-// writeStarter writes the files and the schema, and says what is new and what to do next.
+// writeStarter writes the files and the schema. It prints what is new and what to do next.
 func writeStarter(out io.Writer, folder string, files []starterFile) error {
 	for _, file := range files {
 		text, err := starter.ReadFile("starter/" + file.from)
@@ -87,7 +87,7 @@ func writeStarter(out io.Writer, folder string, files []starterFile) error {
 	return nil
 }
 
-// writeNew writes a file that does not exist yet; one that does stays.
+// writeNew writes a file unless it exists.
 func writeNew(out io.Writer, path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write a first folder: %w", err)

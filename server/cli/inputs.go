@@ -23,14 +23,13 @@ const (
 	stdinName     = "stdin"
 )
 
-// inputs are what validate reads: folders, each on its own, and files, which are read
-// together.
+// inputs are the arguments of validate. Each folder is read separately; files are read together.
 type inputs struct {
 	dirs, files []string
 	stdin       io.Reader
 }
 
-// sortInputs tells folders from files. An argument that is not there is an error.
+// sortInputs separates folders and files. It returns an error for an argument that does not exist.
 func sortInputs(args []string, stdin io.Reader) (inputs, error) {
 	in := inputs{stdin: stdin}
 	for _, arg := range args {
@@ -51,7 +50,7 @@ func sortInputs(args []string, stdin io.Reader) (inputs, error) {
 	return in, nil
 }
 
-// read returns what all inputs say. place gives the path of a file or folder as it is shown.
+// read returns the result of all inputs. place returns the displayed path of a file or folder.
 func (in inputs) read(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	var all reading
 	for _, dir := range in.dirs {
@@ -76,7 +75,7 @@ func (in inputs) read(ctx context.Context, o folderOptions, place func(string) s
 	return all, nil
 }
 
-// add adds what another input says.
+// add adds the result of another input.
 func (r *reading) add(other reading) {
 	r.Stats.Files += other.Stats.Files
 	r.Stats.Objects += other.Stats.Objects
@@ -93,8 +92,8 @@ func (r *reading) add(other reading) {
 	slices.SortFunc(r.Ignored, func(a, b store.Ignored) int { return strings.Compare(a.Kind, b.Kind) })
 }
 
-// readFiles takes single files through store and translate, together. What they refer to
-// may be in files that are not among them: such problems are counted, not listed.
+// readFiles translates single files together. Objects that they refer to may be in other files, so
+// problems about missing objects are only counted.
 func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	tree := watcher.Tree{}
 	var files []watcher.File
@@ -134,8 +133,7 @@ func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(stri
 	return read, nil
 }
 
-// readFile returns the content of a file or of standard input, at most one byte more than
-// the limit.
+// readFile returns the content of a file or of standard input, cut one byte above the limit.
 func (in inputs) readFile(name string, limit int64) ([]byte, error) {
 	from := in.stdin
 	if name != standardInput {
@@ -153,8 +151,8 @@ func (in inputs) readFile(name string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// hangsOnOthers reports whether a problem may be that an object is in a file that is not
-// among those given: references, what attaches to them, and path policies.
+// hangsOnOthers reports whether a problem may be caused by an object in another file: a missing
+// reference, a missing parent, or path policies.
 func hangsOnOthers(code string) bool {
 	switch code {
 	case "BackendNotFound", "TargetNotFound", "PolicyNotFound", "ExtensionNotFound", "ExtensionNotUsable",

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/server/oidc"
 )
 
-// issuerOptions are the flags about where OpenID providers may be asked for their endpoints.
+// issuerOptions are the flags for requests to OpenID providers.
 type issuerOptions struct {
 	networks []string
 }
@@ -20,7 +20,7 @@ func (o *issuerOptions) register(flags *pflag.FlagSet) {
 			"asked for their endpoints, beside public addresses; may be repeated")
 }
 
-// of returns where issuers may be asked.
+// of returns the options for requests to OpenID providers.
 func (o *issuerOptions) of() (to oidc.Options, err error) {
 	for _, text := range o.networks {
 		network, err := netip.ParsePrefix(text)

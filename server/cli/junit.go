@@ -48,8 +48,8 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit prints a report as XML. A line that cannot be judged is skipped there, or a failure
-// with --fail-on-unknown.
+// writeJUnit prints a report as XML. A line without a verdict is skipped, or a failure with
+// --fail-on-unknown.
 func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 	all := junitSuites{Name: "gatefold test"}
 	at := map[string]int{}

@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
-// logOptions say how serve logs, to standard error.
+// logOptions are the flags of the log of serve, which goes to standard error.
 type logOptions struct {
 	format, level string
 }
@@ -23,7 +23,7 @@ func (o *logOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.level, "log-level", "info", "debug, info, warn or error")
 }
 
-// logger makes the log; an error names the flag.
+// logger returns the log. An error names the flag.
 func (o logOptions) logger(w io.Writer) (zerolog.Logger, error) {
 	level, err := zerolog.ParseLevel(o.level)
 	if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel {
@@ -41,13 +41,13 @@ func (o logOptions) logger(w io.Writer) (zerolog.Logger, error) {
 	return zerolog.New(w).Level(level).Hook(zerolog.HookFunc(stamp)), nil
 }
 
-// fieldsOrder is the order of fields on a console.
+// fieldsOrder returns the order of fields on a console.
 func fieldsOrder() []string {
 	return append([]string{"object", "field", "code", "hint", "set", "removed"}, engine.LogFields()...)
 }
 
-// forConsole makes a line for people: the place of a problem is one piece before the
-// message, as editors and terminals open it, and fields without a value are left out.
+// forConsole changes a log line for people. The place of a problem becomes one text before the
+// message, in a form that editors and terminals open. Fields without a value are left out.
 func forConsole(line map[string]any) error {
 	file, _ := line["file"].(string)
 	message, _ := line[zerolog.MessageFieldName].(string)
@@ -71,8 +71,8 @@ func forConsole(line map[string]any) error {
 	return nil
 }
 
-// stamp gives a line its time to the millisecond; zerolog's own goes by a
-// global setting, which is whole seconds.
+// stamp adds the time with milliseconds to a log line. zerolog's own time depends on a global
+// setting, which has whole seconds.
 func stamp(line *zerolog.Event, _ zerolog.Level, _ string) {
 	line.Str(zerolog.TimestampFieldName, time.Now().Format("2006-01-02T15:04:05.000Z07:00"))
 }
@@ -89,5 +89,5 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// useColor follows no-color.org.
+// useColor reports whether to print colors, as no-color.org describes.
 func useColor(terminal bool) bool { return terminal && os.Getenv("NO_COLOR") == "" }

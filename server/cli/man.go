@@ -34,7 +34,7 @@ func manCommand() *cobra.Command {
 	}
 }
 
-// manOf prints the section of a command.
+// manOf writes the manual page section of a command.
 func manOf(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(w, ".SH %s\n.B %s\n.PP\n.nf\n%s\n.fi\n", roff(strings.ToUpper(cmd.CommandPath())), roff(cmd.UseLine()), roff(cmp.Or(cmd.Long, cmd.Short)))
 	if cmd.HasExample() {
@@ -50,7 +50,7 @@ func manOf(w io.Writer, cmd *cobra.Command) {
 	})
 }
 
-// roff returns a text as the formatter of manual pages prints it: no line of it is a command.
+// roff escapes a text for the formatter of manual pages, so that no line of it is a command.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...").Replace(text)
 	lines := strings.Split(text, "\n")

@@ -13,8 +13,8 @@ import (
 // maxFrames bounds the places that an internal error names.
 const maxFrames = 4
 
-// execute runs a command. A panic of the command is a mistake in gatefold, and becomes an
-// error of one line: a stack says nothing to the user of a command.
+// execute runs a command. It turns a panic, which is a fault of gatefold, into an error of one
+// line, because a stack does not help the user of a command.
 func execute(ctx context.Context, root *cobra.Command) (err error) {
 	defer func() {
 		if mistake := recover(); mistake != nil {

@@ -20,7 +20,7 @@ const (
 	formatYAML outputFormat = "yaml"
 )
 
-// register adds -o with the formats a command knows; the first is the default.
+// register adds the flag -o with the formats of a command. The first one is the default.
 func (f *outputFormat) register(flags *pflag.FlagSet, known ...outputFormat) {
 	*f = known[0]
 	flags.VarP(&formatFlag{value: f, known: known}, "output", "o", "print as "+joinFormats(known))
@@ -31,7 +31,7 @@ func allFormats() []outputFormat {
 	return []outputFormat{formatText, formatJSON, formatYAML, formatGitHub, formatSARIF, formatMermaid, formatDOT, formatJUnit, formatMarkdown}
 }
 
-// formatFlag is an outputFormat that rejects what the command cannot print.
+// formatFlag is an outputFormat that rejects formats which the command cannot print.
 type formatFlag struct {
 	value *outputFormat
 	known []outputFormat
@@ -40,7 +40,7 @@ type formatFlag struct {
 func (f *formatFlag) String() string { return string(*f.value) }
 func (f *formatFlag) Type() string   { return "FORMAT" }
 
-// ofOthers reports whether other commands can print the format, and this one cannot.
+// ofOthers reports whether only other commands can print the format.
 func (f *formatFlag) ofOthers(text string) bool {
 	return !slices.Contains(f.known, outputFormat(text)) && slices.Contains(allFormats(), outputFormat(text))
 }
@@ -61,8 +61,7 @@ func joinFormats(formats []outputFormat) string {
 	return strings.Join(names, ", ")
 }
 
-// writeValue prints a value as JSON or YAML. Both have the same shape, named by
-// the JSON tags.
+// writeValue prints a value as JSON or YAML. Both use the names of the JSON tags.
 func writeValue(w io.Writer, format outputFormat, value any) error {
 	if format == formatYAML {
 		text, err := yaml.Marshal(value)

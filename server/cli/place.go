@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// pathPrefix returns what stands before the paths of a folder's files where a person or a
-// tool at the working directory reads them: "conf" for `validate conf`. An absolute folder
-// outside the working directory keeps its absolute path. "" stands for the working
-// directory itself.
+// pathPrefix returns the prefix of displayed paths, for people and tools in the working directory:
+// "conf" for `validate conf`. A folder outside of the working directory keeps its absolute path. ""
+// stands for the working directory itself.
 func pathPrefix(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return emptyForDot(filepath.ToSlash(filepath.Clean(dir)))
@@ -20,9 +19,8 @@ func pathPrefix(dir string) string {
 	return filepath.ToSlash(filepath.Clean(dir))
 }
 
-// repositoryPrefix is pathPrefix for tools that know files by their path from the root of
-// a repository: GITHUB_WORKSPACE, where that is set and holds the working directory, or
-// else the working directory.
+// repositoryPrefix is pathPrefix relative to the root of a repository: GITHUB_WORKSPACE if that
+// contains the working directory, else the working directory.
 func repositoryPrefix(dir string) string {
 	base, err := os.Getwd()
 	if err != nil {
@@ -38,8 +36,8 @@ func repositoryPrefix(dir string) string {
 	return prefixFrom(base, absolute)
 }
 
-// prefixFrom returns dir as seen from base; both are absolute. A dir outside of base stays
-// absolute.
+// prefixFrom returns the path of dir relative to base. Both are absolute. A dir outside of base
+// stays absolute.
 func prefixFrom(base, dir string) string {
 	if !inside(base, dir) {
 		return filepath.ToSlash(filepath.Clean(dir))
@@ -51,7 +49,7 @@ func prefixFrom(base, dir string) string {
 	return emptyForDot(filepath.ToSlash(relative))
 }
 
-// inside reports whether dir is base or lies below it.
+// inside reports whether dir is base or below it.
 func inside(base, dir string) bool {
 	relative, err := filepath.Rel(base, dir)
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))

@@ -74,7 +74,7 @@ func planCommand() *cobra.Command {
 	return cmd
 }
 
-// planned is a plan, and what is to be said of how it came about.
+// planned is a plan, with notes about its inputs.
 type planned struct {
 	*plan.Report
 	// Note says which side was not there; "" if both were.
@@ -84,7 +84,7 @@ type planned struct {
 	shared map[uint32]bool
 }
 
-// report compares two folders, or a folder with what a gatefold serves.
+// report compares two folders, or a folder with what a running gatefold serves.
 func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error) {
 	if o.server.address == "" {
 		return planReport(cmd.Context(), args[0], args[1], o.folder)
@@ -92,7 +92,7 @@ func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error
 	return o.serverReport(cmd.Context(), args[0], cmd.Flags())
 }
 
-// planReport compares two folders, whose files are read at the same time.
+// planReport compares two folders. It reads their files at the same time.
 func planReport(ctx context.Context, before, after string, o folderOptions) (*planned, error) {
 	places := [2]string{before, after}
 	var trees [2]watcher.Tree
@@ -122,8 +122,8 @@ func compareSides(ctx context.Context, sides [2]plan.Side, note string) (*planne
 	return &planned{Report: report, Note: note, shared: sharedPorts(sides)}, err
 }
 
-// sharedPorts returns the ports on which several Gateways of a side listen: a question about one of
-// them names its Gateway.
+// sharedPorts returns the ports that several Gateways of a side listen on. A question about such a
+// port must name its Gateway.
 func sharedPorts(sides [2]plan.Side) map[uint32]bool {
 	shared := map[uint32]bool{}
 	for _, side := range sides {
@@ -141,7 +141,7 @@ func sharedPorts(sides [2]plan.Side) map[uint32]bool {
 	return shared
 }
 
-// command is the example of a change as explain takes it.
+// command returns the explain command for the example of a change.
 func (p *planned) command(c plan.Change) string {
 	words := exampleWords(c.Example)
 	if len(c.Regions) > 0 && p.shared[c.Regions[0].Port] {

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
-// planMarkdown is a plan as a comment of a pull request.
+// planMarkdown returns a plan as a comment for a pull request.
 func planMarkdown(r *planned) string {
 	p := &markdownPage{command: r.command}
 	p.line("### gatefold plan: %s", markdownText(r.Summary))
@@ -99,7 +99,7 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 	}
 }
 
-// kinds names the kinds of requests of changes that have no row of their own.
+// kinds prints the kinds of requests of changes without a row of their own.
 func (p *markdownPage) kinds(list []plan.Change) {
 	p.line("\n<details><summary>and %d more</summary>\n", len(list))
 	named := 0
@@ -123,7 +123,7 @@ func (p *markdownPage) list(heading string, lines []string) {
 	}
 }
 
-// folded is a list that readers open.
+// folded prints a list that is collapsed until a reader opens it.
 func (p *markdownPage) folded(heading string, lines []string) {
 	if len(lines) > 0 {
 		p.line("\n<details><summary>%s</summary>\n", heading)
@@ -142,10 +142,10 @@ func (p *markdownPage) items(lines []string) {
 	}
 }
 
-// markdownText returns a text in which nothing is markup, a link, a mention or a reference to an
-// issue: names and values are those of whoever writes the folder. Characters that begin what GitHub
-// and GitLab look for in the finished page, @name and #1 among them, are followed by a comment, which
-// is not shown and divides the text.
+// markdownText escapes a text so that it contains no markup, link, mention or reference to an
+// issue, because whoever writes the folder chooses names and values. It inserts an invisible
+// comment after characters that begin something which GitHub and GitLab find in the finished page,
+// such as @name and #1.
 func markdownText(text string) string {
 	runes, emoji := []rune(text), regexp.MustCompile(`^[a-z0-9_+-]+:`)
 	var b strings.Builder
@@ -175,7 +175,7 @@ func startsWord(text string) bool {
 	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' || text[0] == '"')
 }
 
-// isIssue reports whether a hyphen is that of GH-1, which is issue 1.
+// isIssue reports whether a hyphen is part of a reference like GH-1, which is issue 1.
 func isIssue(before []rune, rest string) bool {
 	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && strings.HasSuffix(strings.ToUpper(string(before[max(0, len(before)-2):])), "GH")
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// readPlace reads the files of a folder, or of the folder of another argument as it is in a commit. A folder that
-// the commit does not have is empty, which the note says.
+// readPlace reads the files of a folder, or the folder of the other argument in the version of a
+// commit. If the commit does not have the folder, the result is empty and note reports this.
 func readPlace(ctx context.Context, place, other string, o folderOptions) (tree watcher.Tree, note string, err error) {
 	revision, isGit := strings.CutPrefix(place, gitPrefix)
 	switch {
@@ -52,7 +52,8 @@ func readPlace(ctx context.Context, place, other string, o folderOptions) (tree 
 	return tree, note, err
 }
 
-// serverReport compares what a gatefold serves with a folder, which is read as that gatefold would serve it.
+// serverReport compares what a running gatefold serves with a folder, which is read with the
+// settings of that gatefold.
 func (o *planOptions) serverReport(ctx context.Context, place string, flags *pflag.FlagSet) (report *planned, err error) {
 	head, before, err := o.askSnapshot(ctx)
 	if err != nil {
@@ -76,7 +77,7 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 	return compareSides(ctx, [2]plan.Side{before, after}, note)
 }
 
-// side reads a folder, or the working directory as it is in a commit.
+// side reads a folder, or the working directory in the version of a commit.
 func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side, note string, err error) {
 	tree, note, err := readPlace(ctx, place, ".", *o)
 	if err != nil {
@@ -90,7 +91,7 @@ func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side,
 	return side, note, err
 }
 
-// askSnapshot asks a running gatefold for what it serves.
+// askSnapshot requests the configuration that a running gatefold serves.
 func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side plan.Side, err error) {
 	address := o.server.address
 	err = o.server.stream(ctx, http.MethodGet, snapshot.Path, func(code int, body io.Reader) (err error) {
@@ -118,8 +119,8 @@ func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side
 	return head, side, err
 }
 
-// askPlaces returns a function that asks a running gatefold where fields are written; what it does not say has no
-// place.
+// askPlaces returns a function that requests the places of fields from a running gatefold. Fields
+// that it does not know have no place.
 func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []store.Place {
 	return func(fields []manifest.Field) []store.Place {
 		places := make([]store.Place, len(fields))
@@ -140,7 +141,7 @@ func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []st
 	}
 }
 
-// over has flags that were given take the place of what a running gatefold says in like.
+// over replaces settings of a running gatefold, in like, by the flags that were set.
 func (o *folderOptions) over(flags *pflag.FlagSet) {
 	to, from := &o.like.Options, &o.routes
 	guard := func() { o.overGuard = true }

@@ -24,7 +24,7 @@ type planPage struct {
 	command func(plan.Change) string // the example of a change, as explain takes it
 }
 
-// planText is a plan for people.
+// planText returns a plan for people.
 func planText(r *planned, color bool) []byte {
 	t := &planPage{explainPage: explainPage{color: color}, command: r.command}
 	fmt.Fprintln(&t.out, t.paint(bold, "plan: "+r.Summary))
@@ -91,7 +91,7 @@ func (t *planPage) changes(heading string, list []plan.Change) {
 	})
 }
 
-// effectWords says in a few words what a change does.
+// effectWords returns the effect of a change in a few words.
 func effectWords(c plan.Change) string {
 	lost := ""
 	if len(c.Lost) > 0 {
@@ -206,7 +206,7 @@ func orNothing(text string) string {
 	return text
 }
 
-// placesWords lists places: " (shop.yaml:3:5)".
+// placesWords returns a list of places: " (shop.yaml:3:5)".
 func placesWords(places []plan.Place) string {
 	var words []string
 	for _, at := range places {

@@ -80,7 +80,7 @@ type (
 // projectURL is where gatefold lives.
 const projectURL = "https://github.com/gatefold/gatefold"
 
-// sarifOf writes problems as a log of one run. A rule is a code.
+// sarifOf returns problems as a SARIF log with one run. Each code is a rule.
 func sarifOf(problems []manifest.Problem) sarifLog {
 	rules, results := []sarifRule{}, []sarifResult{}
 	for _, p := range problems {
@@ -103,8 +103,8 @@ func sarifOf(problems []manifest.Problem) sarifLog {
 	}
 }
 
-// ruleOf describes a code by its entry, and in short by its own words: UnknownField is
-// "Unknown field".
+// ruleOf describes a code by its documentation. Its short description is the code in words:
+// UnknownField is "Unknown field".
 func ruleOf(code string) sarifRule {
 	entry, _ := codes.Find(code)
 	return sarifRule{
@@ -116,7 +116,7 @@ func ruleOf(code string) sarifRule {
 	}
 }
 
-// codeWords are the words of a code in sentence case; abbreviations stay as they are.
+// codeWords returns the words of a code in sentence case. Abbreviations stay unchanged.
 func codeWords(code string) string {
 	var words strings.Builder
 	runes := []rune(code)
@@ -155,8 +155,8 @@ func resultOf(p manifest.Problem, rule int) sarifResult {
 	return result
 }
 
-// artifactOf names a file by its path from the root of the source tree, or by its URI
-// where it is absolute.
+// artifactOf names a file by its path from the root of the source tree. An absolute path becomes a
+// URI.
 func artifactOf(file string) sarifArtifact {
 	if path.IsAbs(file) {
 		return sarifArtifact{URI: (&url.URL{Scheme: "file", Path: file}).String()}
@@ -164,7 +164,7 @@ func artifactOf(file string) sarifArtifact {
 	return sarifArtifact{URI: strings.TrimPrefix((&url.URL{Path: file}).String(), "./"), Base: "%SRCROOT%"}
 }
 
-// regionOf is what the carets of the excerpt mark.
+// regionOf returns the region that the carets of the excerpt mark.
 func regionOf(p manifest.Problem) *sarifRegion {
 	if p.Line == 0 {
 		return nil

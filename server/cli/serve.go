@@ -127,7 +127,8 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 // errHurried is the end by a second signal.
 var errHurried = errors.New("a second signal stopped gatefold at once; open requests were cut off")
 
-// closed reports whether a channel is closed on which nothing is sent; a nil one is not.
+// closed reports whether a channel is closed. Nothing must be sent on it. A nil channel is not
+// closed.
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -24,7 +24,8 @@ const settingsNone = "none"
 // settingAnnotation marks the flags that a settings file may have.
 const settingAnnotation = "gatefold_setting"
 
-// markSetting lets a settings file have the flag as a key. A key means the same in all commands.
+// markSetting allows the flag as a key of a settings file. A key has the same meaning in all
+// commands.
 func markSetting(f *pflag.Flag) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
@@ -46,7 +47,7 @@ func addConfigFlag(flags *pflag.FlagSet) {
 	}
 }
 
-// settingsFile returns the settings file that applySettings has read, "" for none.
+// settingsFile returns the settings file that was read, "" for none.
 func settingsFile(flags *pflag.FlagSet) string {
 	if name, err := flags.GetString("config"); err == nil && name != settingsNone {
 		return name
@@ -54,9 +55,8 @@ func settingsFile(flags *pflag.FlagSet) string {
 	return ""
 }
 
-// applySettings sets the flags of a command that neither the command line nor the environment
-// sets and that the settings file has. The error has a line for each mistake in the file,
-// with its place.
+// applySettings sets the flags that are in the settings file and neither on the command line nor in
+// the environment. The error has a line for each mistake in the file, with its place.
 func applySettings(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	config := flags.Lookup("config")
@@ -88,9 +88,8 @@ func applySettings(cmd *cobra.Command, args []string) error {
 	return config.Value.Set(name)
 }
 
-// findSettings returns the file in the working directory, "" for none. What serve watches may be
-// written by others than those who start it: a file in that folder counts only where --config
-// names it.
+// findSettings returns the settings file in the working directory, "" for none. A file in the
+// watched folder counts only if --config names it, because other users may write that folder.
 func findSettings(cmd *cobra.Command, args []string) string {
 	if _, err := os.Lstat(store.SettingsFile); err != nil {
 		return ""
@@ -102,7 +101,7 @@ func findSettings(cmd *cobra.Command, args []string) string {
 	return store.SettingsFile
 }
 
-// readSettingsFile returns the content of a file, one byte more than store.MaxSettings at most.
+// readSettingsFile returns the content of a file, cut one byte above store.MaxSettings.
 func readSettingsFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -124,8 +123,7 @@ func readSettingsFile(name string) ([]byte, error) {
 	return text, err
 }
 
-// settingFlags returns the flags that a settings file may have, of all commands. They are
-// copies: setting one changes no command.
+// settingFlags returns copies of all flags that a settings file may have, of all commands.
 func settingFlags() *pflag.FlagSet {
 	known := pflag.NewFlagSet("", pflag.ContinueOnError)
 	commands := allCommands(rootCommand())
@@ -143,8 +141,8 @@ func settingFlags() *pflag.FlagSet {
 	return known
 }
 
-// applySetting checks a key and its value, and sets the flag where the command has it and
-// neither the command line nor the environment has set it.
+// applySetting checks a key and its value. It sets the flag if the command has it and neither the
+// command line nor the environment sets it.
 func applySetting(flags, known *pflag.FlagSet, s store.Setting) error {
 	f := known.Lookup(s.Key)
 	if f == nil {
@@ -171,7 +169,7 @@ func setValue(flags *pflag.FlagSet, f *pflag.Flag, s store.Setting) error {
 	return list.Replace(s.Items)
 }
 
-// settingKind returns what the value of a flag is in a settings file.
+// settingKind returns the type of a flag's value in a settings file.
 func settingKind(f *pflag.Flag) store.SettingKind {
 	if _, isList := f.Value.(pflag.SliceValue); isList {
 		return store.ListSetting
@@ -195,7 +193,7 @@ func kindHint(kind store.SettingKind) string {
 	return ""
 }
 
-// unknownSetting says what may have been meant.
+// unknownSetting returns the error for an unknown key, with a suggestion.
 func unknownSetting(s store.Setting, known *pflag.FlagSet) error {
 	var names []string
 	known.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

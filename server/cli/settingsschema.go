@@ -34,7 +34,7 @@ func settingsSchema() map[string]any {
 	}
 }
 
-// settingWords is the help of a flag without its variable.
+// settingWords returns the help of a flag without its variable.
 func settingWords(f *pflag.Flag) string {
 	words, _, _ := strings.Cut(f.Usage, " [$")
 	return strings.ReplaceAll(words, "\n", " ")

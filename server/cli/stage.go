@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// stageOptions are the flags about Envoys that get revisions before others.
+// stageOptions are the flags of staged delivery: Envoys that get revisions before others.
 type stageOptions struct {
 	wait, absence time.Duration
 	maxErrors     percentage
@@ -29,7 +29,7 @@ func (o *stageOptions) register(flags *pflag.FlagSet) {
 		"how long a revision waits for an Envoy of stage canary that is away, before it goes to all Envoys at once")
 }
 
-// apply has the server take the flags.
+// apply checks the flags and sets them in the options of the server.
 func (o *stageOptions) apply(to *server.Staging) error {
 	if o.wait < 0 || o.absence < 0 {
 		return errors.New("--stage-wait and --stage-absence must not be negative")
@@ -41,7 +41,8 @@ func (o *stageOptions) apply(to *server.Staging) error {
 	return nil
 }
 
-// printFleets prints a row for each fleet with Envoys of stage canary. Why one is frozen is among the problems.
+// printFleets prints a row for each fleet with canaries. The list of problems has the reason why
+// one is frozen.
 func printFleets(out io.Writer, fleets []admin.Fleet) error {
 	if len(fleets) == 0 {
 		return nil

@@ -17,7 +17,7 @@ const (
 	stateNone = "none"
 )
 
-// stateOptions are the flags about what is kept of what serves, for the next start.
+// stateOptions are the flags of the saved state, which the next start uses.
 type stateOptions struct {
 	dir     string // a path, a word above, or "" for none
 	secrets bool
@@ -30,7 +30,7 @@ func (o *stateOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.secrets, "state-secrets", false, "let --state-dir hold Secrets and the users of basicAuth, in clear text")
 }
 
-// of returns where the engine keeps the state of the folder dir.
+// of returns where the engine saves the state of the folder dir.
 func (o *stateOptions) of(dir string) (engine.State, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
@@ -40,11 +40,11 @@ func (o *stateOptions) of(dir string) (engine.State, error) {
 	return engine.State{Dir: place, Named: named, Secrets: o.secrets}, nil
 }
 
-// off reports whether nothing is to be kept.
+// off reports whether nothing is saved.
 func (o *stateOptions) off() bool { return o.dir == "" || o.dir == stateNone }
 
-// place returns the state's folder for the folder that is served; "" is none.
-// named tells that the user asked for it, so that it must be usable.
+// place returns the folder of the state for a served folder, "" for none. named is true if the user
+// set it: then it must be usable.
 func (o *stateOptions) place(root string) (dir string, named bool) {
 	switch {
 	case o.off():

@@ -21,7 +21,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// statusOptions are what status is asked for.
+// statusOptions are the arguments and flags of status.
 type statusOptions struct {
 	client    client
 	format    outputFormat
@@ -71,7 +71,7 @@ func statusCommand() *cobra.Command {
 	return cmd
 }
 
-// read makes the filter of the arguments and -n.
+// read sets the filter from the arguments and -n.
 func (o *statusOptions) read(args []string) (err error) {
 	kind, namespace, name := "", o.namespace, ""
 	if len(args) > 0 {
@@ -97,7 +97,8 @@ func (o *statusOptions) read(args []string) (err error) {
 	return err
 }
 
-// missing prints that an object does not exist, which is a finding; other errors stay.
+// missing prints that an object does not exist, which is a problem and not a runtime error. It
+// returns other errors unchanged.
 func (o *statusOptions) missing(stderr io.Writer, err error) error {
 	var none noObject
 	if !errors.As(err, &none) {
@@ -107,7 +108,7 @@ func (o *statusOptions) missing(stderr io.Writer, err error) error {
 	return errFindings
 }
 
-// statusView is what status shows at one moment.
+// statusView is the content that status prints.
 type statusView interface {
 	write(out io.Writer, format outputFormat) error
 	wrong() bool
@@ -116,8 +117,8 @@ type statusView interface {
 // asks bounds how often ask asks while the folder changes.
 const asks = 5
 
-// ask asks for what is to be shown. The pages are of one moment where the problems before
-// and after them are the same; where they are not, ask asks again, asks times at most.
+// ask requests the pages. They are consistent if the problems are the same before and after. If
+// not, ask repeats the requests, at most asks times.
 func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	problems, err := o.askProblems(ctx)
 	if err != nil {
@@ -142,7 +143,7 @@ func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	return o.askObjects(ctx, problems)
 }
 
-// askProblems asks for the problems, those of the filter where there is one.
+// askProblems requests the problems, those of the filter if there is one.
 func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err error) {
 	err = o.client.getJSON(ctx, "/api/v1/problems", &list)
 	if o.filter != (board.Filter{}) {
@@ -154,7 +155,7 @@ func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err 
 	return list, err
 }
 
-// askObjects asks for the objects and, where no filter leaves some out, for the Envoys.
+// askObjects requests the objects and, without a filter, the Envoys.
 func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*statusPage, error) {
 	page := &statusPage{statusList: statusList{problemList: problems}}
 	code, body, err := o.client.get(ctx, o.filter.Path())
@@ -173,7 +174,7 @@ func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*
 	return page, o.client.getJSON(ctx, "/api/v1/transport", &page.transport)
 }
 
-// noObject is the error of an object that gatefold reports nothing of, in its words.
+// noObject is the error for an object that gatefold has no status of.
 type noObject struct{ words string }
 
 // Error implements error.
@@ -182,8 +183,8 @@ func (e noObject) Error() string { return e.words }
 // problemList is the admin page /api/v1/problems.
 type problemList struct{ admin.ProblemList }
 
-// statusList is the admin page /api/v1/status, a v1 List, and /api/v1/envoys and
-// /api/v1/problems beside it.
+// statusList is the admin page /api/v1/status, a v1 List, with the pages /api/v1/envoys and
+// /api/v1/problems.
 type statusList struct {
 	board.List[objectStatus]
 	admin.EnvoyList
@@ -196,13 +197,13 @@ type statusPage struct {
 	transport admin.Transport
 }
 
-// wrong reports whether somebody has to do something.
+// wrong reports whether the user must fix something.
 func (p *statusPage) wrong() bool {
 	return p.problemList.wrong() || slices.ContainsFunc(p.Items, objectStatus.wrong) ||
 		slices.ContainsFunc(p.Envoys, unwell) || slices.ContainsFunc(p.Supervised, host.State.Wrong)
 }
 
-// write is statusView's.
+// write implements statusView.
 func (p *statusPage) write(out io.Writer, format outputFormat) error {
 	if format == formatText {
 		return p.print(out)
@@ -210,7 +211,7 @@ func (p *statusPage) write(out io.Writer, format outputFormat) error {
 	return writeValue(out, format, p.statusList)
 }
 
-// print prints all of it: tables first, what concerns all objects last.
+// print prints everything: tables first, what concerns all objects last.
 func (p *statusPage) print(out io.Writer) error {
 	err := errors.Join(printObjects(out, p.Items), printSupervised(out, p.Supervised), printFleets(out, p.Fleets), printEnvoys(out, p.Envoys), printTransport(out, p.transport))
 	if err != nil {
@@ -221,8 +222,8 @@ func (p *statusPage) print(out io.Writer) error {
 	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o manifest.Problem) bool { return strings.HasPrefix(p.Hold, o.Message) }))
 }
 
-// printObjects prints one row per part and, where something is wrong, one per
-// condition that is.
+// printObjects prints one row for each part of an object. If a condition is wrong, it prints a row
+// for each wrong condition instead.
 func printObjects(out io.Writer, items []objectStatus) error {
 	if len(items) == 0 {
 		_, err := fmt.Fprintln(out, "No object with a status, and none that is stale.")
@@ -238,7 +239,7 @@ func printObjects(out io.Writer, items []objectStatus) error {
 	return w.Flush()
 }
 
-// oneLine keeps a message inside its row, and control characters from the terminal.
+// oneLine makes a message one line, and removes control characters.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -248,7 +249,7 @@ func oneLine(text string) string {
 	}, strings.Join(strings.Fields(text), " "))
 }
 
-// count is "1 file" or "2 files".
+// count returns "1 file" or "2 files".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

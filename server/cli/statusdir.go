@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// statusDirOptions say where the status of objects is written as YAML.
+// statusDirOptions configure where statuses are written as YAML.
 type statusDirOptions struct {
 	dir string // "" for nowhere
 }
@@ -18,8 +18,8 @@ func (o *statusDirOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dir, "status-dir", "", "a folder of gatefold's own, where the status of every object is written as YAML: GROUP/KIND/NAMESPACE/NAME.yaml")
 }
 
-// check rejects a folder among those that are read: gatefold would read what it
-// writes. Hidden folders are not read.
+// check rejects a folder below one that is read, because gatefold would read what it writes. Hidden
+// folders are not read.
 func (o *statusDirOptions) check(read ...string) error {
 	if o.dir == "" {
 		return nil
@@ -43,7 +43,7 @@ func (o *statusDirOptions) check(read ...string) error {
 	return nil
 }
 
-// landing is where a path leads, which need not be there yet.
+// landing returns where a path leads, with its links resolved. The path need not exist.
 func landing(path string) (string, error) {
 	at, err := filepath.Abs(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func landing(path string) (string, error) {
 	}
 }
 
-// seenFrom reports whether inner is outer or below it, on a way that is not hidden.
+// seenFrom reports whether inner is outer or below it, without a hidden folder between them.
 func seenFrom(outer, inner string) bool {
 	way, err := filepath.Rel(outer, inner)
 	if err != nil || way == "." {

@@ -11,7 +11,7 @@ import (
 // objectStatus is an object of the admin page /api/v1/status.
 type objectStatus struct{ board.Object[board.Status] }
 
-// wrong reports whether somebody has to do something about the object itself.
+// wrong reports whether the user must fix the object itself.
 func (o objectStatus) wrong() bool {
 	return o.Stale != nil || o.Status.Wrong()
 }
@@ -19,8 +19,8 @@ func (o objectStatus) wrong() bool {
 // statusRow is a row of the table: kind, name, part, state, reason and message.
 type statusRow [6]string
 
-// rows are those of the object: one for each condition that is not as it should be, and
-// one for each part where all are. What is stale is said once, at the first of those.
+// rows returns the rows of the object: one for each wrong condition, and one for each part without
+// a wrong condition. Only the first row of an object reports that it is stale.
 func (o objectStatus) rows() []statusRow {
 	name := strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/")
 	state, reason, message := o.state()
@@ -42,8 +42,7 @@ func (o objectStatus) rows() []statusRow {
 	return rows
 }
 
-// state is the state of an object whose conditions are all as they should be, with its
-// reason and message.
+// state returns the state of an object without wrong conditions, with its reason and message.
 func (o objectStatus) state() (state, reason, message string) {
 	var policies []string
 	for _, key := range o.StalePolicies {
@@ -58,7 +57,7 @@ func (o objectStatus) state() (state, reason, message string) {
 	return "ok", "-", "-"
 }
 
-// staleCause is "FILE:LINE:COLUMN: what is wrong there".
+// staleCause returns "FILE:LINE:COLUMN: what is wrong there".
 func staleCause(s board.Stale) string {
 	at := position(s.Place)
 	if s.Message == "" {

@@ -9,10 +9,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// problemsView is what `status --problems` shows.
+// problemsView is the content that `status --problems` prints.
 type problemsView struct{ problemList }
 
-// write is statusView's. The JSON is that of /api/v1/problems.
+// write implements statusView. The JSON is that of /api/v1/problems.
 func (v *problemsView) write(out io.Writer, format outputFormat) error {
 	if format != formatText {
 		return writeValue(out, format, struct {

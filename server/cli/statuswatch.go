@@ -12,9 +12,9 @@ import (
 // watchEvery is the time between two looks of `status --watch`.
 const watchEvery = 2 * time.Second
 
-// follow prints the status, and again whenever it is another, until ctx ends. While
-// gatefold cannot be reached it says so once, and asks again: a restart is what people
-// watch. The first question must be answered. It ends as the last answer does.
+// follow prints the status, and again after each change, until ctx ends. If gatefold cannot be
+// reached, it prints that once and retries, because users watch restarts. The first request must
+// succeed. The result is that of the last answer.
 func (o *statusOptions) follow(ctx context.Context, out, stderr io.Writer) error {
 	var last []byte
 	var view statusView
@@ -47,7 +47,7 @@ func (o *statusOptions) follow(ctx context.Context, out, stderr io.Writer) error
 	}
 }
 
-// reprint prints what is shown if it is not what was shown last, which it returns.
+// reprint prints a view if it differs from the last one. It returns what is printed now.
 func (o *statusOptions) reprint(out io.Writer, view statusView, last []byte) ([]byte, error) {
 	var now bytes.Buffer
 	if err := view.write(&now, o.format); err != nil {

@@ -81,13 +81,13 @@ func testCommand() *cobra.Command {
 	return cmd
 }
 
-// testRun is a report, and what else is shown of the folder.
+// testRun is a report, with further facts about the folder.
 type testRun struct {
 	report *expect.Report
 	files  int // of tests
 }
 
-// run reads the folder and judges its tests.
+// run reads the folder and runs its tests.
 func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 	if len(o.against) > 0 && (o.minCoverage > 0 || o.coverage) {
 		return testRun{}, errors.New("--against shows no rules: leave out --coverage and --min-coverage")
@@ -136,7 +136,7 @@ func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 	return run, nil
 }
 
-// place returns the function for the paths of files in the output.
+// place returns the function that makes displayed paths of files.
 func (o *testOptions) place() func(string) string {
 	if o.format == formatGitHub {
 		return repositoryPrefix
@@ -144,14 +144,14 @@ func (o *testOptions) place() func(string) string {
 	return pathPrefix
 }
 
-// testFiles are the lines of all files of tests.
+// testFiles are the lines of all test files.
 type testFiles struct {
 	files    int
 	requests []expect.Request
 	problems []manifest.Problem
 }
 
-// readTests reads the files of tests of a folder. A folder without any is an error.
+// readTests reads the test files of a folder. A folder without any is an error.
 func (o *testOptions) readTests(ctx context.Context, dir, prefix string) (all testFiles, err error) {
 	folder, err := o.folder.folder(dir)
 	if err != nil {
@@ -202,7 +202,7 @@ func (p *percentage) String() string {
 	return strconv.FormatFloat(float64(*p), 'g', -1, 64)
 }
 
-// Set implements pflag.Value. A sign of per cent may be behind the number.
+// Set implements pflag.Value. A percent sign may follow the number.
 func (p *percentage) Set(text string) error {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n > 100 {

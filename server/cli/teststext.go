@@ -25,7 +25,7 @@ func (o *testOptions) print(w io.Writer, run testRun) error {
 	return err
 }
 
-// text is the report for people: the lines that did not pass, and a summary at the end.
+// text returns the report for people: the lines that did not pass, and a summary at the end.
 func (o *testOptions) text(run testRun, color bool) string {
 	page := &explainPage{color: color}
 	r := run.report
@@ -46,7 +46,7 @@ func (o *testOptions) text(run testRun, color bool) string {
 	return page.out.String()
 }
 
-// testLine prints the verdict about a line, and why.
+// testLine prints the verdict of a line, with the reasons.
 func (t *explainPage) testLine(line expect.LineReport) {
 	style := map[expect.Verdict]string{expect.Failed: red}[line.Verdict]
 	fmt.Fprintf(&t.out, "%s: %s: %s\n", t.paint(bold, fmt.Sprintf("%s:%d", visible.Text(line.File), line.Line)), t.paint(style, string(line.Verdict)),
@@ -56,8 +56,8 @@ func (t *explainPage) testLine(line expect.LineReport) {
 	}
 }
 
-// annotate prints what did not pass as workflow commands of GitHub Actions. Only what makes the
-// command fail is an error.
+// annotate prints the lines that did not pass as workflow commands of GitHub Actions. Only lines
+// that make the command fail are errors.
 func (o *testOptions) annotate(w io.Writer, run testRun) error {
 	for _, p := range run.report.Problems {
 		fmt.Fprintln(w, annotation(p))
@@ -88,7 +88,7 @@ func (o *testOptions) annotate(w io.Writer, run testRun) error {
 	return err
 }
 
-// testFacts returns what there is to say of a line that did not pass.
+// testFacts returns the facts about a line that did not pass.
 func testFacts(line expect.LineReport) (facts []string) {
 	for _, d := range line.Differences {
 		facts = append(facts, differenceWords(d))
@@ -135,7 +135,7 @@ func folderErrorWords(errors int) string {
 	return count(errors, "error") + " in the folder; gatefold validate shows the details"
 }
 
-// summary is a line that can be read alone.
+// summary returns a summary in one line.
 func (o *testOptions) summary(run testRun) string {
 	r := run.report
 	line := fmt.Sprintf("%s in %s: %d passed, %d failed, %d unknown", count(r.Tests, "test"), count(run.files, "file"), r.Passed, r.Failed, r.Unknown)

@@ -48,7 +48,8 @@ func translateCommand() *cobra.Command {
 	return cmd
 }
 
-// typeDocument holds all resources of one type. It is translate's output: a contract.
+// typeDocument has all resources of one type. It is the output format of translate, which is
+// stable.
 type typeDocument struct {
 	Type      string             `json:"type"` // the type URL
 	Resources []resourceDocument `json:"resources"`
@@ -61,8 +62,7 @@ type resourceDocument struct {
 	Config  json.RawMessage `json:"config"`  // protobuf JSON
 }
 
-// byType groups resources, which are sorted by Gateway, type and name, in the
-// order in which Envoy is sent the types.
+// byType groups sorted resources by type, in the order in which Envoys get the types.
 func byType(updates []xds.Update) []typeDocument {
 	byURL := map[string][]resourceDocument{}
 	for _, u := range updates {

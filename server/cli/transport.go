@@ -17,7 +17,7 @@ import (
 	"github.com/gatefold/gatefold/server/mtls"
 )
 
-// transportOptions are the flags that say who may speak with gatefold.
+// transportOptions are the flags that decide who may connect to gatefold.
 type transportOptions struct {
 	socketMode string
 	tls        mtls.Files
@@ -34,7 +34,7 @@ func (o *transportOptions) register(flags *pflag.FlagSet) {
 			"the URI spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME needs no flag")
 }
 
-// apply checks the flags and hands them to the server.
+// apply checks the flags and sets them in the options of the server.
 func (o *transportOptions) apply(to *server.Options) error {
 	mode, err := strconv.ParseUint(cmp.Or(o.socketMode, "0600"), 8, 32)
 	if err != nil || mode == 0 || mode > uint64(fs.ModePerm) {
@@ -55,7 +55,7 @@ func (o *transportOptions) apply(to *server.Options) error {
 	return nil
 }
 
-// printTransport prints what is wrong with the way between Envoys and gatefold.
+// printTransport prints problems of the connections between Envoys and gatefold.
 func printTransport(out io.Writer, page admin.Transport) error {
 	if tls := page.TLS; tls != nil && tls.Problem != "" {
 		fmt.Fprintf(out, "\nThe xDS certificate files cannot be used; the previous ones are still used: %s\n", oneLine(tls.Problem))
@@ -74,8 +74,7 @@ func printTransport(out io.Writer, page admin.Transport) error {
 	return w.Flush()
 }
 
-// cell is a text of others in a table: in its column, and never a control
-// sequence for the terminal.
+// cell makes a text safe for a column of a table: one line, without control characters.
 func cell(text string) string {
 	if text == "" {
 		return "-"

@@ -105,7 +105,7 @@ func (o *treeOptions) nodes(cmd *cobra.Command, args []string) ([]*explain.TreeN
 	return explain.Tree(facts, filter), nil
 }
 
-// ask asks a running gatefold.
+// ask requests the tree from a running gatefold.
 func (o *treeOptions) ask(ctx context.Context, query url.Values) ([]*explain.TreeNode, error) {
 	code, body, err := o.server.get(ctx, "/api/v1/tree?"+query.Encode())
 	switch {
@@ -137,8 +137,8 @@ func treeText(nodes []*explain.TreeNode, color bool) []byte {
 	return page.out.Bytes()
 }
 
-// node draws a node and what is below it. first stands before its own line,
-// rest before the lines below.
+// node draws a node and the nodes below it. first is the beginning of its own line, rest of the
+// lines below.
 func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 	var line bytes.Buffer
 	line.WriteString(first)
@@ -163,7 +163,7 @@ func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 	}
 }
 
-// treeMermaid draws the tree as a flowchart for Mermaid, which many pages for Markdown show.
+// treeMermaid returns the tree as a Mermaid flowchart, which many Markdown viewers render.
 func treeMermaid(nodes []*explain.TreeNode) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "flowchart LR")
@@ -180,7 +180,7 @@ func treeMermaid(nodes []*explain.TreeNode) []byte {
 	return out.Bytes()
 }
 
-// drawn returns the text of a node, in one line.
+// drawn returns the text of a node in one line.
 func drawn(n *explain.TreeNode) string {
 	if isWrong(n) {
 		return "✗ " + visible.Text(n.Name)
@@ -204,7 +204,7 @@ func mermaidText(text string) string {
 	return out.String()
 }
 
-// treeDOT draws the tree as a graph for Graphviz.
+// treeDOT returns the tree as a graph for Graphviz.
 func treeDOT(nodes []*explain.TreeNode) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "digraph gatefold {")
@@ -225,8 +225,8 @@ func treeDOT(nodes []*explain.TreeNode) []byte {
 	return out.Bytes()
 }
 
-// eachNode calls visit for each node, those above first, with its number and that of the node
-// above: 0 for none.
+// eachNode calls visit for each node, parents first, with its number and its parent's number, 0 for
+// none.
 func eachNode(nodes []*explain.TreeNode, visit func(n *explain.TreeNode, id, above int)) {
 	last := 0
 	var walk func([]*explain.TreeNode, int)

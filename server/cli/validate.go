@@ -60,14 +60,14 @@ func validateCommand() *cobra.Command {
 	return cmd
 }
 
-// reading is what the arguments of a command come to.
+// reading is the result of reading the arguments of a command.
 type reading struct {
 	engine.Reading
 	// unchecked counts the references that single files cannot answer for.
 	unchecked int
 }
 
-// readFolder takes a folder through store and translate, once.
+// readFolder reads a folder and translates it, once.
 func readFolder(ctx context.Context, dir string, o folderOptions) (reading, error) {
 	folder, err := o.folder(dir)
 	if err != nil {
@@ -77,7 +77,8 @@ func readFolder(ctx context.Context, dir string, o folderOptions) (reading, erro
 	return reading{Reading: read}, err
 }
 
-// noFiles is about a folder without any file to read, which is hardly the one that was meant.
+// noFiles returns the problem of a folder without any file to read: it is probably the wrong
+// folder.
 func noFiles(dir string) manifest.Problem {
 	return manifest.Problem{
 		Code: "NoFiles", Severity: manifest.Error, File: dir,
@@ -85,7 +86,7 @@ func noFiles(dir string) manifest.Problem {
 	}
 }
 
-// report is validate's JSON: a contract.
+// report is the JSON of validate. Its format is stable.
 type report struct {
 	Files    int                `json:"files"`
 	Objects  int                `json:"objects"`
@@ -122,7 +123,7 @@ func printReport(w io.Writer, format outputFormat, read reading) error {
 	})
 }
 
-// summary is "3 files, 12 objects, 0 errors, 1 warning", and what is not used, if anything.
+// summary returns "3 files, 12 objects, 0 errors, 1 warning", and what is not used, if anything.
 func summary(read reading) string {
 	errors, warnings := manifest.Count(read.Problems)
 	line := fmt.Sprintf("%s, %s, %s, %s", count(read.Stats.Files, "file"), count(read.Stats.Objects, "object"),
@@ -139,7 +140,7 @@ func summary(read reading) string {
 // maxPages bounds the codes whose page is named below the problems.
 const maxPages = 5
 
-// pages returns a line for each code, with the address of its cause, fix and example.
+// pages returns a line for each code, with the address of its documentation.
 func pages(problems []manifest.Problem) string {
 	var named []string
 	text := ""

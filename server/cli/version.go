@@ -47,7 +47,7 @@ func versionCommand() *cobra.Command {
 	return cmd
 }
 
-// readBuild asks the linker's value first, then what Go recorded.
+// readBuild returns the version set by the linker, else what Go recorded.
 func readBuild() build {
 	b := build{Version: version, Commit: commit, GatewayAPI: consts.BundleVersion, Envoy: envoyVersion}
 	info, ok := debug.ReadBuildInfo()
@@ -66,7 +66,7 @@ func readBuild() build {
 	return b
 }
 
-// figure is gatefold_build_info, which is always 1.
+// figure returns the metric gatefold_build_info, which is always 1.
 func (b build) figure() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gatefold_build_info", Help: "What runs: always 1, with the version in the labels.",
