@@ -2,8 +2,8 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Answer books the ACK or NACK that a request is, and returns the response it is for; nil when the
-// request is no answer, or its nonce is not known.
+// Answer processes the ACK or NACK in a request, and returns the response that it answers. It
+// returns nil if the request is no answer, or if its nonce is not known.
 func (p *Plan) Answer(request *Request) *Response {
 	l, detail := p.ledgers[request.GetTypeUrl()], request.GetErrorDetail()
 	if l == nil || request.GetResponseNonce() == "" {
@@ -12,7 +12,7 @@ func (p *Plan) Answer(request *Request) *Response {
 	return p.book(l, request.GetResponseNonce(), plainWords(l.typ, detail.GetMessage()), detail != nil)
 }
 
-// book books an answer.
+// book records an answer.
 func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 	r := l.flight[nonce]
 	if r == nil {
@@ -35,7 +35,7 @@ func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 	return r
 }
 
-// bar finds which clusters of an answered response are waited for.
+// bar updates the set of clusters that listeners and routes wait for, after an answer.
 func (p *Plan) bar(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		switch {
@@ -47,8 +47,8 @@ func (p *Plan) bar(l *ledger, r *Response, nack bool) {
 	}
 }
 
-// usable reports whether routes to a cluster find it: it was accepted, if only in an
-// older form, and no answer is awaited.
+// usable reports whether routes to a cluster work: Envoy has accepted a form of it, even an older
+// one, and no answer is pending.
 func (l *ledger) usable(name string) bool {
 	_, again := l.alone[name]
 	return l.held.has(name) && !again

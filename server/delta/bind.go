@@ -13,19 +13,19 @@ import (
 // again.
 const maxBindRetry = 30 * time.Second
 
-// BindFailed reports whether Envoy's words say that it could not bind a listener's
-// address (docs/design/envoy.md#nacks), or that another listener of its own has it.
-// Unlike other rejections that one can end without an edit: the port becomes free, the
-// address appears, or the other listener, too, is about to move.
+// BindFailed reports whether Envoy's message says that it could not bind a listener's address
+// (docs/design/envoy.md#nacks), or that another of its listeners has the address. Such a rejection
+// can end without an edit: the port becomes free, the address appears, or the other listener is
+// going to move.
 func BindFailed(words string) bool {
 	return strings.Contains(words, "cannot bind") || duplicate(words)
 }
 
-// duplicate reports whether Envoy's words say that another listener of its own has an address.
+// duplicate reports whether Envoy's message says that another of its listeners has the address.
 func duplicate(words string) bool { return strings.Contains(words, "has duplicate address") }
 
-// Unbound returns the listeners whose address could not be bound: nothing asks for
-// their tables then, which begin with the name of the listener (listen.RoutesName).
+// Unbound returns the listeners whose address could not be bound. Envoy does not ask for their
+// tables, whose names begin with the listener's (listen.RoutesName).
 func (p *Plan) Unbound() map[string]struct{} {
 	l, out := p.ledgers[xds.ListenerType], map[string]struct{}{}
 	if l == nil {
@@ -39,10 +39,10 @@ func (p *Plan) Unbound() map[string]struct{} {
 	return out
 }
 
-// rebind makes the listeners due again whose bind failed a while ago, because
-// Envoy tries only when it is sent one; it gives when the next will be due, zero
-// for never. The wait doubles from Options.BindRetry with every failure. Each goes
-// alone, so that Envoy's words are about it.
+// rebind makes listeners due again after a failed bind, because Envoy tries only when it gets the
+// listener again. It returns the time of the next one, zero for never. The wait begins with
+// Options.BindRetry and doubles with every failure. Each listener goes alone, so that Envoy's
+// message is about it.
 func (p *Plan) rebind(now time.Time) time.Time {
 	l := p.ledgers[xds.ListenerType]
 	if l == nil {

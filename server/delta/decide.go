@@ -2,7 +2,7 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// action is what is done about one name.
+// action is what to do with one name.
 type action int
 
 const (
@@ -12,7 +12,7 @@ const (
 	removeLast        // say so when nothing can use it any more
 )
 
-// decide compares what the stream has of name with the target e.
+// decide compares what the stream has of a name with its target e.
 func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	_, forced := l.force[name]
 	version, held := l.held.get(name)
@@ -46,11 +46,10 @@ func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	return nothing
 }
 
-// goesAlone reports whether a name has a response of its own: what replaces an
-// accepted form, for of several RouteConfigurations, assignments or secrets
-// Envoy applies an arbitrary part when one is bad (docs/design/envoy.md#nacks), and
-// what was in a rejected response. Of clusters and listeners Envoy applies all
-// good ones.
+// goesAlone reports whether a name needs a response of its own. That is so for a name that was in a
+// rejected response. It is also so if it replaces an accepted RouteConfiguration, assignment or
+// secret: of several, Envoy applies an arbitrary part if one is bad (docs/design/envoy.md#nacks).
+// Of clusters and listeners, Envoy applies all good ones.
 func (l *ledger) goesAlone(name string) bool {
 	if _, ok := l.alone[name]; ok {
 		return true

@@ -8,9 +8,9 @@ const (
 	batchBytes = 1 << 20
 )
 
-// drain takes the removals that wait; one that was rejected among others goes alone.
-// What came back is not among them: decide took it out. Of a filter that the target has, what is
-// removed is a part of it.
+// drain returns a response with the pending removals. A removal that was rejected among others goes
+// alone. Names that came back are not among them, because decide removed these. If the target still
+// has a filter, the removal is a part of the filter.
 func (p *Plan) drain(l *ledger) *Response {
 	if r, part := p.trim(l); part {
 		return r
@@ -30,8 +30,8 @@ func (p *Plan) drain(l *ledger) *Response {
 	return r.orNil()
 }
 
-// fill makes a response of what is due. Who asks for all of a type is told when
-// there is none: an Envoy without clusters would wait 15 s for them before it
+// fill returns a response with what is due. If a stream asks for all names of a type and there is
+// none, it gets an empty response: an Envoy without clusters would wait 15 s for them before it
 // asks for listeners.
 func (p *Plan) fill(l *ledger) *Response {
 	r := &Response{Type: l.typ}
@@ -101,8 +101,8 @@ func (p *Plan) fill(l *ledger) *Response {
 // fillSteps bounds how many names fill looks at in one call.
 const fillSteps = 4096
 
-// passes reports whether a due name is not to be looked at now: nobody asks for it, or its
-// answer is awaited.
+// passes reports whether a due name must not be processed now: the stream does not ask for it, or
+// its answer is pending.
 func (l *ledger) passes(name string) bool {
 	if !l.wants(name) {
 		return true
@@ -114,9 +114,8 @@ func (l *ledger) passes(name string) bool {
 	return true
 }
 
-// follow notes what sending a cluster brings with it: its endpoints behind it,
-// though they are held. An updated cluster becomes warm
-// again only with endpoints that come after it, and Envoy does not ask for them
+// follow marks the endpoints of a cluster that is sent, even if the Envoy has them. An updated
+// cluster becomes warm only with endpoints that come after it, and Envoy does not ask for them
 // (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen").
 func (p *Plan) follow(l *ledger, name string) {
 	if l.typ != xds.ClusterType {

@@ -17,8 +17,8 @@ import (
 //     when the Envoy took all routes (trim);
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
 
-// awaitsFilter reports whether a table waits for the filter that it needs, and notes it. e is the form
-// that is to be sent.
+// awaitsFilter reports whether a table must wait for the filter that it needs, and notes this. e is
+// the form that is going to be sent.
 func (p *Plan) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	delete(l.unfiltered, name)
 	if l.typ != xds.RouteType || e == nil || p.options.Unordered || p.filtered() || !e.requires() {
@@ -28,7 +28,7 @@ func (p *Plan) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	return true
 }
 
-// releaseTables makes the tables due that waited for the filter, once it is there.
+// releaseTables marks the tables that waited for the filter as due, after the Envoy has it.
 func (p *Plan) releaseTables() {
 	l := p.ledgers[xds.RouteType]
 	if l == nil || len(l.unfiltered) == 0 || !p.filtered() {
@@ -40,8 +40,8 @@ func (p *Plan) releaseTables() {
 	}
 }
 
-// requires reports whether a route of the table names a requirement. Only the caller that guards the
-// targets may call it.
+// requires reports whether a route of the table names a requirement. The caller must hold the lock
+// of the targets.
 func (e *Entry) requires() bool {
 	if !e.searched {
 		e.searched, e.naming = true, xds.NamesRequirement(e.Body)
@@ -49,9 +49,9 @@ func (e *Entry) requires() bool {
 	return e.naming
 }
 
-// filtered reports whether tables that name requirements may be sent: no filter is due or unanswered.
-// An Envoy that did not ask for the filter yet, although there are requirements, has no listener that
-// has it in its chain: the route would be open there.
+// filtered reports whether tables that name requirements may be sent: no filter is due or
+// unanswered. If an Envoy has not asked for the filter although there are requirements, its
+// listeners do not have the filter, and the route would be open.
 func (p *Plan) filtered() bool {
 	if l := p.ledgers[xds.FilterType]; l != nil {
 		return l.idle()
@@ -69,8 +69,8 @@ func (t *Target) requires() bool {
 	return false
 }
 
-// filter returns the form in which a filter goes to this stream's Envoy: without what the Envoy
-// rejects, and with what its routes may still name.
+// filter returns the form of a filter for this stream's Envoy: without requirements that the Envoy
+// rejects, and with those that its routes may still name.
 func (p *Plan) filter(target *Entry) *Entry {
 	t := p.tableOf(xds.FilterType, target.Name)
 	if t.ready == nil || t.readyFor != target {
@@ -80,7 +80,7 @@ func (p *Plan) filter(target *Entry) *Entry {
 	return t.ready
 }
 
-// clearChanged forgets what the Envoy rejected and the filter no longer has in that form.
+// clearChanged forgets rejected requirements that the filter does not have in that form any more.
 func (p *Plan) clearChanged(t *tableState, target *Entry) {
 	if len(t.rejected) == 0 {
 		return
@@ -96,9 +96,9 @@ func (p *Plan) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns the filter e with the requirements of before that it lacks, and without
-// rejected ones; e itself where that is the same. Streams that accepted the same and rejected
-// nothing share one form.
+// filterWith returns the filter e with the requirements that only before has, and without rejected
+// ones. It returns e if nothing differs. Streams that accepted and rejected the same share one
+// form.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	if len(rejected) > 0 || before == nil {
 		return e.newFilter(before, rejected)
@@ -147,8 +147,8 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim takes from a filter what no route names any more. part is false where there is none, or the
-// target has no such filter.
+// trim returns a response that removes requirements from a filter which no route names any more.
+// part is false if there are none, or if the target has no such filter.
 func (p *Plan) trim(l *ledger) (r *Response, part bool) {
 	name, waits := l.gone.peek()
 	target := p.target.Entry(l.typ, name)
@@ -164,8 +164,8 @@ func (p *Plan) trim(l *ledger) (r *Response, part bool) {
 	return &Response{Type: l.typ, Set: []*Entry{t.ready}}, true
 }
 
-// learnFilter takes an answer to a filter into account. Where the Envoy rejects it, the requirements
-// that its words name are at fault, or else all that are new to it.
+// learnFilter processes an answer to a filter. If the Envoy rejects it, the faulty requirements are
+// those named in its message, else all new ones.
 func (p *Plan) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	for _, e := range r.Set {
 		t := p.tableOf(l.typ, e.Name)
@@ -188,8 +188,8 @@ func (p *Plan) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	}
 }
 
-// faults returns the requirements of a rejected filter that the words name by a provider, or
-// else those that are not in before.
+// faults returns the requirements of a rejected filter that the message names by a provider. If it
+// names none, it returns those that before does not have.
 func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 	all, held := xds.Requirements(e.Body), map[xds.Part]string{}
 	if before != nil {
@@ -208,7 +208,7 @@ func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 	return slices.DeleteFunc(all, func(r xds.Requirement) bool { return held[r.Part] == string(r.Body) })
 }
 
-// join notes what all Gateways have of a filter, where there are several.
+// join combines the forms of a filter that several Gateways have.
 func (t *Target) join(name string, owners []owned) {
 	delete(t.joined, name)
 	if len(owners) < 2 {

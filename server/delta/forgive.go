@@ -2,9 +2,9 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Forgive has tables that the Envoy rejected as a whole or in parts sent again, once, and listeners that
-// made way in vain. It reports whether
-// there are any.
+// Forgive marks tables that the Envoy rejected, as a whole or in part, to be sent again, once. It
+// does the same for listeners that could not move to another address. It reports whether there are
+// any.
 func (p *Plan) Forgive() (forgiven bool) {
 	forgiven = p.forgiveBinds()
 	for name, t := range p.tables {
@@ -22,7 +22,8 @@ func (p *Plan) Forgive() (forgiven bool) {
 	return forgiven
 }
 
-// forgiveBinds has listeners try to make way again that did so in vain. It reports whether there are any.
+// forgiveBinds marks listeners that could not move to another address to try again. It reports
+// whether there are any.
 func (p *Plan) forgiveBinds() (forgiven bool) {
 	l := p.ledgers[xds.ListenerType]
 	for name, w := range p.moves.ways {

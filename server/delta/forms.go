@@ -13,8 +13,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// forms is what streams make of a table when it is rejected, and of a filter: most often a thousand Envoys say the
-// same of the same table at the same time. Each form is made when a stream needs it, is one for all that do at that time, with a lock of its own, and goes with the last of them.
+// forms are the variants of a table or filter for streams that reject parts of it. Usually many
+// Envoys reject the same at the same time, so they share a form. A form is made when a stream needs
+// it, and freed with the last stream that uses it. It has its own lock.
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
@@ -26,7 +27,7 @@ type forms struct {
 	lacks map[xds.Release][]xds.Lack
 }
 
-// source returns the target that e was made of.
+// source returns the target that e is a form of.
 func (e *Entry) source() *Entry {
 	for e.of != nil {
 		e = e.of
@@ -34,7 +35,7 @@ func (e *Entry) source() *Entry {
 	return e
 }
 
-// suspects are the parts of a table among which some are bad.
+// suspects are the parts of a table that may be bad.
 type suspects struct {
 	table  string
 	before *Entry // what was accepted
@@ -44,8 +45,8 @@ type suspects struct {
 	probes map[[2]int]weak.Pointer[Entry]
 }
 
-// suspects returns what is new in e since a table that was accepted; all of it where before is
-// nil, or nothing is new.
+// suspects returns the parts of e that are new since an accepted table. It returns all parts if
+// before is nil, or if nothing is new.
 func (e *Entry) suspects(before *Entry) *suspects {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -77,7 +78,7 @@ func newPieces(before, now *Entry) []xds.Piece {
 	return fresh
 }
 
-// probe returns the probe of a window.
+// probe returns the probe for a window of the suspects.
 func (s *suspects) probe(from, to int) *Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +92,7 @@ func (s *suspects) probe(from, to int) *Entry {
 	return made
 }
 
-// without returns the table e without faulty parts, e itself where it has none of them.
+// without returns the table e without faulty parts. It returns e if it has none of them.
 func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	key := keyOf(faults)
 	e.forms.mu.Lock()
@@ -114,7 +115,7 @@ func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	return made
 }
 
-// keyOf is the same for the same faults.
+// keyOf returns a key for a set of faults.
 func keyOf(faults map[xds.Part]xds.Fault) [sha256.Size]byte {
 	sum := sha256.New()
 	byName := func(a, b xds.Part) int {

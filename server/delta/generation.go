@@ -11,8 +11,8 @@ import (
 // it rejected their new form, or they drain. They ask for tables by other names
 // (ir.TableName), and get today's tables in which what needs a filter that they lack answers 500.
 
-// entry returns the target's resource of a name. Of a table that listeners of an earlier generation ask for,
-// it is that of today's.
+// entry returns the target's resource of a name. For the table of an earlier generation of
+// listeners it returns the current table.
 func (p *Plan) entry(typ, name string) *Entry {
 	e := p.target.Entry(typ, name)
 	if e != nil || typ != xds.RouteType {
@@ -25,7 +25,8 @@ func (p *Plan) entry(typ, name string) *Entry {
 	return p.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
 }
 
-// markEarlier marks what earlier listeners ask for of these tables. The target does not have such a name.
+// markEarlier marks the tables of earlier listeners that are made from these tables. The target has
+// no such names.
 func (l *ledger) markEarlier(tables []string) {
 	if len(l.unknown) == 0 {
 		return
@@ -40,8 +41,8 @@ func (l *ledger) markEarlier(tables []string) {
 	}
 }
 
-// prepareEarlier makes the table for earlier listeners: without what this Envoy rejects of today's,
-// or lacks for it.
+// prepareEarlier makes a table for earlier listeners: the current one without the parts that this
+// Envoy rejects or lacks something for.
 func (p *Plan) prepareEarlier(name string, target *Entry) {
 	form, faults := target, map[xds.Part]xds.Fault{}
 	if t := p.tables[target.Name]; t != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// ledger is what one stream asked for, was sent, accepted and rejected of one
-// type. A name is in at most one response at a time; what changes meanwhile is
-// looked up again when the answer has come, so that the newest wins.
+// ledger is what one stream asked for, was sent, accepted and rejected of one type. A name is in at
+// most one pending response. If it changes meanwhile, it is compared again after the answer, so
+// that the newest version is sent.
 type ledger struct {
 	typ      string
 	wildcard bool
@@ -39,7 +39,7 @@ type ledger struct {
 // answers each; to find the response of a name, each of them is asked.
 const maxFlight = 64
 
-// rejection is a version that Envoy rejected, and why, in Envoy's words.
+// rejection is a version that Envoy rejected, with Envoy's message.
 type rejection struct {
 	version string
 	words   string
@@ -76,7 +76,7 @@ func newLedger(typ string) *ledger {
 
 func (l *ledger) wants(name string) bool { return l.wildcard || l.names.has(name) }
 
-// inFlight returns the unanswered response that name is in, nil when there is none.
+// inFlight returns the unanswered response that contains name, nil if there is none.
 func (l *ledger) inFlight(name string) *Response {
 	for _, r := range l.flight {
 		if r.holds(name) {
@@ -86,7 +86,7 @@ func (l *ledger) inFlight(name string) *Response {
 	return nil
 }
 
-// mark asks for name to be looked at: now, or after the answer that is awaited.
+// mark requests a comparison of name: now, or after the pending answer.
 func (l *ledger) mark(name string) {
 	switch {
 	case !l.wants(name):
@@ -97,7 +97,7 @@ func (l *ledger) mark(name string) {
 	}
 }
 
-// markAll is mark for names that are many, and that are never changed.
+// markAll is mark for many names. The caller must not change the list.
 func (l *ledger) markAll(names []string) {
 	if len(names) >= bulk {
 		l.due.share(names)
@@ -108,9 +108,9 @@ func (l *ledger) markAll(names []string) {
 	}
 }
 
-// subscribe adds names. A name asked for again is sent again: the client may
-// have forgotten it (xDS protocol, "Subscribing to Resources"); those in known
-// it has told to hold, and of those resume marks what is to be looked at.
+// subscribe adds names. A name that is asked for again is sent again, because the client may have
+// forgotten it (xDS protocol, "Subscribing to Resources"). The client has the names in known;
+// resume marks those of them that must be compared.
 func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
 	for _, name := range names {
@@ -126,8 +126,8 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 	l.markAll(asked)
 }
 
-// resume takes over what the Envoy holds from a stream before; the names are sorted. What
-// is as in the target is looked at only where Plan.holds wants to know of it.
+// resume notes what the Envoy has from an earlier stream. The names are sorted. It compares equal
+// versions only if Plan.holds needs them.
 func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	var same []*Entry
 	for _, name := range names {
@@ -151,7 +151,7 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	l.held.take(same)
 }
 
-// markWanted marks all of the target that is not held as it is there.
+// markWanted marks all names of the target whose version the stream does not have.
 func (l *ledger) markWanted(t *Target) {
 	all := t.call(l.typ)
 	wanted := all.names
@@ -165,7 +165,7 @@ func (l *ledger) markWanted(t *Target) {
 	l.markAll(slices.Sorted(maps.Keys(all.since)))
 }
 
-// unsubscribe forgets the names that the client forgets.
+// unsubscribe removes the names that the client unsubscribes from.
 func (l *ledger) unsubscribe(names []string) {
 	for _, name := range names {
 		l.names.remove(name)
@@ -173,14 +173,14 @@ func (l *ledger) unsubscribe(names []string) {
 	}
 }
 
-// forgetUnwanted forgets a name that the stream does not ask for.
+// forgetUnwanted removes a name that the stream does not ask for.
 func (l *ledger) forgetUnwanted(name string) {
 	if !l.wants(name) {
 		l.forget(name)
 	}
 }
 
-// touched yields the names that the end of a wildcard subscription can touch, some twice.
+// touched yields the names that the end of a wildcard subscription can affect, some twice.
 func (l *ledger) touched(yield func(string) bool) {
 	for name := range l.held.all {
 		if !yield(name) {
@@ -213,7 +213,7 @@ func (l *ledger) forget(name string) {
 	l.gone.drop(name)
 }
 
-// book notes that r is on its way.
+// book records that r was sent.
 func (l *ledger) book(r *Response) {
 	sortEntries(r.Set)
 	slices.Sort(r.Removed)
@@ -229,7 +229,7 @@ func sortEntries(all []*Entry) {
 	slices.SortFunc(all, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// accept books an ACK.
+// accept records an ACK.
 func (l *ledger) accept(nonce string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
@@ -255,11 +255,10 @@ func (l *ledger) accept(nonce string) {
 	}
 }
 
-// reject books a NACK. A response that carried one resource tells which is bad.
-// Of several, Envoy may have taken any part: those that its words name are bad,
-// the others, or all when it names none, are sent again one by one
-// (docs/design/reliability.md#findings). A version that was rejected by itself is not
-// sent again, but for a listener whose bind failed (see Plan.rebind).
+// reject records a NACK. If the response has one resource, that one is bad. Of several, Envoy may
+// have applied any part. Those named in its message are bad. The others, or all if it names none,
+// are sent again one by one (docs/design/reliability.md#findings). A version that was rejected
+// alone is not sent again, except for a listener whose bind failed (see Plan.rebind).
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
@@ -294,8 +293,8 @@ func (l *ledger) reject(nonce, words string) {
 	}
 }
 
-// answered ends the wait for name's answer; false when it was forgotten, or
-// sent anew, since.
+// answered ends the wait for name's answer. It returns false if the name was removed or sent again
+// since.
 func (l *ledger) answered(r *Response, name string) bool {
 	if _, forgotten := r.forgotten[name]; forgotten {
 		return false
@@ -308,8 +307,8 @@ func (l *ledger) answered(r *Response, name string) bool {
 	return true
 }
 
-// blames reports whether Envoy's words name a cluster or listener as bad:
-// "Error adding/updating cluster(s) a: why, b: why" (docs/design/envoy.md#nacks).
+// blames reports whether Envoy's message names a cluster or listener as bad: "Error adding/updating
+// cluster(s) a: why, b: why" (docs/design/envoy.md#nacks).
 func blames(words, name string) bool {
 	if !strings.HasPrefix(words, "Error adding/updating ") {
 		return false
@@ -322,10 +321,10 @@ func blames(words, name string) bool {
 	return false
 }
 
-// idle reports whether nothing is to be sent or awaited but removals.
+// idle reports whether only removals are due or pending.
 func (l *ledger) idle() bool { return l.rests() && l.awaited == 0 }
 
-// rests reports whether nothing is to be looked at but removals.
+// rests reports whether only removals are due.
 func (l *ledger) rests() bool { return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0 }
 
 // stale reports whether Envoy serves an older form of something it rejected.
@@ -352,8 +351,8 @@ const keyMark = "credential key:"
 // redacted stands in the place of words that may have the content of a secret.
 const redacted = "[redacted]"
 
-// plainWords shortens Envoy's words to what a person needs, and keeps the
-// content of secrets out of log and pages.
+// plainWords shortens Envoy's message to the part that helps people, without the content of
+// secrets.
 func plainWords(typ, words string) string {
 	if at := strings.LastIndex(words, constraintMark); at >= 0 {
 		words = words[at:]
@@ -372,11 +371,10 @@ func plainWords(typ, words string) string {
 // nameUnit is the length in bytes for which a name counts once more.
 const nameUnit = 256
 
-// Weight returns how often a name counts that the target does not have: once, and once more for
-// every 256 bytes.
+// Weight returns how much an unknown name counts: one, and one more for every 256 bytes.
 func Weight(name string) int { return 1 + len(name)/nameUnit }
 
-// know notes which of these names the target does not have.
+// know counts those of the names that the target does not have.
 func (l *ledger) know(names []string, t *Target) {
 	for _, name := range names {
 		if t.Entry(l.typ, name) == nil {

@@ -22,7 +22,7 @@ import (
 // Of what Envoy holds from another stream, in a form that is not the target's, the addresses are not
 // known: such a listener makes way when Envoy rejected it some times.
 
-// moves is what a stream knows of the addresses of its listeners.
+// moves tracks the addresses of a stream's listeners.
 type moves struct {
 	held map[string]*Entry                  // in the form that Envoy accepted last
 	at   map[xds.Socket]map[string]struct{} // names of held, by what they bind
@@ -31,13 +31,13 @@ type moves struct {
 	soon map[string]tries
 }
 
-// tries counts how often a form of a listener was tried that is to be bound soon.
+// tries counts the attempts to send a listener that should soon be able to bind its address.
 type tries struct {
 	version string
 	count   int
 }
 
-// way is a listener that makes way.
+// way is a listener that gives up its address for another listener.
 type way struct {
 	version string // of the form for which it does
 	phase   phase
@@ -69,7 +69,8 @@ func newMoves() moves {
 	return moves{held: map[string]*Entry{}, at: sets(), all: sets(), ways: map[string]*way{}, soon: map[string]tries{}}
 }
 
-// binding returns what a listener binds. Only the caller that guards the targets may call it.
+// binding returns the addresses that a listener binds. The caller must hold the lock of the
+// targets.
 func (e *Entry) binding() *xds.Binding {
 	if e.binds == nil {
 		binding := xds.BindingOf(e.Body)
@@ -78,7 +79,7 @@ func (e *Entry) binding() *xds.Binding {
 	return e.binds
 }
 
-// hold notes the form of a listener that Envoy has; nil if it has none.
+// hold notes the form of a listener that Envoy has, nil if it has none.
 func (m *moves) hold(name string, e *Entry) {
 	if before := m.held[name]; before != nil {
 		for _, s := range before.binding().Sockets {
@@ -126,8 +127,8 @@ func (m *moves) holders(b *xds.Binding) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// moved returns the form in which a listener goes to Envoy now: e, nil to have it make way, or the
-// form that it had before. wait reports that another is to leave its address first.
+// moved returns the form in which a listener is sent now: e, or nil to remove it from its address,
+// or its earlier form. wait is true if another listener must leave the address first.
 func (p *Plan) moved(name string, e *Entry) (form *Entry, wait bool) {
 	l, m := p.ledgers[xds.ListenerType], &p.moves
 	delete(l.unmoved, name)
@@ -157,7 +158,7 @@ func (p *Plan) moved(name string, e *Entry) (form *Entry, wait bool) {
 	return e, wait
 }
 
-// form returns what is sent of a listener that makes way to e.
+// form returns what is sent for a listener that moves to e.
 func (w *way) form(e *Entry) *Entry {
 	switch w.phase {
 	case leaves:
@@ -168,7 +169,7 @@ func (w *way) form(e *Entry) *Entry {
 	return e
 }
 
-// moving reports whether Envoy has a listener in another form than e, and will be sent that.
+// moving reports whether Envoy has a listener in another form than e and is going to get e.
 func (p *Plan) moving(name string, e *Entry) bool {
 	l := p.ledgers[xds.ListenerType]
 	known, rejected := l.rejected.of[name]
@@ -176,9 +177,10 @@ func (p *Plan) moving(name string, e *Entry) bool {
 	return !(held && version == e.Version) && (!rejected || known.again || known.version != e.Version)
 }
 
-// blockers returns the listeners that e waits for: Envoy serves them on an address of e, and they will
-// leave it. A listener is its own blocker if the system does not let both forms be bound side by side. One
-// that is removed is waited for no more: Envoy does one thing after the other, and of a response removals first.
+// blockers returns the listeners that e waits for: they are served on an address of e, and are
+// going to leave it. A listener blocks itself if the system does not allow both forms at once. A
+// listener that is removed does not block: Envoy processes responses in order, and the removals of
+// a response first.
 func (p *Plan) blockers(name string, e *Entry) (out []string) {
 	for _, other := range p.moves.holders(e.binding()) {
 		if other == name {
@@ -197,7 +199,7 @@ func (p *Plan) blockers(name string, e *Entry) (out []string) {
 	return out
 }
 
-// listener returns the form of a listener that this Envoy is to hold, nil when there is none.
+// listener returns the form of a listener that this Envoy should have, nil if it should have none.
 func (p *Plan) listener(name string) *Entry {
 	e := p.entry(xds.ListenerType, name)
 	if e != nil && p.older {
@@ -223,7 +225,7 @@ func (p *Plan) circle(name string, blockers []string) bool {
 	return false
 }
 
-// learnMoves takes an answer to listeners into account, which is booked already.
+// learnMoves processes a recorded answer to listeners.
 func (p *Plan) learnMoves(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if version, held := l.held.get(e.Name); held && version == e.Version {
@@ -246,7 +248,7 @@ func (p *Plan) learnMoves(l *ledger, r *Response, nack bool) {
 	l.look()
 }
 
-// look makes the listeners due that wait for others.
+// look marks the listeners that wait for others as due.
 func (l *ledger) look() {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		if l.unmoved[name].IsZero() {
@@ -256,7 +258,8 @@ func (l *ledger) look() {
 	}
 }
 
-// retry makes the listeners due whose time has come, and returns the time of the next, zero for never.
+// retry marks listeners as due whose time has come. It returns the time of the next one, zero for
+// never.
 func (l *ledger) retry(now time.Time) (next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		switch until := l.unmoved[name]; {
@@ -285,7 +288,8 @@ func (p *Plan) arrived(l *ledger, e *Entry) {
 	}
 }
 
-// unbound notes that Envoy could not bind a listener. What will be bound soon is no rejection.
+// unbound notes that Envoy could not bind a listener's address. It is not a rejection if the
+// address should soon be free.
 func (p *Plan) unbound(l *ledger, e *Entry, known rejection) {
 	w, m := p.moves.ways[e.Name], &p.moves
 	unknown := w == nil && l.held.has(e.Name) && m.held[e.Name] == nil

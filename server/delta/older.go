@@ -10,8 +10,8 @@ import (
 // that need them answer 500: Envoy ignores what a route configures of a filter that the chain does not
 // have. Each form is made once for a release, and kept with the resource.
 
-// formFor returns the form of a listener or table for a release, e itself where that is the same. What
-// a table lacks is still in it.
+// formFor returns the form of a listener or table for a release, e if it is the same. Parts that
+// the release lacks something for are still in it.
 func (e *Entry) formFor(of xds.Release) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -49,8 +49,8 @@ func (e *Entry) lacks(of xds.Release) []xds.Lack {
 	return made
 }
 
-// lacking returns the parts of a table for which this Envoy lacks something, and that are not noted yet;
-// form is the target's for its release.
+// lacking returns the parts of a table that this Envoy lacks something for and that are not noted
+// yet. form is the target's form for its release.
 func (p *Plan) lacking(name string, target, form *Entry) (parts []*RejectedPart) {
 	if !p.older {
 		return nil

@@ -18,15 +18,16 @@ func referredTypes() []string {
 	return []string{xds.SecretType, xds.ClusterType, xds.EndpointType}
 }
 
-// referringTypes returns the types that wait for the answer to the clusters. Nothing is removed
-// while the Envoy serves an older form of one of them. Tables that name requirements wait for the
-// filters, too: see Plan.awaitsFilter.
+// referringTypes returns the types that wait for the answer to clusters. While the Envoy serves an
+// older form of one of them, nothing is removed. Tables that name requirements also wait for the
+// filters: see Plan.awaitsFilter.
 func referringTypes() []string {
 	return []string{xds.ListenerType, xds.FilterType, xds.RouteType}
 }
 
-// removedTypes returns the types of which removals wait for everything else. A removed listener
-// goes with the new ones, because a new listener may need its address; Envoy removes first.
+// removedTypes returns the types whose removals wait for everything else. A removed listener is
+// sent together with new ones, because a new listener may need its address; Envoy processes
+// removals first.
 func removedTypes() []string {
 	return []string{xds.FilterType, xds.ClusterType, xds.EndpointType, xds.RouteType, xds.SecretType}
 }

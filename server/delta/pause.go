@@ -15,7 +15,8 @@ func (s *search) pauses(target *Entry) bool {
 	return s.suspects != nil && !s.over && s.probes >= pauseAfter && s.shown != target
 }
 
-// pause makes the table for a pause of its search; where that is what Envoy has, it makes the next probe.
+// pause makes the table for a pause of its search. If the Envoy already has that table, it makes
+// the next probe.
 func (p *Plan) pause(yield func(Step) bool, name string, target *Entry) bool {
 	t := p.tables[name]
 	if !p.amend(yield, name, target) {
@@ -40,7 +41,8 @@ func (p *Plan) pause(yield func(Step) bool, name string, target *Entry) bool {
 	return true
 }
 
-// unsettled returns the hosts of a table with parts that the search has found, or has not looked at.
+// unsettled returns the hosts of a table with bad parts, or with parts that the search has not
+// reached.
 func (s *search) unsettled(table *Entry) map[string]bool {
 	now, hosts := map[xds.Part]string{}, map[string]bool{}
 	for _, piece := range xds.Pieces(table.Body) {

@@ -34,12 +34,12 @@ import (
 // Wildcard is the name that asks for everything.
 const Wildcard = "*"
 
-// Plan decides what a stream is sent next. The target is what its Envoy is to hold, what is held
-// is what the stream acknowledged, and every message is computed from both anew: a newer target
-// replaces what was not sent yet.
+// Plan decides what a stream is sent next. It compares the target, which its Envoy should have,
+// with what the stream has acknowledged, for every message anew. So a newer target replaces what
+// was not sent yet.
 //
-// The order is order.go's, with a bounded wait for the answer to the clusters before listeners
-// and routes (gate), and removals last.
+// The order of types is in order.go. Before listeners and routes there is a limited wait for the
+// answer to the clusters (gate). Removals are last.
 type Plan struct {
 	options Options
 	target  *Target
@@ -76,7 +76,7 @@ type Plan struct {
 	withheld             bool // nothing is sent
 }
 
-// Options are what a plan does not learn from its stream.
+// Options are the inputs of a plan other than its stream.
 type Options struct {
 	// Opened is when the stream began.
 	Opened time.Time
@@ -95,8 +95,8 @@ type Options struct {
 	World bool
 }
 
-// New returns the plan of a stream that has asked for nothing yet. Whoever guards the target guards
-// the plan.
+// New returns the plan of a stream that has asked for nothing yet. The lock of the target also
+// protects the plan.
 func New(target *Target, options Options) *Plan {
 	release := xds.ReleaseOf(options.Version)
 	p := &Plan{
@@ -112,14 +112,14 @@ func New(target *Target, options Options) *Plan {
 // Known reports whether the target ever had a resource.
 func (p *Plan) Known() bool { return p.target.known }
 
-// Withhold has nothing sent, or with false all that is due: the Envoy keeps what it has meanwhile.
+// Withhold stops all sending, or with false resumes it. Meanwhile the Envoy keeps what it has.
 func (p *Plan) Withhold(withheld bool) { p.withheld = withheld }
 
 // Retarget gives the plan another target, which has the same resources as its own.
 func (p *Plan) Retarget(same *Target) { p.target = same }
 
-// Mark notes that resources of the target changed; names is never changed. It reports whether
-// the stream asked for the type.
+// Mark notes that resources of the target changed. The caller must not change names. It reports
+// whether the stream asked for the type.
 func (p *Plan) Mark(typ string, names []string) bool {
 	l := p.ledgers[typ]
 	if l != nil {
@@ -134,9 +134,9 @@ func (p *Plan) Mark(typ string, names []string) bool {
 	return l != nil
 }
 
-// Next returns the next response, which is then to be sent, or nil and the time at which to ask again;
-// the zero time means that nothing will happen without an answer or an edit. It returns nil, too,
-// when there is something to do first: see Waiting and Tired.
+// Next returns the next response, which the caller must send, or nil and the time to call it again.
+// The zero time means that nothing is due until an answer or an edit. Next also returns nil if
+// something else must be done first: see Waiting and Tired.
 func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 	p.now, p.waiting = now, nil
 	if !p.target.known || p.withheld {
@@ -156,7 +156,7 @@ func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 	return r, earlier(until, again)
 }
 
-// step is Next but for listeners whose bind failed.
+// step is Next without the retries of failed binds.
 func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	if p.options.Unordered {
 		return p.first(p.fill, Types()...), time.Time{}
@@ -177,14 +177,14 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	return p.removals(now)
 }
 
-// Waiting reports whether Prepare has to be called before all can be sent that is due.
+// Waiting reports whether Prepare must be called before everything that is due can be sent.
 func (p *Plan) Waiting() bool { return len(p.waiting) > 0 }
 
-// Tired reports whether Next is to be called again at once: it looked at many names and found nothing
-// to send, and others are to have their turn.
+// Tired reports whether Next should be called again at once: it has compared many names without a
+// response, and other streams should have their turn.
 func (p *Plan) Tired() bool { return p.tired }
 
-// first returns the first response that fill has for types, and books it as sent.
+// first returns the first response that fill makes for one of the types, and records it as sent.
 func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
@@ -205,15 +205,14 @@ func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	return nil
 }
 
-// gate returns the time until which listeners and routes wait, zero when they may
-// go. Envoy withholds the CDS ACK until every cluster is warm, which a silent
-// resolver delays for a minute: no cluster is waited for longer than Options.Wait, and
-// nothing waits longer than that however often clusters change.
+// gate returns the time until which listeners and routes wait, zero if they may be sent. Envoy
+// sends the CDS ACK only after every cluster is warm, and a resolver that does not answer delays
+// that for a minute. So nothing waits longer than Options.Wait for a cluster, however often
+// clusters change.
 //
-// A cluster that Envoy rejected and has no older form of is waited for alike:
-// an edit that mends it in time keeps its routes from being sent too early.
-// After that they go, because only the routes that name it are hurt, and
-// holding them would keep everybody else's edits back.
+// A rejected cluster without an older form is waited for in the same way: an edit that fixes it in
+// time prevents that its routes are sent too early. After that time listeners and routes are sent.
+// Only routes that name the cluster fail then, while waiting longer would delay all other edits.
 func (p *Plan) gate(now time.Time) time.Time {
 	last := p.unsettled()
 	if last.IsZero() || !slices.ContainsFunc(referringTypes(), p.due) {
@@ -234,9 +233,9 @@ func (p *Plan) gate(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// unsettled returns when the last of the clusters was sent that are waited for, zero
-// when there is none. A removal is waited for while an edit wants something of it back: the
-// Envoy has lost a cluster that cannot be sent again before its answer.
+// unsettled returns when the last of the clusters was sent that others wait for, zero if there is
+// none. A removal is waited for if an edit wants the resource back, because it cannot be sent again
+// before the answer.
 func (p *Plan) unsettled() (last time.Time) {
 	for _, at := range p.barrier {
 		last = latest(last, at)
@@ -258,18 +257,17 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// due reports whether something of a type is to be sent.
+// due reports whether something of a type must be sent.
 func (p *Plan) due(typ string) bool {
 	l := p.ledgers[typ]
 	return l != nil && !l.rests()
 }
 
-// removals takes away what the target no longer has. It waits until all that
-// was sent is accepted, because what Envoy still serves by may use it; also by
-// a listener or table of which Envoy rejected the new form. A stream that has
-// not asked for listeners or routes yet may hold some from a stream before,
-// which use clusters too; it is given the time of one barrier to say so. Streams
-// of Envoys without HTTP never ask for filters.
+// removals returns a response with removals. It waits until everything that was sent is accepted,
+// because what Envoy still serves may use the removed resources. This includes a listener or table
+// whose new form Envoy rejected. A stream that has not asked for listeners or routes yet may have
+// some from an earlier stream, and gets the time of one gate to report them. Streams of Envoys
+// without HTTP never ask for filters.
 func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 	asked := true
 	for _, typ := range Types() {

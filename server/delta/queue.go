@@ -2,9 +2,9 @@ package delta
 
 import "slices"
 
-// queue is an ordered set of names, and behind them lists of names that many queues
-// share: those may hold a name twice. The names are a linked list, so that every
-// operation on one name is O(1), in whatever order a client unsubscribes.
+// queue is an ordered set of names, followed by lists of names that many queues share. A shared
+// list may contain a name twice. The names are a linked list, so that every operation on one name
+// is O(1).
 type queue struct {
 	in          map[string]*queued
 	first, last *queued
@@ -37,9 +37,9 @@ func (q *queue) push(name string) {
 	q.in[name], q.last = added, added
 }
 
-// share appends a list that nobody changes afterwards. Above maxLists lists, the last ones
-// are merged as long as the list before them is not longer than all of them: a name is
-// merged once for each doubling, and a long list is not copied for every short one.
+// share appends a list that must not change afterwards. Above maxLists lists, it merges the last
+// ones as long as the list before them is not longer than all of them. So a name is merged once for
+// each doubling, and a long list is not copied for every short one.
 func (q *queue) share(names []string) {
 	q.lists = append(q.lists, names)
 	if len(q.lists) <= maxLists {
@@ -55,7 +55,7 @@ func (q *queue) share(names []string) {
 	q.lists = append(slices.Delete(q.lists, from, len(q.lists)), slices.Compact(all))
 }
 
-// own reports whether the first name is not one of a list.
+// own reports whether the first name belongs to the queue itself and not to a shared list.
 func (q *queue) own() bool { return q.first != nil }
 
 // empty reports whether the queue has no name.
@@ -86,7 +86,7 @@ func (q *queue) pop() {
 	}
 }
 
-// drop removes a name, but not from lists.
+// drop removes a name from the queue, but not from shared lists.
 func (q *queue) drop(name string) {
 	gone, ok := q.in[name]
 	if !ok {
@@ -107,7 +107,7 @@ func (q *queue) drop(name string) {
 	}
 }
 
-// size counts the names of the queue; one of several lists counts several times.
+// size counts the names of the queue. A name in several lists counts several times.
 func (q *queue) size() int {
 	size := len(q.in)
 	for _, list := range q.lists {

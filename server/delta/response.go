@@ -25,10 +25,9 @@ const (
 	anyValue   protowire.Number = 2
 )
 
-// Entry is one resource with the bytes that go before its Body on the wire. A
-// protobuf message may hold its fields in any order, so Body is put last: head
-// and Body one after the other are the whole field of a DeltaDiscoveryResponse,
-// and every stream sends the same two slices.
+// Entry is one resource with the encoded bytes before its Body. The fields of a protobuf message
+// may be in any order, so Body comes last: head and Body together are the whole field of a
+// DeltaDiscoveryResponse, and every stream sends the same two slices.
 type Entry struct {
 	*xds.Resource
 	head  []byte
@@ -44,7 +43,8 @@ type Entry struct {
 	binds            *xds.Binding // of a listener; nil until somebody asks
 }
 
-// NewEntry encodes what goes before the Body of a resource, which is never changed from now on.
+// NewEntry encodes the bytes before the Body of a resource. The resource must not change
+// afterwards.
 func NewEntry(r *xds.Resource) *Entry {
 	value := appendLength(appendTag(appendText(nil, anyTypeURL, r.Type), anyValue), len(r.Body))
 	inner := appendText(nil, resourceVersion, r.Version)
@@ -69,7 +69,7 @@ func appendLength(to []byte, length int) []byte {
 	return protowire.AppendVarint(to, uint64(length))
 }
 
-// Response is one DeltaDiscoveryResponse before it is put on the wire.
+// Response is one DeltaDiscoveryResponse before it is encoded.
 type Response struct {
 	Type    string // URL
 	Set     []*Entry
@@ -88,10 +88,10 @@ type Response struct {
 	version string
 }
 
-// Names counts what the response speaks of.
+// Names returns the number of names in the response.
 func (r *Response) Names() int { return len(r.Set) + len(r.Removed) }
 
-// all yields the names that the response speaks of.
+// all yields the names in the response.
 func (r *Response) all(yield func(string) bool) {
 	for _, e := range r.Set {
 		if !yield(e.Name) {
@@ -105,7 +105,7 @@ func (r *Response) all(yield func(string) bool) {
 	}
 }
 
-// holds reports whether the response, once it is sent, speaks of name.
+// holds reports whether a response that was sent contains name.
 func (r *Response) holds(name string) bool {
 	_, is := findEntry(r.Set, name)
 	if !is && len(r.Removed) > 0 {
@@ -118,7 +118,7 @@ func (r *Response) holds(name string) bool {
 	return false
 }
 
-// forget notes that the answer does not count for name.
+// forget notes that the answer does not apply to name.
 func (r *Response) forget(name string) {
 	if r.forgotten == nil {
 		r.forgotten = map[string]struct{}{}
@@ -126,7 +126,7 @@ func (r *Response) forget(name string) {
 	r.forgotten[name] = struct{}{}
 }
 
-// orNil returns nil for a response that says nothing.
+// orNil returns nil for an empty response.
 func (r *Response) orNil() *Response {
 	if r.Names() == 0 {
 		return nil

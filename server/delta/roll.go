@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// roll is what a target had of one type at one time. It is never changed, and every
-// stream whose Envoy holds about the same refers to it, instead of having 10,000 names
-// and versions of its own.
+// roll is the set of names and versions of one type that a target had at one time. It is immutable.
+// Streams whose Envoys have nearly the same set share it, instead of 10,000 names and versions of
+// their own.
 type roll struct {
 	versions map[string]string // by name
 	names    []string          // sorted
 }
 
-// called is a target's newest roll of a type, and what changed since.
+// called is a target's newest roll of a type, and the changes since.
 type called struct {
 	*roll
 	since map[string]struct{}
@@ -23,8 +23,8 @@ type called struct {
 // bulk is from how many names on a list is kept as a whole, and not one by one.
 const bulk = 64
 
-// slack is how far a stream may be from a roll, in names, before both are made anew:
-// so far that making a roll costs each change little.
+// slack returns how many names a stream may differ from a roll before both are renewed. It is large
+// enough that renewing a roll adds little to the cost of each change.
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
 // call returns the newest roll of a type.
@@ -52,8 +52,7 @@ func (t *Target) outdate(typ, name string) {
 	}
 }
 
-// overlay maps names to versions: those of a roll, but for differences. The zero value
-// is empty.
+// overlay maps names to versions: a roll with differences. The zero value is empty.
 type overlay struct {
 	base *roll               // nil for none
 	own  map[string]string   // that differ from base or are not in it
@@ -66,7 +65,7 @@ type overlay struct {
 	looseBefore int
 }
 
-// get returns a name's version; ok is false when it is not there.
+// get returns a name's version. ok is false if the name is not there.
 func (o *overlay) get(name string) (version string, ok bool) {
 	if version, ok = o.own[name]; ok {
 		return version, true
@@ -77,7 +76,7 @@ func (o *overlay) get(name string) (version string, ok bool) {
 	return o.under(name)
 }
 
-// under is get without own and less.
+// under returns a name's version without the differences own and less.
 func (o *overlay) under(name string) (version string, ok bool) {
 	for _, run := range slices.Backward(o.runs) {
 		if at, found := findEntry(run, name); found {
@@ -103,7 +102,7 @@ func findEntry(run []*Entry, name string) (int, bool) {
 	return slices.BinarySearchFunc(run, name, func(e *Entry, name string) int { return strings.Compare(e.Name, name) })
 }
 
-// set puts a name in.
+// set adds or replaces a name.
 func (o *overlay) set(name, version string) {
 	if !o.has(name) {
 		o.size++
@@ -119,7 +118,7 @@ func (o *overlay) set(name, version string) {
 	o.own[name] = version
 }
 
-// take puts a list in that is sorted by name and never changed.
+// take adds a list that is sorted by name and must not change.
 func (o *overlay) take(run []*Entry) {
 	if len(run) < bulk {
 		for _, e := range run {
@@ -137,7 +136,7 @@ func (o *overlay) take(run []*Entry) {
 	o.runs = append(o.runs, run)
 }
 
-// remove takes a name out.
+// remove removes a name.
 func (o *overlay) remove(name string) {
 	if !o.has(name) {
 		return
@@ -152,7 +151,7 @@ func (o *overlay) remove(name string) {
 	}
 }
 
-// all gives every name with its version, in no order.
+// all yields every name with its version, in no order.
 func (o *overlay) all(yield func(name, version string) bool) {
 	for name, version := range o.own {
 		if !yield(name, version) {
@@ -184,7 +183,7 @@ func (o *overlay) all(yield func(name, version string) bool) {
 	}
 }
 
-// loose counts what the overlay does not share.
+// loose counts the names that the overlay does not share.
 func (o *overlay) loose() int {
 	count := len(o.own) + len(o.less)
 	for _, run := range o.runs {
@@ -193,9 +192,9 @@ func (o *overlay) loose() int {
 	return count
 }
 
-// due returns the target's newest roll of a type when it is time to lay the overlay on it:
-// when what it does not share has doubled, and grown by a part of the roll, since the last
-// time. So all of it is looked at once for each doubling. It returns nil before that.
+// due returns the target's newest roll of a type if the overlay should be rebased on it, else nil.
+// That is so if the unshared part has doubled since the last time, and grown by a part of the roll.
+// So the whole overlay is read once for each doubling.
 func (o *overlay) due(t *Target, typ string) *roll {
 	if loose := o.loose(); !t.known || loose < o.looseBefore+max(bulk, o.looseBefore) {
 		return nil
@@ -206,8 +205,8 @@ func (o *overlay) due(t *Target, typ string) *roll {
 	return nil
 }
 
-// onto returns the same names and versions as differences from another roll, or as they
-// are where that is no gain. It reads the overlay and changes nothing.
+// onto returns the same names and versions as differences from another roll. It returns the overlay
+// unchanged if that is no gain. It only reads the overlay.
 func (o *overlay) onto(on *roll) overlay {
 	laid := overlay{base: on, size: o.size, bare: o.bare}
 	shared := 0
@@ -244,7 +243,7 @@ func (o *overlay) onto(on *roll) overlay {
 // maxRuns bounds how many lists an overlay keeps: each is looked through for every name.
 const maxRuns = 64
 
-// folded returns the same with the names of long lists of lists one by one.
+// folded returns the overlay with long lists of lists merged.
 func (o *overlay) folded() overlay {
 	out := *o
 	if len(o.runs) <= maxRuns {

@@ -6,11 +6,11 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// search finds the parts of a table that an Envoy rejects, among those that changed. Each step is
-// a probe (xds.Probe) with a window of the suspects: the Envoy rejects every probe, so that what it
-// serves stays, and its words tell whether the window is sound. A window with a fault is halved;
-// after each fault that is found, the window grows again from one part. So the search costs about
-// two logarithms of the distance for each fault, and never more than three probes for a suspect.
+// search finds the parts of a table that an Envoy rejects, among those that changed. Each step is a
+// probe (xds.Probe) with a window of the suspects. The Envoy rejects every probe, so that what it
+// serves does not change, and its message shows whether the window is good. A bad window is halved.
+// After each bad part, the window grows again from one part. So the search takes about two
+// logarithms of the distance for each bad part, and never more than three probes for each suspect.
 type search struct {
 	of    *Entry // the table that was rejected
 	words string // with which it was rejected
@@ -26,18 +26,18 @@ type search struct {
 	shown      *Entry // the target of that: see Plan.pause
 }
 
-// found is a part that is rejected by itself, with Envoy's words.
+// found is a part that Envoy rejects, with Envoy's message.
 type found struct {
 	*xds.Piece
 	words string
 }
 
-// begin gives the search its suspects.
+// begin sets the suspects of the search.
 func (s *search) begin(among *suspects) {
 	s.suspects, s.bad, s.step = among, len(among.pieces), 1
 }
 
-// window returns the bounds of what the next probe has; nothing in the first.
+// window returns the bounds of the next probe's parts. The first probe has none.
 func (s *search) window() (from, to int) {
 	if !s.mark {
 		return 0, 0
@@ -49,7 +49,7 @@ func (s *search) window() (from, to int) {
 	return s.from, min(s.from+size, len(s.pieces))
 }
 
-// answer takes Envoy's words about the probe of window.
+// answer processes Envoy's message about the probe of window.
 func (s *search) answer(words string) {
 	s.probes++
 	from, to := s.window()

@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// State is what matters of a stream to whether its Gateway is programmed.
+// State is the part of a stream's state that decides whether its Gateway is programmed.
 type State struct {
 	// Idle is true if clusters and listeners were asked for and nothing is
 	// to be sent or answered.
@@ -26,7 +26,7 @@ func (p *Plan) State() State {
 	return now
 }
 
-// countRejected counts the rejected parts of what is to be served now that are not in quarantine.
+// countRejected counts the rejected parts of the current target that are not in quarantine.
 func (p *Plan) countRejected() (count int) {
 	for name := range p.withRejected {
 		count += p.tables[name].notQuarantined
@@ -41,7 +41,7 @@ type Stamp struct {
 	parts                        int
 }
 
-// Stamp returns the stamp of what the Envoy rejects.
+// Stamp returns the stamp of the rejections.
 func (p *Plan) Stamp() Stamp {
 	now := Stamp{target: p.target.edits, findings: p.findings, parts: p.countRejected()}
 	for _, l := range p.ledgers {
@@ -69,8 +69,8 @@ func (p *Plan) Rejections() iter.Seq[Rejection] {
 	}
 }
 
-// RejectedTables returns the types and names of the route tables, and of the filter, with parts that
-// the Envoy rejected, and that are not their objects' fault, in no order.
+// RejectedTables returns the types and names of the route tables and filters with rejected parts
+// that are not the fault of their objects, in no order.
 func (p *Plan) RejectedTables() iter.Seq2[string, string] {
 	return func(yield func(typ, name string) bool) {
 		for name := range p.withRejected {
@@ -102,8 +102,8 @@ func (p *Plan) Held(typ, name string) (version string, ok bool) {
 	return l.held.get(name)
 }
 
-// Unknown returns how many names the client asks for, or says that it holds, that the target did not
-// have, each as often as its Weight.
+// Unknown returns the number of names that the client asks for or has and that the target never
+// had, each counted by its Weight.
 func (p *Plan) Unknown() (weight int) {
 	for _, l := range p.ledgers {
 		weight += l.strangers

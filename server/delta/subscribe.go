@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Step is a part of a piece of work that may be long. The work between two steps reads only what the
-// stream's own goroutine changes. So a caller who guards its state with a lock takes it for
-// each Book, and others have their turn between two steps.
+// Step is a part of work that may take long. Between two steps, the work reads only data that the
+// stream's own goroutine changes. So a caller that protects its state with a lock takes the lock
+// for each Book, and others can have it between two steps.
 type Step struct {
 	// Book does the step. It is called once, before the next step is asked for.
 	Book func()
@@ -22,7 +22,7 @@ type Step struct {
 // nobody by more than a step.
 const stepNames = 1000
 
-// asking is what one request asks for.
+// asking is the content of one request.
 type asking struct {
 	*ledger
 	plan  *Plan
@@ -33,10 +33,10 @@ type asking struct {
 	told                   map[string]string // the versions that the client holds
 }
 
-// Subscribe changes what the stream asks for, in steps. The first request of a type tells what the
-// Envoy holds from a stream before, and an empty one asks for all clusters or listeners (xDS
-// protocol, "How the client specifies what resources to return"). A request whose steps are not all
-// booked leaves the plan unusable: the stream has to end.
+// Subscribe changes what the stream asks for, in steps. The first request of a type contains what
+// the Envoy has from an earlier stream. An empty first request asks for all clusters or listeners
+// (xDS protocol, "How the client specifies what resources to return"). If not all steps are booked,
+// the plan is unusable and the stream must end.
 func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		a := p.reads(request)
@@ -57,7 +57,7 @@ func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 	}
 }
 
-// reads takes a request apart.
+// reads splits a request into its parts.
 func (p *Plan) reads(request *Request) *asking {
 	a := &asking{
 		ledger: p.ledgers[request.GetTypeUrl()], plan: p, told: request.GetInitialResourceVersions(),
@@ -74,8 +74,8 @@ func (p *Plan) reads(request *Request) *asking {
 	return a
 }
 
-// recall replaces what a client of the state-of-the-world protocol told, a version for
-// the whole type, by the versions of what it asks for.
+// recall replaces the version of a whole type, which a client of the state-of-the-world protocol
+// sends, by the versions of the names that it asks for.
 func (a *asking) recall(yield func(Step) bool) bool {
 	if a.plan.world == nil {
 		return true
@@ -93,7 +93,7 @@ func (a *asking) recall(yield func(Step) bool) bool {
 	return named && yield(Step{Book: func() { a.told = a.plan.recall(a.ledger, version) }})
 }
 
-// inSteps yields steps that call book for parts of names, and reports whether all were wanted.
+// inSteps yields steps that call book for parts of names. It returns false if the caller stopped.
 func (a *asking) inSteps(yield func(Step) bool, names []string, book func([]string)) bool {
 	for part := range slices.Chunk(names, stepNames) {
 		step := Step{Book: func() { book(part) }}
@@ -116,7 +116,7 @@ func (a *asking) add(yield func(Step) bool) bool {
 	})
 }
 
-// remove forgets what the client forgets.
+// remove removes the names that the client unsubscribes from.
 func (a *asking) remove(yield func(Step) bool) bool {
 	removed := a.inSteps(yield, a.unsubscribe, func(names []string) {
 		a.ledger.unsubscribe(names)
@@ -147,7 +147,7 @@ func (a *asking) endWildcard(yield func(Step) bool) bool {
 	})
 }
 
-// resume takes over what the Envoy holds from a stream before.
+// resume notes what the Envoy has from an earlier stream.
 func (a *asking) resume(yield func(Step) bool) bool {
 	if !a.first {
 		return true
@@ -157,14 +157,14 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	})
 }
 
-// laying is an overlay that is to be laid on another roll; nil folds its lists.
+// laying is an overlay that should be rebased on another roll. A nil roll only merges its lists.
 type laying struct {
 	overlay *overlay
 	on      *roll
 }
 
-// Compact makes smaller what the plan keeps of names, in steps. It costs what the stream holds, once
-// for each doubling, and reads that between two steps.
+// Compact reduces the memory for names, in steps. It reads everything that the stream has, once for
+// each doubling, between two steps.
 func (p *Plan) Compact() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		var todo []laying
@@ -192,7 +192,7 @@ func (p *Plan) Compact() iter.Seq[Step] {
 	}
 }
 
-// layings returns what of a ledger is to be made smaller now.
+// layings returns the overlays of a ledger that should be reduced now.
 func (l *ledger) layings(t *Target) (todo []laying) {
 	long := len(l.held.runs) > maxRuns
 	if !long && !l.idle() {

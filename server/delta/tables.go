@@ -15,8 +15,8 @@ import (
 // What takes time in the size of a table is done by Prepare, between its steps. Next only notes
 // which tables wait for that.
 
-// tableState is what a stream knows of one of its tables, or of its filter. The stream's own goroutine alone
-// changes it; what others read, accepted, rejected and notQuarantined, in a step.
+// tableState is the state of one table or filter on a stream. Only the stream's own goroutine
+// changes it. It changes accepted, rejected and notQuarantined, which others read, only in a step.
 type tableState struct {
 	typ            string
 	accepted       *Entry // nil when it is not known, as after a reconnect
@@ -49,11 +49,12 @@ type RejectedPart struct {
 	quarantined bool
 }
 
-// Quarantined reports whether the part counts as its object's fault: see Plan.Quarantine.
+// Quarantined reports whether the part counts as the fault of its object: see Plan.Quarantine.
 func (r *RejectedPart) Quarantined() bool { return r.quarantined }
 
-// Quarantine notes whether a part that the Envoy rejects counts as its object's fault. Then it is no
-// rejection of the stream (State, Refused). A part for which the Envoy lacks something always does.
+// Quarantine notes whether a rejected part counts as the fault of its object. Then it is not a
+// rejection of the stream (State, Refused). A part that the Envoy lacks something for always counts
+// so.
 func (p *Plan) Quarantine(part *RejectedPart, quarantined bool) {
 	if part.quarantined == quarantined || part.Lack != nil {
 		return
@@ -67,15 +68,16 @@ func (p *Plan) Quarantine(part *RejectedPart, quarantined bool) {
 	}
 }
 
-// TakeRejected returns the parts that the Envoy rejects since the last call, and those that it rejects no
-// longer, as they changed.
+// TakeRejected returns the parts that the Envoy has rejected since the last call, and those that
+// are not rejected any more because they changed.
 func (p *Plan) TakeRejected() (rejected, cleared []*RejectedPart) {
 	rejected, cleared = p.newRejected, p.cleared
 	p.newRejected, p.cleared = nil, nil
 	return rejected, cleared
 }
 
-// RejectedParts returns the parts that are kept from the Envoy because it rejected them, in no order.
+// RejectedParts returns the parts that are left out for the Envoy because it rejected them, in no
+// order.
 func (p *Plan) RejectedParts() iter.Seq[*RejectedPart] {
 	return func(yield func(*RejectedPart) bool) {
 		for name := range p.withRejected {
@@ -88,20 +90,21 @@ func (p *Plan) RejectedParts() iter.Seq[*RejectedPart] {
 	}
 }
 
-// Accepted reports whether the Envoy accepted the newest form of a table with this part of it.
+// Accepted reports whether the Envoy accepted the newest form of a table including this part.
 func (p *Plan) Accepted(table string, part xds.Part) bool {
 	t := p.tables[table]
 	return t != nil && t.accepted != nil && t.accepted.source() == p.target.Entry(part.Type(), table) && !t.accepted.leftOut[part]
 }
 
-// ForgetTables forgets what was learned of all tables: TakeRejected returns what was rejected.
+// ForgetTables forgets the state of all tables. TakeRejected then returns the rejected parts as
+// cleared.
 func (p *Plan) ForgetTables() {
 	for name := range p.tables {
 		p.forgetTable(name)
 	}
 }
 
-// tableOf returns what is known of a table or filter, new when nothing is.
+// tableOf returns the state of a table or filter. It adds a new state if there is none.
 func (p *Plan) tableOf(typ, name string) *tableState {
 	t := p.tables[name]
 	if t == nil {
@@ -111,8 +114,8 @@ func (p *Plan) tableOf(typ, name string) *tableState {
 	return t
 }
 
-// shape returns the form in which the target e goes to this stream's Envoy; wait reports that
-// prepare has to make it first.
+// shape returns the form of the target e for this stream's Envoy. wait is true if prepare must make
+// it first.
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	t := p.tables[name]
 	switch {
@@ -135,7 +138,7 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	return p.readyTable(name, e)
 }
 
-// readyTable returns what Prepare made of a table, or has it made.
+// readyTable returns the form that Prepare made of a table, or requests it.
 func (p *Plan) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	if t := p.tableOf(xds.RouteType, name); t.ready != nil && (t.search != nil || t.readyFor == e) {
 		return t.ready, false
@@ -144,7 +147,7 @@ func (p *Plan) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	return nil, true
 }
 
-// forgetTable forgets what was learned of a table.
+// forgetTable forgets the state of a table.
 func (p *Plan) forgetTable(name string) {
 	if t := p.tables[name]; t != nil {
 		for part := range t.rejected {
@@ -154,7 +157,7 @@ func (p *Plan) forgetTable(name string) {
 	}
 }
 
-// clearRejected forgets a part that was rejected: it changed.
+// clearRejected forgets a rejected part because it changed.
 func (p *Plan) clearRejected(name string, part xds.Part) {
 	t := p.tables[name]
 	was := t.rejected[part]
@@ -167,13 +170,13 @@ func (p *Plan) clearRejected(name string, part xds.Part) {
 	}
 }
 
-// probes reports whether what is sent of a table is a probe.
+// probes reports whether the pending form of a table is a probe.
 func (p *Plan) probes(typ, name string) bool {
 	t := p.tables[name]
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
 }
 
-// holds notes what the Envoy holds of a table or listener, when it said so itself.
+// holds notes the table or listener that the Envoy reported to have.
 func (p *Plan) holds(l *ledger, e *Entry) {
 	if e == nil {
 		return
@@ -188,7 +191,7 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 	}
 }
 
-// learn takes an answer to a table into account. It costs the same whatever the table has.
+// learn processes an answer to a table, at constant cost.
 func (p *Plan) learn(l *ledger, r *Response, nack bool, words string) {
 	if l.typ == xds.FilterType {
 		p.learnFilter(l, r, nack, words)
@@ -224,8 +227,8 @@ func (p *Plan) learn(l *ledger, r *Response, nack bool, words string) {
 	l.due.push(e.Name)
 }
 
-// accepts notes that the Envoy took a table. A client that takes a probe is no Envoy: nothing is
-// searched for it any more.
+// accepts notes that the Envoy accepted a table. A client that accepts a probe is no Envoy: the
+// search ends for it.
 func (p *Plan) accepts(l *ledger, e *Entry, probe bool) {
 	t := p.tableOf(l.typ, e.Name)
 	t.accepted = e
@@ -239,8 +242,8 @@ func (p *Plan) accepts(l *ledger, e *Entry, probe bool) {
 	}
 }
 
-// Prepare makes what the stream is sent next of the tables that wait for it, in steps. hints returns
-// what other Envoys rejected of a table; it is called in a step.
+// Prepare makes the next forms of the tables that wait for it, in steps. hints returns the parts of
+// a table that other Envoys rejected; it is called in a step.
 func (p *Plan) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		for _, name := range p.waiting {
@@ -290,8 +293,8 @@ func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) ma
 	return true
 }
 
-// amend makes the table without what this Envoy rejects of it. What is not in the target any more,
-// in this form, is forgotten.
+// amend makes the table without the parts that this Envoy rejects. It forgets rejected parts that
+// the target does not have in this form any more.
 func (p *Plan) amend(yield func(Step) bool, name string, target *Entry) bool {
 	form := target
 	if p.older {
@@ -320,7 +323,7 @@ func (p *Plan) amend(yield func(Step) bool, name string, target *Entry) bool {
 	return true
 }
 
-// conclude books what a search found, if there was one. Where it found nothing, the table stays
+// conclude records the result of a search, if there was one. If it found nothing, the table stays
 // rejected.
 func (p *Plan) conclude(yield func(Step) bool, name string) bool {
 	t := p.tables[name]
@@ -357,7 +360,7 @@ func (p *Plan) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	return true
 }
 
-// convicted returns the parts that a search found, in their order.
+// convicted returns the parts that a search found, in order.
 func (t *tableState) convicted(name string) []*RejectedPart {
 	var parts []*RejectedPart
 	for _, f := range t.search.found {

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Target is what the Envoys of one Gateway, or of all of them, are to hold.
+// Target is what the Envoys of one Gateway, or of all Gateways, should have.
 type Target struct {
 	// known is false until the target had its first resource. Nothing is
 	// answered before: what an Envoy holds is not taken away by a server that
@@ -21,9 +21,9 @@ type Target struct {
 	joined    map[string]*Entry             // filters of several Gateways, with what all of them have
 }
 
-// owned is a Gateway's form of a resource. In a target of all Gateways two of them may have one
-// of the same name, as they do of shared clusters; the first Gateway's is sent. Of a filter, what all
-// of them have is sent.
+// owned is a Gateway's form of a resource. In a target of all Gateways, several may have a resource
+// of the same name, such as a shared cluster; then the first Gateway's is sent. Of filters, the
+// union is sent.
 type owned struct {
 	gateway string
 	*Entry
@@ -40,7 +40,7 @@ func NewTarget() *Target {
 	return &Target{resources: map[string]map[string][]owned{}, rolls: map[string]called{}, joined: map[string]*Entry{}}
 }
 
-// Put applies one update. Plans learn of it by Plan.Mark.
+// Put applies one update. The caller must call Plan.Mark for the plans.
 func (t *Target) Put(u Update) {
 	names := t.resources[u.Type]
 	if names == nil {
@@ -73,8 +73,8 @@ func (t *Target) Put(u Update) {
 	t.outdate(u.Type, u.Name)
 }
 
-// Clone returns a target with the same resources, which are shared. From now on each of the two is
-// changed by its own Put alone. It costs what there are names.
+// Clone returns a target with the same, shared resources. Later calls of Put change only one of the
+// two. It costs one step for each name.
 func (t *Target) Clone() *Target {
 	c := &Target{known: t.known, resources: make(map[string]map[string][]owned, len(t.resources)), rolls: map[string]called{}, edits: t.edits, joined: maps.Clone(t.joined)}
 	for typ, names := range t.resources {
@@ -126,7 +126,7 @@ func (t *Target) Owns(gateway, typ, name string) bool {
 // Names returns the names of all resources of a type, in no order.
 func (t *Target) Names(typ string) iter.Seq[string] { return maps.Keys(t.resources[typ]) }
 
-// Resources returns what is to be sent of all types, in no order.
+// Resources returns the resources of all types that are sent, in no order.
 func (t *Target) Resources() iter.Seq[*xds.Resource] {
 	return func(yield func(*xds.Resource) bool) {
 		for typ, names := range t.resources {
@@ -151,8 +151,8 @@ func (t *Target) Size() int {
 	return size
 }
 
-// intern returns the names as the target has them, where it does: a request's own would
-// live as long as its stream.
+// intern returns the names as strings of the target where it has them, so that the strings of a
+// request can be freed.
 func (t *Target) intern(typ string, names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {

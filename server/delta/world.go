@@ -34,23 +34,23 @@ const (
 	worldNonce     protowire.Number = 5
 )
 
-// world is what a stream of this protocol holds, by type and name.
+// world is what a state-of-the-world stream has, by type and name.
 type world map[string]map[string]*Entry
 
 // wholeType is the name under which the version of a whole type stands in a
 // request that is put into the words of the incremental protocol.
 const wholeType = Wildcard
 
-// Request is what a client asks and answers, in the words of the incremental protocol.
+// Request is a request or answer of a client, in the form of the incremental protocol.
 type Request = discoveryv3.DeltaDiscoveryRequest
 
-// WorldReader reads the requests of a stream of the state-of-the-world protocol as incremental ones.
-// Its zero value is of a stream that has asked for nothing.
+// WorldReader converts the requests of a state-of-the-world stream to incremental ones. The zero
+// value is for a new stream.
 type WorldReader struct {
 	names map[string]map[string]struct{} // by type: asked for
 }
 
-// Read decodes the stream's next request. The error says that it is no DiscoveryRequest.
+// Read decodes the stream's next request. The error means that it is no DiscoveryRequest.
 func (w *WorldReader) Read(message []byte) (*Request, error) {
 	request := &discoveryv3.DiscoveryRequest{}
 	if err := proto.Unmarshal(message, request); err != nil {
@@ -84,9 +84,8 @@ func (w *WorldReader) Read(message []byte) (*Request, error) {
 	return out, nil
 }
 
-// recall returns the versions of the single resources that a client holds that
-// told the version of the whole type: the target's when that is the same, and
-// none when it is another.
+// recall returns the versions of single resources for a client that reported the version of the
+// whole type. If that equals the target's version, they are the target's, else none.
 func (p *Plan) recall(l *ledger, version string) map[string]string {
 	if version == "" {
 		return nil
@@ -114,7 +113,7 @@ func sumOf(all map[string]*Entry) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// after returns what the stream holds of a type once it accepted r.
+// after returns what the stream has of a type after it accepts r.
 func (w world) after(r *Response) map[string]*Entry {
 	all := maps.Clone(w[r.Type])
 	if all == nil {
@@ -129,9 +128,8 @@ func (w world) after(r *Response) map[string]*Entry {
 	return all
 }
 
-// took notes what of an answered response the stream holds now. A form that it rejected
-// leaves the one before in the list: a list without it would be rejected, whatever else is
-// new in it.
+// took updates what the stream has after an answer. A rejected form leaves the previous one in the
+// list. A list without it would remove the resource.
 func (p *Plan) took(r *Response, nack bool) {
 	if p.world == nil {
 		return
@@ -155,8 +153,8 @@ func (p *Plan) took(r *Response, nack bool) {
 	}
 }
 
-// states makes r a response of the state-of-the-world protocol. It costs what the stream
-// holds of the type.
+// states makes r a response of the state-of-the-world protocol. Its cost grows with what the stream
+// has of the type.
 func (w world) states(r *Response) {
 	all := w.after(r)
 	r.world, r.version = slices.Clone(r.Set), sumOf(all)
@@ -168,9 +166,9 @@ func (w world) states(r *Response) {
 	}
 }
 
-// Frame encodes a response of Next, in the stream's protocol. The buffers are shared between streams
-// and never changed. What it costs may grow with what the stream holds, and it reads only what the
-// stream's own goroutine changes.
+// Frame encodes a response of Next, in the stream's protocol. The buffers are shared between
+// streams and must not change. The cost may grow with what the stream has. Frame reads only data
+// that the stream's own goroutine changes.
 func (p *Plan) Frame(r *Response) mem.BufferSlice {
 	if p.world == nil {
 		return r.frame()
