@@ -52,7 +52,7 @@ func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
 	return text, err
 }
 
-// serverInfo is what gatefold reads of /server_info.
+// serverInfo is the part of /server_info that gatefold reads.
 type serverInfo struct {
 	State   string `json:"state"`
 	Options struct {
@@ -61,7 +61,7 @@ type serverInfo struct {
 	} `json:"command_line_options"`
 }
 
-// info asks the Envoy behind the socket who it is.
+// info returns the server info of the Envoy at the socket.
 func (a admin) info(ctx context.Context) (serverInfo, error) {
 	text, err := a.ask(ctx, http.MethodGet, "/server_info")
 	if err != nil {
@@ -71,8 +71,8 @@ func (a admin) info(ctx context.Context) (serverInfo, error) {
 	return info, json.Unmarshal(text, &info)
 }
 
-// config is the configuration file of the Envoy behind the socket, "" when none answers:
-// one that is stopped or very busy is no other one.
+// config returns the path of the configuration file of the Envoy at the socket, "" if none answers.
+// An Envoy that is stopped or very busy does not answer, either.
 func (a admin) config() string {
 	info, err := a.info(context.Background())
 	if err != nil {
@@ -81,16 +81,16 @@ func (a admin) config() string {
 	return info.Options.ConfigPath
 }
 
-// serves reports whether the Envoy behind the socket is of that epoch and serves. The socket is the
-// new epoch's from its first moment on.
+// serves reports whether the Envoy at the socket has that epoch and is serving. The socket belongs
+// to a new epoch from its start.
 func (a admin) serves(ctx context.Context, epoch int) bool {
 	info, err := a.info(ctx)
 	return err == nil && info.Options.RestartEpoch == epoch && info.State == "LIVE"
 }
 
-// drain has Envoy refuse new connections and close the others as they are answered, and
-// waits until so many looks in a row find no request under way, or ctx ends. It gives how many
-// are left.
+// drain makes Envoy refuse new connections and close the others after their current request. It
+// waits until looks checks in a row find no open request, or ctx ends. It returns the number of
+// open requests.
 func (a admin) drain(ctx context.Context, looks int) (int, error) {
 	for _, page := range []string{"/drain_listeners?graceful&skip_exit", "/drain_listeners"} {
 		if _, err := a.ask(ctx, http.MethodPost, page); err != nil {
@@ -114,7 +114,7 @@ func (a admin) drain(ctx context.Context, looks int) (int, error) {
 	return active, nil
 }
 
-// openRequests asks how many requests are under way.
+// openRequests returns the number of open requests.
 func (a admin) openRequests(ctx context.Context) (int, error) {
 	text, err := a.ask(ctx, http.MethodGet, "/stats?filter=^http\\..*downstream_rq_active$")
 	if err != nil {
@@ -123,8 +123,8 @@ func (a admin) openRequests(ctx context.Context) (int, error) {
 	return activeRequests(string(text)), nil
 }
 
-// activeRequests adds up lines like "http.NAME.downstream_rq_active: 3". Questions like
-// this one are not counted.
+// activeRequests returns the sum of lines like "http.NAME.downstream_rq_active: 3". Requests to the
+// admin interface are not counted.
 func activeRequests(stats string) int {
 	total := 0
 	for line := range strings.Lines(stats) {

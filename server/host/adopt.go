@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// adopt takes over the Envoys that an earlier gatefold left, and what it did with them.
+// adopt takes over the Envoys of an earlier gatefold, in the step of a hot restart that they are
+// in.
 func (s *supervisor) adopt(ctx context.Context) {
 	record, err := readRun(s.files.run)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -42,7 +43,7 @@ func (s *supervisor) adopt(ctx context.Context) {
 	}
 }
 
-// resume continues a hot restart at the step that an earlier gatefold was at.
+// resume continues a hot restart at the step where the earlier gatefold was.
 func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	s.note(newest)
 	s.serving = former
@@ -61,12 +62,12 @@ func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	}
 }
 
-// note writes the run file of an Envoy that was found. Without it, the next gatefold looks again.
+// note writes the run file of an Envoy that was found. If that fails, the next gatefold searches
+// again.
 func (s *supervisor) note(p *process) { _ = p.run.write(s.files.run) }
 
-// found returns the processes of this Gateway that run: those that the run file names, and
-// those that it does not: an earlier gatefold ended between their start and the run file,
-// or the file was lost.
+// found returns the running processes of this Gateway: those in the run file, and others. There are
+// others if an earlier gatefold ended before it wrote the run file, or if the file was lost.
 func (s *supervisor) found(record run) []*process {
 	var all []*process
 	for named := &record; named != nil; named = named.Parent {
@@ -91,7 +92,8 @@ func (s *supervisor) found(record run) []*process {
 	return all
 }
 
-// orphan returns a process that the run file does not name; nil when it is no Envoy, or has ended.
+// orphan returns a process that the run file does not name. It returns nil if the process is no
+// Envoy, or has ended.
 func (s *supervisor) orphan(record run, pid int) *process {
 	r := run{Gateway: s.gateway, Pid: pid, Boot: bootID(), Since: record.Since}
 	r.Base, r.Epoch = epochOf(pid)
@@ -112,8 +114,8 @@ func (s *supervisor) orphan(record run, pid int) *process {
 	return p
 }
 
-// pair returns the newest epoch of those found, and the one before it that it takes over from. The
-// others are ended: they would hold the ports.
+// pair returns the newest epoch of those found, and the one before it that it takes over from. It
+// ends the others, because they would keep the ports.
 func (s *supervisor) pair(all []*process) (newest, former *process) {
 	slices.SortStableFunc(all, func(a, b *process) int { return cmp.Compare(b.run.Epoch, a.run.Epoch) })
 	for _, p := range all {

@@ -31,8 +31,8 @@ type Binary struct {
 
 var versionLine = regexp.MustCompile(`version: [0-9a-f]+/(\d+\.\d+\.\d+\S*?)/`)
 
-// NewBinary finds Envoy at path, or on $PATH for "", and runs it to get its version. The error
-// says what to do. The caller decides whether gatefold Supports the version.
+// NewBinary finds Envoy at path, or on $PATH if path is "", and runs it to get its version. The
+// error contains what to do. The caller must check whether gatefold Supports the version.
 func NewBinary(ctx context.Context, path string) (Binary, error) {
 	name := path
 	if name == "" {

@@ -15,8 +15,8 @@ import (
 // (PR_SET_PDEATHSIG), and no option of Envoy has it leave that out. So that it outlives gatefold, a process
 // of gatefold's own takes this one question from itself, by a filter of system calls, and becomes Envoy.
 
-// RunDetached replaces this process by the program at path, which does not end with its parent. args
-// has the name of the program first. It returns an error, or not at all.
+// RunDetached replaces this process by the program at path, which does not end with its parent.
+// args[0] is the name of the program. It returns only if it fails.
 func RunDetached(path string, args []string) error {
 	runtime.LockOSThread() // the filter is the thread's, and so is what it becomes
 	if err := outlive(); err != nil {
@@ -32,8 +32,8 @@ func CheckDetached() error {
 	return outlive()
 }
 
-// outlive has the kernel answer PR_SET_PDEATHSIG of this thread, and of all that come of it, with
-// success, and do nothing. All other system calls are as they were.
+// outlive installs a filter for this thread and its children. With it, the kernel answers
+// PR_SET_PDEATHSIG with success and does nothing. All other system calls are unchanged.
 func outlive() error {
 	const number, firstArgument = 0, 16 // of struct seccomp_data, the latter where the CPU is little-endian
 	filter := []unix.SockFilter{
@@ -59,7 +59,7 @@ func outlive() error {
 	return nil
 }
 
-// install puts a filter in force for this thread.
+// install installs a filter for this thread.
 func install(program *unix.SockFprog) error {
 	address := uintptr(unsafe.Pointer(program)) //nolint:gosec // the kernel reads it
 	// The flag spares Envoy a mitigation that is for programs which distrust themselves.
@@ -74,8 +74,8 @@ func install(program *unix.SockFprog) error {
 	return err
 }
 
-// detachable returns why an Envoy would end with gatefold when it is started for hot restart; nil when it
-// would not. self runs gatefold, see Options.Self.
+// detachable returns why an Envoy for hot restart would end together with gatefold, nil if it would
+// not. self is the command that runs gatefold, see Options.Self.
 func detachable(self []string, binary string) error {
 	if len(self) == 0 {
 		return errors.New("this program cannot start it")
@@ -90,7 +90,8 @@ func detachable(self []string, binary string) error {
 	return nil
 }
 
-// selfCommand runs RunDetached in a process of its own, or CheckDetached without args.
+// selfCommand returns a command that runs RunDetached in a new process, or CheckDetached without
+// args.
 func selfCommand(self []string, args ...string) *exec.Cmd {
 	// The program may have been replaced on the disk.
 	return &exec.Cmd{Path: "/proc/self/exe", Args: append(self[:len(self):len(self)], args...)}

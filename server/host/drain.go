@@ -29,8 +29,8 @@ func (h *Host) announceDrain() {
 	h.log.Info().Msgf("stopping: waiting up to %s for %s; press Ctrl-C again to stop now", h.options.DrainTime, what)
 }
 
-// openRequests asks every Envoy that runs how many requests are open; known is false when
-// one does not answer in time.
+// openRequests returns the number of open requests of all running Envoys. known is false if one
+// does not answer in time.
 func (h *Host) openRequests() (open int, known bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), announceTime)
 	defer cancel()
@@ -52,7 +52,7 @@ func (h *Host) openRequests() (open int, known bool) {
 	return open, known
 }
 
-// hurried reports whether the end is not to wait any more.
+// hurried reports whether the end should not wait any longer.
 func (h *Host) hurried() bool {
 	select {
 	case <-h.options.Hurry:

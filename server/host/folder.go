@@ -19,8 +19,8 @@ import (
 // runSuffix ends the name of every run file.
 const runSuffix = ".run.json"
 
-// take makes the folder if it is missing, sees that it is closed to others, and locks it.
-// The lock ends with the file, and with the process.
+// take creates the folder if it is missing, checks that other users cannot access it, and locks it.
+// The lock ends when the file is closed, or with the process.
 func take(folder string) (*os.File, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func take(folder string) (*os.File, error) {
 	return lock, nil
 }
 
-// files are those of one Gateway's Envoy.
+// files are the paths of the files of one Gateway's Envoy.
 type files struct {
 	bootstrap string // Envoy's configuration
 	run       string // which process it is
@@ -54,7 +54,7 @@ type files struct {
 	socket    string // its admin interface
 }
 
-// logOf is the log of an epoch.
+// logOf returns the log file of an epoch.
 func (f files) logOf(epoch int) string {
 	if epoch%2 == 1 {
 		return f.oddLog
@@ -62,8 +62,8 @@ func (f files) logOf(epoch int) string {
 	return f.log
 }
 
-// filesOf names the files of a Gateway. A long name is cut and told apart by a sum: the
-// path of a socket has room for 107 bytes.
+// filesOf returns the paths for a Gateway. A long name is cut and gets a hash, because the path of
+// a socket has at most 107 bytes.
 func filesOf(folder, gateway string) files {
 	const longest, kept = 48, 32
 	// A namespace has no dot, so that no two Gateways have one name here.
@@ -75,7 +75,7 @@ func filesOf(folder, gateway string) files {
 	return files{bootstrap: base + ".yaml", run: base + runSuffix, log: base + ".log", oddLog: base + "_1.log", socket: base + ".sock"}
 }
 
-// remove removes them all; the log goes, too: what it said was passed on.
+// remove removes all files, including the log, which was already passed on.
 func (f files) remove() {
 	for _, path := range []string{f.run, f.bootstrap, f.log, f.oddLog, f.socket} {
 		_ = os.Remove(path) // what is left is written anew, or known to be stale
@@ -129,7 +129,7 @@ func (r run) write(path string) error {
 	return wholefile.Replace(path, append(text, '\n'), 0o600)
 }
 
-// of completes the run file of the process pid, and returns it.
+// of returns the run file with the data of the process pid.
 func (r run) of(pid int, f files) (run, error) {
 	start, err := startTime(pid)
 	if err != nil {
@@ -139,9 +139,9 @@ func (r run) of(pid int, f files) (run, error) {
 	return r, r.write(f.run)
 }
 
-// leftBehind returns the Gateways that have an Envoy of an earlier gatefold, or may have
-// one: those with a run file, and those of which a process was started with the bootstrap,
-// whose run file was lost. A process that is of none of them is ended.
+// leftBehind returns the Gateways that may have an Envoy of an earlier gatefold: those with a run
+// file, and those with a process started with their bootstrap whose run file was lost. It ends
+// processes that belong to no Gateway.
 func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
 	folder := h.options.Folder
 	entries, _ := os.ReadDir(folder) // what was read before an error counts

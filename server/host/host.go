@@ -30,7 +30,7 @@ var ErrKeep = errors.New("the Envoys go on serving")
 // SupervisorTask is the name of a supervisor in calls of Options.Steady.
 const SupervisorTask = "supervisor"
 
-// Options say how Envoys are run.
+// Options configure how Envoys are run.
 type Options struct {
 	// Binary is Envoy; NewBinary makes it.
 	Binary Binary
@@ -73,8 +73,8 @@ type Host struct {
 	hotRestart func() error
 }
 
-// New locks the folder until Run ends. The error says what is wrong with the folder, or that
-// another gatefold uses it.
+// New locks the folder until Run ends. The error is about the folder, or means that another
+// gatefold uses it.
 func New(options Options, log zerolog.Logger) (*Host, error) {
 	options.MaxEnvoys = cmp.Or(options.MaxEnvoys, MaxEnvoys)
 	if options.Steady == nil {
@@ -91,8 +91,8 @@ func New(options Options, log zerolog.Logger) (*Host, error) {
 	}, nil
 }
 
-// Apply applies what changed. The first call has all Gateways: an Envoy that runs for none of
-// them is stopped. It never blocks.
+// Apply applies changes. The first call has all Gateways: running Envoys of other Gateways are
+// stopped. It never blocks.
 func (h *Host) Apply(updates []ir.InfraUpdate) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,7 +110,7 @@ func (h *Host) Apply(updates []ir.InfraUpdate) {
 	}
 }
 
-// next returns the Gateways that are to have an Envoy, and whether that is known.
+// next returns the Gateways that should have an Envoy, and whether they are known.
 func (h *Host) next() (map[string]*ir.Infra, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,7 +140,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 }
 
-// crew are the supervisors at work. Only Run's goroutine uses it.
+// crew are the running supervisors. Only Run's goroutine uses it.
 type crew struct {
 	host    *Host
 	ctx     context.Context
@@ -153,7 +153,7 @@ type crew struct {
 	ends map[string]<-chan struct{}
 }
 
-// become has the Gateways of wanted supervised, and no others.
+// become starts supervisors for wanted Gateways, and stops all others.
 func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	if !known {
 		return
@@ -187,8 +187,8 @@ func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	}
 }
 
-// supervise begins with one Gateway. One that comes back while its Envoy is being
-// drained waits for the end of that.
+// supervise starts supervising one Gateway. If its Envoy is still being drained, the new supervisor
+// waits for the end of that.
 func (c *crew) supervise(gateway string) *supervisor {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	s := newSupervisor(c.host, gateway, cancel)

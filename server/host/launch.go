@@ -20,7 +20,7 @@ import (
 	"github.com/gatefold/gatefold/server/wholefile"
 )
 
-// launch is all that makes one Envoy what it is.
+// launch has everything that determines how one Envoy is started.
 type launch struct {
 	gateway   string
 	binary    string
@@ -51,8 +51,8 @@ func newLaunch(o Options, gateway string, f files) launch {
 	return l
 }
 
-// record is the run file of an Envoy that is to be started: the epoch after that of former, or the
-// first for nil. A base id of 0 is for none.
+// record returns the run file of an Envoy to start. Its epoch is the one after former's, or the
+// first if former is nil. A base of 0 means no base id.
 func (l launch) record(base int, former *process) run {
 	r := run{Gateway: l.gateway, Boot: bootID(), Mark: l.mark, Since: time.Now(), Base: base}
 	if former != nil {
@@ -63,8 +63,8 @@ func (l launch) record(base int, former *process) run {
 	return r
 }
 
-// arguments are those of Envoy. What is about hot restart alone is not in the mark: it is no
-// reason to replace an Envoy.
+// arguments returns the arguments of Envoy. Arguments only for hot restart are not in the mark,
+// because a change of them is no reason to replace an Envoy.
 func (l launch) arguments(r run, f files) []string {
 	if r.Base == 0 {
 		return l.args
@@ -79,7 +79,7 @@ func (l launch) arguments(r run, f files) []string {
 	)
 }
 
-// command runs Envoy.
+// command returns the command that runs Envoy.
 func (l launch) command(r run, f files) *exec.Cmd {
 	args := l.arguments(r, f)
 	if r.Base == 0 {
@@ -88,8 +88,8 @@ func (l launch) command(r run, f files) *exec.Cmd {
 	return selfCommand(l.self, append([]string{l.binary}, args...)...)
 }
 
-// start starts the process that r describes, and notes which it is. An Envoy that could not be
-// adopted later is not left running.
+// start starts the process that r describes, and writes the run file. If the run file cannot be
+// written, it ends the process, because it could not be adopted later.
 func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (*process, error) {
 	if l.err != nil {
 		return nil, l.err
@@ -133,7 +133,8 @@ func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (
 	return p, nil
 }
 
-// environment is gatefold's own, without what systemd tells gatefold alone.
+// environment returns gatefold's own environment, without the variables that systemd sets for
+// gatefold.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

@@ -13,10 +13,9 @@ import (
 // MaxEnvoys is the default of Options.MaxEnvoys.
 const MaxEnvoys = 16
 
-// admit returns the Gateways of wanted that have an Envoy, at most limit. Those that have one
-// already, by running, keep it: an Envoy that serves is not ended for a Gateway that
-// comes later. The others follow in the order in which Gateways claim a port. left are
-// the Gateways without an Envoy.
+// admit returns at most limit of the wanted Gateways, which get an Envoy. Gateways in running keep
+// theirs: a serving Envoy is not ended for a later Gateway. The others follow in conflict
+// resolution order. left are the Gateways without an Envoy.
 func admit(wanted map[string]*ir.Infra, running map[string]bool, limit int) (admitted map[string]*ir.Infra, left []string) {
 	order := slices.SortedFunc(maps.Keys(wanted), func(a, b string) int {
 		return cmp.Or(ir.TrueFirst(running[a], running[b]), compareInfra(wanted[a], wanted[b]))
@@ -36,8 +35,8 @@ func compareInfra(a, b *ir.Infra) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Gateway, b.Gateway))
 }
 
-// refuse tells of the Gateways that have no Envoy for the limit, and forgets those that
-// were refused before and are no longer.
+// refuse reports the Gateways without an Envoy because of the limit. It removes earlier reports
+// that do not apply any more.
 func (c *crew) refuse(left []string) {
 	refused := map[string]bool{}
 	message := fmt.Sprintf("This machine runs %d Envoys, the most that --max-envoys allows: this Gateway has none and serves nothing. "+

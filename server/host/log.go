@@ -24,8 +24,8 @@ const (
 	maxLog = 1 << 20
 )
 
-// tail passes on what an Envoy writes to its log. Envoy writes to a file, not to a pipe,
-// so that it needs no reader.
+// tail copies the log of an Envoy to gatefold's log. Envoy writes to a file and not to a pipe, so
+// that it does not depend on a reader.
 type tail struct {
 	offset  int64
 	partial []byte
@@ -35,14 +35,14 @@ type tail struct {
 
 func newTail() *tail { return &tail{done: make(chan struct{})} }
 
-// from begins at the end of what was written so far.
+// from starts at the current end of the file.
 func (t *tail) from(file *os.File) {
 	if info, err := file.Stat(); err == nil {
 		t.offset = info.Size()
 	}
 }
 
-// run follows the log until the Envoy has ended, or ctx has.
+// run follows the log until the Envoy or ctx has ended.
 func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log zerolog.Logger) {
 	defer close(t.done)
 	ticker := time.NewTicker(tailTime)
@@ -61,13 +61,13 @@ func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log 
 	}
 }
 
-// last returns the last lines, once run has come to its end.
+// last returns the last lines after run has ended.
 func (t *tail) last() []string {
 	<-t.done
 	return t.kept
 }
 
-// look passes on what is new.
+// look copies the new lines.
 func (t *tail) look(path string, log zerolog.Logger) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *tail) look(path string, log zerolog.Logger) {
 	}
 }
 
-// passOn writes a line to gatefold's log. Its first word is Envoy's level.
+// passOn writes a line to gatefold's log. The first word is Envoy's level.
 func passOn(line string, log zerolog.Logger) {
 	word, text, _ := strings.Cut(line, " ")
 	level := zerolog.WarnLevel
@@ -116,8 +116,8 @@ func passOn(line string, log zerolog.Logger) {
 	log.WithLevel(level).Str("envoy", text).Msg("Envoy says")
 }
 
-// aboutBind reports whether a line is one of those that Envoy writes when it cannot bind an
-// address. It says so to the server, too, which reports it once, with the remedy.
+// aboutBind reports whether a line is one that Envoy logs when it cannot bind an address. Envoy
+// also sends the error to the server, which reports it once, with a hint.
 func aboutBind(text string) bool {
 	return strings.Contains(text, "cannot bind ") && (strings.HasPrefix(text, "config: ") || strings.HasPrefix(text, "upstream: "))
 }

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// orphans returns the processes of this user that were started with a bootstrap of the
-// folder, by the path of the bootstrap. gatefold alone writes there, so that all are
-// Envoys that a gatefold started.
+// orphans returns the processes of this user that were started with a bootstrap of the folder, by
+// the path of the bootstrap. Only gatefold writes to the folder, so that all of them are its
+// Envoys.
 func orphans(folder string) map[string][]int {
 	found := map[string][]int{}
 	folder = filepath.Clean(folder)
@@ -37,7 +37,7 @@ func orphans(folder string) map[string][]int {
 	return found
 }
 
-// bootstrapOf returns the argument --config-path of a process that runs; "" for none.
+// bootstrapOf returns the argument --config-path of a running process, "" for none.
 func bootstrapOf(pid int) string {
 	if _, err := startTime(pid); err != nil {
 		return ""
@@ -56,7 +56,7 @@ func epochOf(pid int) (base, epoch int) {
 	return base, epoch
 }
 
-// argument returns what follows an option in the arguments of a process; "" for nothing.
+// argument returns the value of an option in the arguments of a process, "" for none.
 func argument(pid int, option string) string {
 	args := bytes.Split(commandLine(pid), []byte{0})
 	at := slices.IndexFunc(args, func(arg []byte) bool { return string(arg) == option })

@@ -38,10 +38,10 @@ func newProcess(r run) *process {
 	return &process{run: r, pid: r.Pid, gone: make(chan struct{}), tail: newTail()}
 }
 
-// ended is closed when the process is gone.
+// ended returns a channel that is closed when the process has ended.
 func (p *process) ended() <-chan struct{} { return p.gone }
 
-// hasEnded reports whether it is gone.
+// hasEnded reports whether the process has ended.
 func (p *process) hasEnded() bool {
 	select {
 	case <-p.gone:
@@ -51,13 +51,13 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// kill ends the process at once, and waits until it is gone.
+// kill ends the process at once, and waits for its end.
 func (p *process) kill() {
 	_ = p.handle.Kill() // an error means that it has ended
 	<-p.ended()
 }
 
-// over books the end of the process.
+// over records the end of the process.
 func (p *process) over(how string) {
 	p.once.Do(func() {
 		p.how = how
@@ -65,7 +65,7 @@ func (p *process) over(how string) {
 	})
 }
 
-// fate says how it ended, after it has.
+// fate returns how the process ended.
 func (p *process) fate() string {
 	<-p.gone
 	return p.how
@@ -81,7 +81,7 @@ func howItEnded(state *os.ProcessState, err error) string {
 	return fmt.Sprintf("ended with exit code %d", state.ExitCode())
 }
 
-// stop ends the process, at once when hurry is closed, and waits until it is gone.
+// stop ends the process and waits for its end. When hurry is closed, it kills the process.
 func (p *process) stop(hurry <-chan struct{}) {
 	_ = p.handle.Signal(syscall.SIGTERM) // an error means that it has ended
 	select {
@@ -94,8 +94,8 @@ func (p *process) stop(hurry <-chan struct{}) {
 	<-p.ended()
 }
 
-// recognize finds the process of a run file. The words say why there is none: it ended,
-// or what has its pid now is another one.
+// recognize finds the process of a run file. If there is none, it returns the reason in words: the
+// process has ended, or another process has its pid now.
 func recognize(r run, f files) (*process, string) {
 	if r.Pid == 0 {
 		return nil, "no process had been started"
@@ -125,8 +125,8 @@ func recognize(r run, f files) (*process, string) {
 	return p, ""
 }
 
-// follow looks after an adopted process until it ends or ctx does. Only its parent would
-// be told of its end.
+// follow watches an adopted process until it or ctx ends. The system reports the end of a process
+// only to its parent.
 func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 	path := f.logOf(p.run.Epoch)
 	if file, err := os.Open(path); err == nil {
@@ -152,5 +152,5 @@ func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 
 const unknownEnd = "ended (how is not known, as an earlier gatefold had started it)"
 
-// lastLines are the last that it wrote to its log, after it has ended.
+// lastLines returns the last lines of the log of a process that has ended.
 func (p *process) lastLines() []string { return p.tail.last() }

@@ -11,14 +11,15 @@ import (
 	"syscall"
 )
 
-// ownSession keeps an Envoy from the signals of gatefold's terminal and from its end.
+// ownSession starts an Envoy in its own session, so that signals from gatefold's terminal, and
+// gatefold's end, do not reach it.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// Check tells why Envoys cannot be run on this system.
+// Check returns why Envoys cannot be run on this system, nil if they can.
 func Check() error { return nil }
 
-// startTime is when a process began, in ticks since boot. One that has ended and is not
-// waited for yet is gone.
+// startTime returns when a process began, in ticks since boot. It returns an error for a process
+// that has ended, even if its parent has not waited for it yet.
 func startTime(pid int) (uint64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -36,7 +37,7 @@ func startTime(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[begin], 10, 64)
 }
 
-// commandLine returns the arguments of a process, each after a zero byte and before one.
+// commandLine returns the arguments of a process. A zero byte precedes and follows each argument.
 func commandLine(pid int) []byte {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
@@ -45,13 +46,13 @@ func commandLine(pid int) []byte {
 	return append([]byte{0}, text...)
 }
 
-// bootID names this run of the machine.
+// bootID returns an ID of the machine's current boot.
 func bootID() string {
 	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // unreadable is the same for all
 	return strings.TrimSpace(string(text))
 }
 
-// listens reports whether a socket of this user takes connections or datagrams on one of the ports.
+// listens reports whether a socket of this user listens on one of the ports.
 func listens(ports []uint32) bool {
 	const address, state, user, fewest = 1, 3, 7, 8
 	for table, wanted := range map[string]string{"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"} {

@@ -37,7 +37,7 @@ const (
 	flagsAt     = 96
 )
 
-// block is what the epochs of one Envoy share in memory.
+// block is the shared memory of the epochs of one Envoy.
 type block struct {
 	// version is that of hot restart, as `envoy --hot-restart-version` prints it.
 	version string
@@ -46,14 +46,14 @@ type block struct {
 	initializing bool
 }
 
-// blockPath is the file of the block of a base id.
+// blockPath returns the file of a base id's shared memory.
 func blockPath(base int) string {
 	return filepath.Join(sharedFolder, fmt.Sprintf("envoy_shared_memory_%d0", base))
 }
 
-// reserve draws a base id that no Envoy of this machine has. Its block is made, so that no
-// other gatefold draws it; the first epoch of an Envoy replaces the block by its own. The error
-// says why no memory can be shared.
+// reserve chooses a base id that no Envoy of this machine has. It creates the shared memory of that
+// id, so that no other gatefold chooses it; the first epoch of an Envoy replaces it. The error is
+// why memory cannot be shared.
 func reserve() (int, error) {
 	for range draws {
 		base := smallestBase + rand.IntN(largestBase-smallestBase) //nolint:gosec // no secret: others are kept away by the folder
@@ -69,7 +69,7 @@ func reserve() (int, error) {
 	return 0, fmt.Errorf("%d base ids are in use", draws)
 }
 
-// release removes what an Envoy that ended has left: its block, and its sockets in the folder.
+// release removes the shared memory and the sockets of an Envoy that ended.
 func release(folder string, base int) {
 	if base == 0 {
 		return
@@ -81,7 +81,7 @@ func release(folder string, base int) {
 	}
 }
 
-// readBlock reads the block of a base id.
+// readBlock reads the shared memory of a base id.
 func readBlock(base int) (block, error) {
 	text, err := os.ReadFile(blockPath(base))
 	if err != nil {
@@ -98,8 +98,8 @@ func readBlock(base int) (block, error) {
 	return b, nil
 }
 
-// unblock has a block say that no epoch is starting, when it was left so by one that ended. An
-// error means that it cannot be known or done.
+// unblock resets the flag that an epoch is starting, if an epoch that ended left it set. The error
+// means that the flag cannot be read or reset.
 func unblock(base int) error {
 	b, err := readBlock(base)
 	switch {
@@ -118,7 +118,8 @@ func unblock(base int) error {
 	return errors.Join(err, file.Close())
 }
 
-// hotRestartVersion asks the binary for it: Envoys of one version restart into one another.
+// hotRestartVersion returns the hot restart version of the binary. Only Envoys of one version can
+// take over from each other.
 func (b Binary) hotRestartVersion(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askVersionTime)
 	defer cancel()

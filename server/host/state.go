@@ -40,10 +40,10 @@ type State struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Wrong reports whether a person should look at the Envoy: it does not run, or it is outdated.
+// Wrong reports whether a person should look at the Envoy: it does not run, or is outdated.
 func (s State) Wrong() bool { return s.Phase != Running || s.Outdated }
 
-// tell takes over a state, and hands all of them on.
+// tell stores a state, and passes on the list of all states.
 func (h *Host) tell(s State) {
 	h.stateMu.Lock()
 	defer h.stateMu.Unlock()
@@ -51,7 +51,7 @@ func (h *Host) tell(s State) {
 	h.told()
 }
 
-// forget drops the state of a Gateway that is gone.
+// forget removes the state of a Gateway that does not exist any more.
 func (h *Host) forget(gateway string) {
 	h.stateMu.Lock()
 	defer h.stateMu.Unlock()

@@ -50,7 +50,8 @@ func newSupervisor(h *Host, gateway string, cancel context.CancelCauseFunc) *sup
 	}
 }
 
-// run keeps an Envoy running until ctx ends. What the end means, its cause says.
+// run keeps an Envoy running until ctx ends. The cause of the end decides what happens to the
+// Envoy.
 func (s *supervisor) run(ctx context.Context) {
 	s.serving, s.former, s.next, s.attempted = nil, nil, nil, false
 	s.adopt(ctx)
@@ -86,7 +87,7 @@ func (s *supervisor) watch(ctx context.Context) {
 	}
 }
 
-// finish leaves the Envoys to the next gatefold, or ends them.
+// finish leaves the Envoys running for the next gatefold, or ends them.
 func (s *supervisor) finish(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), ErrKeep) {
 		for _, p := range []*process{s.serving, s.former, s.next} {
@@ -110,7 +111,7 @@ func (s *supervisor) finish(ctx context.Context) {
 	s.host.forget(s.gateway)
 }
 
-// set tells a new state.
+// set reports a new state.
 func (s *supervisor) set(phase Phase, p *process, message string) {
 	s.state.Phase, s.state.Message, s.state.Outdated = phase, message, s.attempted
 	s.state.Pid, s.state.Started, s.state.Epoch, s.state.Former = 0, time.Time{}, 0, 0
@@ -123,7 +124,7 @@ func (s *supervisor) set(phase Phase, p *process, message string) {
 	s.host.tell(s.state)
 }
 
-// start starts an Envoy, trying until it succeeds or ctx ends.
+// start starts an Envoy. It tries again until it succeeds or ctx ends.
 func (s *supervisor) start(ctx context.Context) {
 	for ctx.Err() == nil {
 		p, err := s.begin(ctx)
@@ -140,8 +141,8 @@ func (s *supervisor) start(ctx context.Context) {
 	}
 }
 
-// begin starts an Envoy where none serves: the epoch after the former one as long as that
-// runs, else the first.
+// begin starts an Envoy if none is serving. While the former epoch runs, the new one has the next
+// epoch, else the first.
 func (s *supervisor) begin(ctx context.Context) (*process, error) {
 	if s.former != nil && time.Now().After(s.overdue) {
 		s.endFormer()
@@ -162,7 +163,8 @@ func (s *supervisor) begin(ctx context.Context) (*process, error) {
 	return l.start(ctx, s.files, l.record(base, nil), s.log)
 }
 
-// reserve returns a base id for an Envoy. The error says why it is to be started without hot restart.
+// reserve returns a base id for an Envoy. The error is why the Envoy must start without hot
+// restart.
 func (s *supervisor) reserve() (int, error) {
 	if err := s.host.hotRestart(); err != nil {
 		return 0, err
@@ -170,7 +172,7 @@ func (s *supervisor) reserve() (int, error) {
 	return reserve()
 }
 
-// failed books an Envoy that ended though it should not have.
+// failed records that an Envoy ended unexpectedly.
 func (s *supervisor) failed(p *process) {
 	if time.Since(p.run.Since) >= steady && s.former == nil {
 		s.wait = firstWait
@@ -190,8 +192,8 @@ func (s *supervisor) backoff() time.Duration {
 	return wait
 }
 
-// end drains an Envoy and ends it: new connections are refused, requests under way have
-// the drain time.
+// end drains an Envoy and ends it: it refuses new connections, and open requests have the drain
+// time.
 func (s *supervisor) end(p *process) {
 	s.set(Draining, p, "")
 	ctx, cancel := context.WithTimeout(context.Background(), s.host.options.DrainTime)
@@ -222,7 +224,7 @@ func (s *supervisor) end(p *process) {
 	s.log.Info().Int("pid", p.pid).Msg("Envoy " + p.fate())
 }
 
-// sleep waits, but not beyond the end of ctx.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -230,7 +232,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// launch is how the Envoy of this Gateway is to be started.
+// launch returns how the Envoy of this Gateway is started.
 func (s *supervisor) launch() launch {
 	return newLaunch(s.host.options, s.gateway, s.files)
 }

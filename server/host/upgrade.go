@@ -25,7 +25,7 @@ const (
 	formerGrace = 10 * time.Second
 )
 
-// replace replaces the Envoy that serves, or leaves it as it is where the new one cannot be run.
+// replace replaces the serving Envoy. It leaves it unchanged if the new one cannot be run.
 func (s *supervisor) replace(ctx context.Context) {
 	old := s.serving
 	if err := s.launch().validate(ctx, s.files); err != nil {
@@ -50,7 +50,7 @@ func (s *supervisor) replace(ctx context.Context) {
 	s.succeed(ctx, next)
 }
 
-// coldBecause says why no new epoch can take over from an Envoy; "" when one can.
+// coldBecause returns why no new epoch can take over from an Envoy, "" if one can.
 func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 	if old.run.Base == 0 {
 		return "it was started without hot restart"
@@ -72,7 +72,7 @@ func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 	return ""
 }
 
-// launchHot starts the epoch after that of a process which runs.
+// launchHot starts the epoch after that of a running process.
 func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, error) {
 	if err := unblock(former.run.Base); err != nil {
 		s.log.Warn().Err(err).Msg("the memory that Envoy shares with its successor cannot be read")
@@ -81,8 +81,8 @@ func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, 
 	return l.start(ctx, s.files, l.record(former.run.Base, former), s.log)
 }
 
-// succeed waits until the next epoch serves. It is then the one that serves; or it is ended, and the
-// old one goes on.
+// succeed waits until the next epoch serves, and then makes it the serving one. If it does not
+// serve in time, it is ended and the old one continues.
 func (s *supervisor) succeed(ctx context.Context, next *process) {
 	s.next = next
 	err := s.ready(ctx, next)
@@ -100,7 +100,7 @@ func (s *supervisor) succeed(ctx context.Context, next *process) {
 	}
 }
 
-// ready waits until an epoch serves. The error says why it does not.
+// ready waits until an epoch serves. The error is why it does not.
 func (s *supervisor) ready(ctx context.Context, next *process) error {
 	limit := time.NewTimer(readyTime)
 	defer limit.Stop()
@@ -122,14 +122,14 @@ func (s *supervisor) ready(ctx context.Context, next *process) error {
 	return nil
 }
 
-// handOver makes next the one that serves. The one that served ends by itself.
+// handOver makes next the serving Envoy. The previous one ends by itself.
 func (s *supervisor) handOver(next *process) {
 	s.depart(s.serving)
 	s.serving = next
 	s.set(Running, next, "")
 }
 
-// depart makes p the former epoch: its successor has its listeners.
+// depart makes p the former epoch, because its successor has taken over its listeners.
 func (s *supervisor) depart(p *process) {
 	s.former, s.overdue = p, time.Now().Add(s.host.options.DrainTime+formerGrace)
 	s.wait = 0 // if the successor ends, nothing listens until it is started again
@@ -141,8 +141,8 @@ func (s *supervisor) endFormer() {
 	s.former.stop(s.host.options.Hurry)
 }
 
-// reclaim ends an epoch that does not serve, and reports whether the one before goes on. Where the new
-// one took its listeners before, the next epoch is started at once.
+// reclaim ends an epoch that does not serve, and reports whether the previous one continues. If the
+// new epoch had already taken over its listeners, the next epoch is started at once.
 func (s *supervisor) reclaim(next *process) bool {
 	next.kill()
 	switch {
@@ -157,7 +157,7 @@ func (s *supervisor) reclaim(next *process) bool {
 	return false
 }
 
-// keepServing notes that the Envoy that serves is not replaced.
+// keepServing records why the serving Envoy is not replaced.
 func (s *supervisor) keepServing(why error) {
 	s.attempted = true
 	message := "Envoy is not replaced: " + why.Error() + "; the one before goes on serving. Fix what is wrong and restart gatefold."
@@ -168,7 +168,7 @@ func (s *supervisor) keepServing(why error) {
 	s.set(Running, s.serving, message)
 }
 
-// listening reports whether the ports of the Gateway are listened on.
+// listening reports whether a process listens on the ports of the Gateway.
 func (s *supervisor) listening() bool {
 	s.host.mu.Lock()
 	infra := s.host.wanted[s.gateway]
@@ -176,7 +176,8 @@ func (s *supervisor) listening() bool {
 	return infra == nil || len(infra.Ports) == 0 || listens(infra.Ports)
 }
 
-// formerEnded is closed when the former epoch has ended; nil without one.
+// formerEnded returns a channel that is closed when the former epoch has ended, nil if there is
+// none.
 func (s *supervisor) formerEnded() <-chan struct{} {
 	if s.former == nil {
 		return nil
@@ -184,7 +185,7 @@ func (s *supervisor) formerEnded() <-chan struct{} {
 	return s.former.ended()
 }
 
-// left notes that the former epoch has ended.
+// left records that the former epoch has ended.
 func (s *supervisor) left() {
 	s.log.Info().Int("pid", s.former.pid).Int("epoch", s.former.run.Epoch).Msg("the former epoch of Envoy has ended")
 	s.former = nil
@@ -198,7 +199,7 @@ func (s *supervisor) left() {
 	s.set(Running, s.serving, "")
 }
 
-// validate has the new Envoy read its bootstrap, while the old one serves.
+// validate makes the new Envoy check its bootstrap while the old one serves.
 func (l launch) validate(ctx context.Context, f files) error {
 	if l.err != nil {
 		return l.err
@@ -219,7 +220,7 @@ func (l launch) validate(ctx context.Context, f files) error {
 	return nil
 }
 
-// lastWords adds what an Envoy wrote to what became of it.
+// lastWords adds the last lines of an Envoy's log to a message about its end.
 func lastWords(message string, lines []string) string {
 	for i, line := range lines {
 		lines[i] = line[:min(len(line), maxLine)]
