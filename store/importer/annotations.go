@@ -14,7 +14,7 @@ import (
 
 const nginxPrefix = "nginx.ingress.kubernetes.io/"
 
-// settings are what the annotations of an Ingress come to.
+// settings are the result of the annotations of an Ingress.
 type settings struct {
 	ingress *item
 	values  map[string]string // annotations of ingress-nginx, without the prefix
@@ -68,12 +68,12 @@ func (n *nginx) settings(ingress *item) *settings {
 	return s
 }
 
-// say adds a verdict about an annotation, by its whole name.
+// say adds a verdict about an annotation.
 func (s *settings) say(n *nginx, class Class, name, message string) {
 	n.add(class, s.ingress.place, s.ingress.name(), message, join("metadata.annotations", name))
 }
 
-// shut closes the paths of the Ingress for fields that cannot be expressed.
+// shut closes the paths of the Ingress because of fields that cannot be expressed.
 func (s *settings) shut(n *nginx, message string, fields ...string) {
 	s.closed = cmp.Or(s.closed, fields[0])
 	accept := s.ingress.name() + "/" + removable(fields[0])
@@ -175,8 +175,8 @@ func isSwitch(key string) bool {
 	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough"}, key)
 }
 
-// ofHost returns why an annotation closes all paths of its hosts, also those of other Ingresses:
-// nginx has these settings by host. "" is for all others.
+// ofHost returns why an annotation closes all paths of its hosts, "" if it does not. The paths of
+// other Ingresses are included, because nginx has these settings for a host.
 func (s *settings) ofHost(key string, on bool) (reason string) {
 	switch {
 	case key == "server-snippet":
@@ -203,8 +203,8 @@ func (s *settings) readAliases(value string) bool {
 	return all
 }
 
-// protection is about the annotations that become fields of a TrafficPolicy. class is Refused
-// with the reason, or "" for other annotations.
+// protection reads the annotations that become fields of a TrafficPolicy. If it refuses one, class
+// is Refused and message is the reason. For other annotations class is "".
 func (s *settings) protection(key, value string) (class Class, message string) {
 	switch key {
 	case "whitelist-source-range", "allowlist-source-range", "denylist-source-range":
@@ -234,7 +234,7 @@ func (s *settings) protection(key, value string) (class Class, message string) {
 	return "", ""
 }
 
-// harmless is about annotations that tune what is served, and neither route nor protect.
+// harmless reads annotations that only tune what is served, and neither route nor protect.
 func (s *settings) harmless(n *nginx, key, field string) {
 	words := map[string]string{
 		"affinity": "requests of one client may go to several endpoints", "affinity-mode": "", "affinity-canary-behavior": "",
@@ -308,8 +308,9 @@ func network(word string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-// writeACL writes the acl of both lists: nginx denies what one list denies, then admits what
-// the other one has. A network within a denied one is not admitted: for acl, the longest decides.
+// writeACL writes the acl of both lists. nginx first denies the networks of one list, and then
+// admits only those of the other. In an acl the longest range decides, so an admitted network
+// within a denied one is left out.
 func (s *settings) writeACL() {
 	var allow, deny []netip.Prefix
 	read := func(key string, into *[]netip.Prefix) bool {

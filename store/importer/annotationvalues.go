@@ -31,7 +31,7 @@ func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	return Different, "basicAuth; the hashes of passwords must be {SHA}: gatefold hash writes them"
 }
 
-// readCORS writes what nginx answers, with its defaults.
+// readCORS writes the CORS fields with the defaults of nginx.
 func (s *settings) readCORS() {
 	if on, _ := boolean(s.values["enable-cors"]); !on {
 		return
@@ -71,8 +71,8 @@ func (s *settings) readCORS() {
 	s.policy["cors"] = cors
 }
 
-// plainOrigins returns the origins without those that have a wildcard, which is one label in nginx,
-// plain text in Traefik, and any number of labels in a policy. anyOrigin is true if one is *.
+// plainOrigins returns the origins without wildcards. A wildcard is one label in nginx, plain text
+// in Traefik, and any number of labels in a policy. anyOrigin is true if one origin is *.
 func plainOrigins(all []any) (plain []any, anyOrigin bool) {
 	for _, origin := range all {
 		switch {
@@ -86,7 +86,7 @@ func plainOrigins(all []any) (plain []any, anyOrigin bool) {
 	return plain, anyOrigin
 }
 
-// readIdle keeps the longer one of the times without data.
+// readIdle keeps the longer one of the idle timeouts.
 func (s *settings) readIdle(seconds int) {
 	timeouts, _ := s.policy["timeouts"].(map[string]any)
 	if timeouts != nil {

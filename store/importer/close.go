@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// closeTargets closes what a policy that cannot be written is for. A target of a kind that
-// cannot be closed, such as a GatewayClass, may be anything.
+// closeTargets closes the targets of a policy that cannot be written. If a target's kind cannot be
+// closed, such as a GatewayClass, the import is blocked.
 func (o *Objects) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
 		if !t.closable() {
@@ -30,7 +30,7 @@ func (o *Objects) closeTargets(policy *item, targets []target) {
 	}
 }
 
-// shut closes an object, or a section of it, because of another.
+// shut closes an object, or a section of it, because of another object.
 func (o *Objects) shut(object *item, section, because string) {
 	switch {
 	case object.left || object.closed:
@@ -45,8 +45,9 @@ func (o *Objects) shut(object *item, section, because string) {
 	}
 }
 
-// closeRules leaves of a route's rules only what they match: Envoy answers 500, and no other
-// rule gets the requests. With a section, only the rules of that name are closed, if there are.
+// closeRules removes everything but the matches from a route's rules. Envoy answers 500 for them,
+// and no other rule gets their requests. With a section, only the rules of that name are closed, if
+// there are any.
 func (o *Objects) closeRules(route *item, section, because string) {
 	rules := list(route.spec()["rules"])
 	named := func(rule any) bool { return section == "" || text(at(rule, "name")) == section }
@@ -80,8 +81,8 @@ func (o *Objects) closeRules(route *item, section, because string) {
 	}
 }
 
-// shutNeighbours leaves out the routes of connections that have a parent of the route:
-// they would get its connections.
+// shutNeighbours leaves out routes of connections that share a parent with the route, because they
+// would get its connections.
 func (o *Objects) shutNeighbours(route *item) {
 	for _, other := range o.objects {
 		if other.left || !other.isRoute() || other.is("HTTPRoute", "GRPCRoute") {
@@ -97,14 +98,14 @@ func (o *Objects) shutNeighbours(route *item) {
 	}
 }
 
-// refuse leaves out an object; what refers to it is closed.
+// refuse leaves out an object and closes the objects that refer to it.
 func (o *Objects) refuse(object *item, message string) {
 	object.left = true
 	o.gone[object.key] = true
 	o.protecting(object.place, object.name(), message, "")
 }
 
-// shutUsers closes the rules and leaves out the parents that name an object which is gone.
+// shutUsers closes rules that name a removed object, and leaves out parents that name it.
 func (o *Objects) shutUsers(gone *item) {
 	for _, user := range o.objects {
 		switch {
@@ -118,8 +119,8 @@ func (o *Objects) shutUsers(gone *item) {
 	}
 }
 
-// leaveParents takes a parent that is gone out of a route. A route without any other serves
-// nowhere, and is left out.
+// leaveParents removes a parent that does not exist any more from a route. It leaves out a route
+// without another parent, because it serves nowhere.
 func (o *Objects) leaveParents(route, gone *item) {
 	refs := list(route.spec()["parentRefs"])
 	kept := slices.DeleteFunc(slices.Clone(refs), func(ref any) bool { return o.names(route, ref, gone) })
@@ -134,7 +135,7 @@ func (o *Objects) leaveParents(route, gone *item) {
 	}
 }
 
-// shutReferring closes a route of which a rule names an object that is gone.
+// shutReferring closes a route with a rule that names a removed object.
 func (o *Objects) shutReferring(route, gone *item) {
 	if gone.is("Gateway", "ListenerSet") || route.left {
 		return
@@ -148,15 +149,15 @@ func (o *Objects) shutReferring(route, gone *item) {
 	}
 }
 
-// names reports whether a reference of an object names another. The kind of a reference that
-// has none is that of a Service in a rule, and that of a Gateway elsewhere.
+// names reports whether a reference of an object names another object. Without a kind, a reference
+// in a rule names a Service, and other references name a Gateway.
 func (o *Objects) names(from *item, ref any, to *item) bool {
 	kind := text(at(ref, "kind"))
 	return text(at(ref, "name")) == to.key.Name && (kind == "" || kind == to.key.Kind) &&
 		cmp.Or(text(at(ref, "namespace")), from.key.Namespace) == to.key.Namespace
 }
 
-// refusePolicy leaves out a policy or extension, and closes what it is for.
+// refusePolicy leaves out a policy or extension, and closes its targets.
 func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 	policy.left = true
 	o.gone[policy.key] = true
@@ -184,9 +185,9 @@ func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 	}
 }
 
-// Settle takes what validate says of the files, and closes or leaves out what it finds wrong.
-// hangs reports whether a code may be about an object that is not among the input. Settle
-// reports whether it changed something: then the files are to be validated again.
+// Settle closes or leaves out the objects for which validate found errors in the files. hangs
+// reports whether a code may be about an object outside of the input. changed is true if Settle
+// changed something: then validate must run again.
 func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
 	// One change of an object at a time: the places of other problems are those of before.
 	settled := map[*item]bool{}
@@ -234,8 +235,8 @@ func fieldsOf(p manifest.Problem) []string {
 	return []string{p.Field}
 }
 
-// leaveTarget takes a target that is not there out of a policy; one without any other has
-// nothing to protect.
+// leaveTarget removes a target that does not exist from a policy. A policy without another target
+// is left out, because it protects nothing.
 func (o *Objects) leaveTarget(policy *item, p manifest.Problem) bool {
 	refs := list(policy.spec()["targetRefs"])
 	i := index(p.Field, "spec.targetRefs")
@@ -251,8 +252,8 @@ func (o *Objects) leaveTarget(policy *item, p manifest.Problem) bool {
 	return true
 }
 
-// settleReference closes a rule whose reference leads to an object that was refused. One that
-// leads to an object which is not among the input stays: gatefold answers 500 until it is there.
+// settleReference closes a rule whose reference leads to a refused object. A reference to an object
+// outside of the input stays: gatefold answers 500 until that object exists.
 func (o *Objects) settleReference(object *item, p manifest.Problem) bool {
 	_, ref := lookup(object.fields, parse(p.Field))
 	for key := range o.gone {

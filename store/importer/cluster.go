@@ -15,7 +15,7 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// Options say how an import differs from the usual one.
+// Options configure an import.
 type Options struct {
 	// Accept are objects (KIND/NAMESPACE/NAME), kinds (KIND.GROUP), and fields
 	// (KIND/NAMESPACE/NAME/FIELD) that the user has looked at and that protect nothing: they are
@@ -37,8 +37,8 @@ type Address struct {
 	Port int
 }
 
-// Objects is a set of objects on its way to a folder. Settle is called with what validate
-// says of it, until that changes nothing more; then Result has the files.
+// Objects is a set of objects that become files. Call Settle with the result of validate until it
+// changes nothing more; then Result has the files.
 type Objects struct {
 	report
 	options Options
@@ -49,7 +49,7 @@ type Objects struct {
 	used    map[string]bool       // the entries of Accept that were met
 }
 
-// Cluster reads what kubectl get prints.
+// Cluster reads the output of kubectl get.
 func Cluster(inputs []Input, options Options) (*Objects, error) {
 	o, err := newObjects(inputs, options)
 	if err != nil {
@@ -66,7 +66,7 @@ func Cluster(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// newObjects returns the objects of the input as they are.
+// newObjects returns the objects of the input, unchanged.
 func newObjects(inputs []Input, options Options) (*Objects, error) {
 	schemas, err := schema.Load()
 	if err != nil {
@@ -80,8 +80,8 @@ func newObjects(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// finish closes what policies of other projects protect, replaces Services, and leaves out
-// what nothing needs. A Service that is closed closes its users before it is replaced.
+// finish closes what policies of other projects protect, replaces Services, and leaves out what
+// nothing refers to. A closed Service closes its users before it is replaced.
 func (o *Objects) finish() {
 	for _, object := range o.objects {
 		o.unservedPolicy(object)
@@ -120,7 +120,7 @@ func (o *Objects) append(object *item) {
 	}
 }
 
-// accepted reports whether the user has accepted what has one of the names.
+// accepted reports whether the user has accepted one of the names.
 func (o *Objects) accepted(names ...string) bool {
 	for _, name := range names {
 		if slices.Contains(o.options.Accept, name) {
@@ -131,7 +131,7 @@ func (o *Objects) accepted(names ...string) bool {
 	return false
 }
 
-// acceptFields takes accepted fields out of their objects.
+// acceptFields removes accepted fields from their objects.
 func (o *Objects) acceptFields() {
 	for _, entry := range o.options.Accept {
 		for _, object := range o.objects {
@@ -145,7 +145,7 @@ func (o *Objects) acceptFields() {
 	}
 }
 
-// clean drops what only a cluster can mean.
+// clean removes fields that are meaningful only in a cluster.
 func (o *Objects) clean(object *item) {
 	before := runtime.DeepCopyJSON(object.fields)
 	delete(object.fields, "status")
@@ -183,7 +183,8 @@ func (o *Objects) clean(object *item) {
 	}
 }
 
-// missing returns the leaves of before that after does not have, none of them below another.
+// missing returns the paths of leaves that before has and after has not. It leaves out paths below
+// another one of the list.
 func missing(before, after map[string]any) []string {
 	var paths []string
 	has := map[string]bool{}
@@ -204,7 +205,7 @@ func missing(before, after map[string]any) []string {
 	return paths
 }
 
-// classify decides by the kind of an object whether it can be written.
+// classify decides from the kind of an object whether it can be written.
 func (o *Objects) classify(object *item) {
 	name := object.name()
 	switch kind := object.key.GroupKind(); {
@@ -229,7 +230,7 @@ func (o *Objects) classify(object *item) {
 	}
 }
 
-// gatewayClass has Gateways served by gatefold, whatever served them.
+// gatewayClass makes gatefold serve the Gateways, whatever controller they had.
 func (o *Objects) gatewayClass(object *item) {
 	o.gatewayParameters(object)
 	spec := object.spec()
@@ -242,8 +243,7 @@ func (o *Objects) gatewayClass(object *item) {
 	o.add(Different, object.place, object.name(), fmt.Sprintf("the class was %q, now it is gatefold", class), "spec.gatewayClassName")
 }
 
-// harmless reports whether objects of a kind neither route nor protect requests of a gateway:
-// what they say goes on in the cluster.
+// harmless reports whether objects of a kind neither route nor protect requests of a gateway.
 func harmless(kind apischema.GroupKind) bool {
 	switch kind.Group {
 	case "apps", "batch", "autoscaling", "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "coordination.k8s.io",
@@ -259,7 +259,7 @@ func harmless(kind apischema.GroupKind) bool {
 	return false
 }
 
-// unservedPolicy refuses an object of a kind that is not served, and closes what it is for.
+// unservedPolicy refuses an object of a kind that gatefold does not serve, and closes its targets.
 func (o *Objects) unservedPolicy(object *item) {
 	kind := object.key.GroupKind()
 	if object.left || o.schemas.Versions(kind) != nil {
@@ -315,8 +315,7 @@ func (o *Objects) leaveUnused() {
 
 func (o *Objects) replaced(service string) bool { _, ok := o.options.Replace[service]; return ok }
 
-// referred returns the NAMESPACE/NAME of all that is named in a reference of an object which
-// may be written.
+// referred returns the NAMESPACE/NAME of all objects to which an object that may be written refers.
 func (o *Objects) referred() map[string]bool {
 	names := map[string]bool{}
 	for _, object := range o.objects {

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// boolean reads a value as ingress-nginx does, which takes the spellings of strconv.ParseBool alone.
+// boolean reads a value as ingress-nginx does, which accepts only the spellings of
+// strconv.ParseBool.
 func boolean(value string) (on, ok bool) {
 	on, err := strconv.ParseBool(value)
 	return on, err == nil
 }
 
 // ofController reports whether an annotation is one that a controller of Ingresses, Gateways or
-// Services reads: it may protect what it is on.
+// Services reads. Such an annotation may protect its object.
 func ofController(name string) bool {
 	domain, _, _ := strings.Cut(name, "/")
 	harmless := []string{"cert-manager.io", "external-dns.alpha.kubernetes.io", "argoproj.io", "helm.sh", "cattle.io", "gethomepage.dev", "stakater.com"}

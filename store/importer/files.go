@@ -18,8 +18,8 @@ func cutName(name string) (namespace, rest string) {
 	return namespace, rest
 }
 
-// Manifests returns the objects as they are to be validated, with the Secrets, which are never
-// written like that.
+// Manifests returns the objects for validation. They include Secrets, which are never written in
+// this form.
 func (o *Objects) Manifests() []File {
 	var files []File
 	for _, object := range o.objects {
@@ -33,8 +33,8 @@ func (o *Objects) Manifests() []File {
 // maxFileName leaves room for a hash and the ending: file systems take 255 bytes.
 const maxFileName = 180
 
-// pathOf returns NAMESPACE/KIND-NAME.yaml; the folder is cluster-scoped for objects without one.
-// Names are DNS names (plainName): none can leave the folder.
+// pathOf returns NAMESPACE/KIND-NAME.yaml. For objects without a namespace the folder is
+// cluster-scoped. Names are DNS names (plainName), so that no path leaves the folder.
 func pathOf(object *item) string {
 	folder := cmp.Or(object.key.Namespace, "cluster-scoped")
 	name := strings.ToLower(object.key.Kind) + "-" + object.key.Name
@@ -44,7 +44,7 @@ func pathOf(object *item) string {
 	return folder + "/" + name + ".yaml"
 }
 
-// Result returns the files and the verdicts. remaining is what validate says of the files after
+// Result returns the files and the verdicts. remaining are the problems that validate found after
 // the last Settle.
 func (o *Objects) Result(remaining []manifest.Problem) Result {
 	for _, p := range remaining {
@@ -78,7 +78,8 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 	return Result{Verdicts: o.sorted(), Files: files, Blocked: o.blocked}
 }
 
-// same adds the verdict of an object that is written; told is true if others say of fields that they differ.
+// same adds the verdict for an object that is written. told is true if other verdicts report
+// changed fields.
 func (o *Objects) same(object *item, told bool) {
 	message := "written as it is"
 	if told {
@@ -90,7 +91,7 @@ func (o *Objects) same(object *item, told bool) {
 	o.add(Same, object.place, object.name(), message)
 }
 
-// remaining adds a verdict for what validate says of the files.
+// remaining adds a verdict for a problem that validate found in the files.
 func (o *Objects) remaining(p manifest.Problem) {
 	object := o.find(p.Object)
 	closed := object != nil && (object.closed || object.place == place{}) && p.Code == "NoBackends"
@@ -105,8 +106,8 @@ func (o *Objects) remaining(p manifest.Problem) {
 	o.add(class, object.place, object.name(), message, fieldsOf(p)...).Hint = p.Hint
 }
 
-// secretFiles returns the files of a Secret, as --secret-dir reads them: NAMESPACE/NAME/KEY. The
-// entries that it does not read are in a manifest beside them.
+// secretFiles returns the files of a Secret for --secret-dir: NAMESPACE/NAME/KEY. Entries that
+// --secret-dir does not read are in a manifest.
 func (o *Objects) secretFiles(secret *item) []File {
 	name, folder := secret.name(), secret.key.Namespace+"/"+secret.key.Name+"/"
 	if !o.options.Secrets {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Class says what became of a field or an object.
+// Class is what happened to a field or an object.
 type Class string
 
 // The classes, from the worst to the best.
@@ -27,7 +27,7 @@ const (
 	Same      Class = "same"      // it works as before
 )
 
-// Verdict says what became of an object, or of some fields of it.
+// Verdict is what happened to an object, or to some of its fields.
 type Verdict struct {
 	Class Class `json:"verdict"`
 	// Protects is true if what is refused protects something, or may.
@@ -55,7 +55,7 @@ type File struct {
 	Secret bool
 }
 
-// Result is what an import comes to.
+// Result is the result of an import.
 type Result struct {
 	Verdicts []Verdict
 	Files    []File
@@ -87,20 +87,19 @@ func (r *report) add(class Class, at place, object string, message string, field
 	return &r.verdicts[len(r.verdicts)-1]
 }
 
-// protecting adds a verdict about what may protect and cannot be expressed.
+// protecting adds a verdict about something that may protect and that cannot be expressed.
 func (r *report) protecting(at place, object, message, hint string, fields ...string) {
 	v := r.add(Refused, at, object, message, fields...)
 	v.Protects, v.Hint = true, hint
 }
 
-// block is protecting where nothing can be closed instead: no file may be written.
+// block is protecting for something that cannot be replaced by closing: no file may be written.
 func (r *report) block(at place, object, message, hint string, fields ...string) {
 	r.blocked = true
 	r.protecting(at, object, message, hint, fields...)
 }
 
-// sorted returns the verdicts: what protects and is refused first, then what is refused,
-// different, and the same.
+// sorted returns the verdicts in the order: refused protection, refused, different, same.
 func (r *report) sorted() []Verdict {
 	rank := map[Class]int{Refused: 1, Different: 2, Same: 3}
 	order := func(v Verdict) int {
@@ -125,8 +124,8 @@ func Count(verdicts []Verdict) map[Class]int {
 	return n
 }
 
-// Covers reports whether a verdict is about the leaf of an object: it names the whole object,
-// the field, or one that the leaf is below of.
+// Covers reports whether a verdict is about a leaf of an object. It is if it names the whole
+// object, the leaf, or a field above the leaf.
 func (v Verdict) Covers(object, leaf string) bool {
 	if v.Object != object {
 		return false
@@ -163,7 +162,7 @@ func leaves(at string, value any, visit func(path string, value any)) {
 	visit(at, value)
 }
 
-// join adds a key to a path: in brackets if it is no plain name.
+// join adds a key to a path, in brackets if it is no plain name.
 func join(at, key string) string {
 	switch {
 	case key == "" || strings.ContainsAny(key, ".[]"):
@@ -183,13 +182,13 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-// text returns a value that is a text; "" for another.
+// text returns a value that is a text, "" for other values.
 func text(value any) string {
 	s, _ := value.(string)
 	return s
 }
 
-// at returns the value that the keys lead to; nil if there is none.
+// at returns the value at a path of keys, nil if there is none.
 func at(value any, keys ...string) any {
 	for _, key := range keys {
 		object, _ := value.(map[string]any)
@@ -198,7 +197,7 @@ func at(value any, keys ...string) any {
 	return value
 }
 
-// list returns a value that is a list; nil for another.
+// list returns a value that is a list, nil for other values.
 func list(value any) []any {
 	items, _ := value.([]any)
 	return items

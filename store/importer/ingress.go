@@ -63,7 +63,7 @@ func isIngress(object *item) bool {
 	return object.key.Kind == "Ingress" && (object.key.Group == "networking.k8s.io" || object.key.Group == "extensions")
 }
 
-// nginx collects what Ingresses want for each host.
+// nginx collects what the Ingresses configure for each host.
 type nginx struct {
 	*Objects
 	hosts    map[string]*ingressHost
@@ -73,7 +73,7 @@ type nginx struct {
 	lostAlias string
 }
 
-// ingressHost is a server of nginx.
+// ingressHost is a server block of nginx.
 type ingressHost struct {
 	name    string // "" is every other host
 	aliases []string
@@ -84,7 +84,7 @@ type ingressHost struct {
 	closed      string // why all of it is closed
 }
 
-// ingressPath is a location of nginx.
+// ingressPath is a location block of nginx.
 type ingressPath struct {
 	ingress  *item
 	settings *settings
@@ -98,7 +98,7 @@ type ingressPath struct {
 	canary   *ingressPath
 }
 
-// created returns when the Ingress of a path was created; "" if that is not known.
+// created returns the creation time of the path's Ingress, "" if it is unknown.
 func (p *ingressPath) created() string {
 	return text(at(p.ingress.fields, "metadata", "creationTimestamp"))
 }
@@ -110,7 +110,8 @@ func (n *nginx) host(name string) *ingressHost {
 	return n.hosts[name]
 }
 
-// read reads one Ingress. Each leaf gets a verdict: one that nothing here knows closes its paths.
+// read reads one Ingress and gives each leaf a verdict. A leaf that it does not know closes the
+// paths of the Ingress.
 func (n *nginx) read(ingress *item) {
 	before := len(n.verdicts)
 	s := n.settings(ingress)
@@ -144,7 +145,7 @@ func (n *nginx) read(ingress *item) {
 	}
 }
 
-// tell adds a verdict for those of the fields that are there.
+// tell adds a verdict for those fields that exist.
 func (n *nginx) tell(ingress *item, class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {
@@ -213,7 +214,7 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 	return p
 }
 
-// portOf returns the port of a backend, in the spelling of v1 or v1beta1; 0 if that is not known.
+// portOf returns the port of a backend in the form of v1 or v1beta1, 0 if it is unknown.
 func (n *nginx) portOf(namespace, service string, backend any) int64 {
 	port := cmp.Or(at(backend, "service", "port", "number"), at(backend, "servicePort"))
 	if name := cmp.Or(text(at(backend, "service", "port", "name")), text(port)); name != "" {
@@ -223,8 +224,8 @@ func (n *nginx) portOf(namespace, service string, backend any) int64 {
 	return number
 }
 
-// alias adds further hostnames to a host. One that two hosts have closes both: nginx gives it to one
-// of them, and import does not know which.
+// alias adds hostnames to a host. An alias of two hosts closes both: nginx assigns it to one of
+// them, but the import does not know which.
 func (n *nginx) alias(name string, aliases []string) {
 	for _, alias := range aliases {
 		for _, other := range n.hosts {
@@ -251,12 +252,13 @@ func (n *nginx) portNamed(namespace, service, name string) int64 {
 	return 0
 }
 
-// matchesAs reports whether two paths are one location of nginx. All paths begin with /, whatever its type.
+// matchesAs reports whether two paths are the same location of nginx. The path / is compared
+// without its type, unless one of the two is Exact.
 func (p *ingressPath) matchesAs(o *ingressPath) bool {
 	return p.path == o.path && (p.pathType == o.pathType || p.path == "/" && p.pathType != "Exact" && o.pathType != "Exact")
 }
 
-// keep puts a path into its host, if no older Ingress has it.
+// keep adds a path to its host, unless an older Ingress has it.
 func (n *nginx) keep(p *ingressPath) {
 	if p.settings.canary {
 		n.canaries = append(n.canaries, p)
@@ -281,7 +283,7 @@ func (n *nginx) keep(p *ingressPath) {
 	host.paths = append(host.paths, p)
 }
 
-// readTLS takes the certificate of an entry for its hosts, or for all hosts of the Ingress.
+// readTLS uses the certificate of an entry for its hosts, or for all hosts of the Ingress.
 func (n *nginx) readTLS(ingress *item, entry any, field string) {
 	secret := text(at(entry, "secretName"))
 	var hosts []string

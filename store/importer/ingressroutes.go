@@ -74,7 +74,7 @@ func (n *nginx) write() {
 	w.writePolicies()
 }
 
-// around returns the listeners of the nearest wildcard around a name.
+// around returns the listeners of the closest wildcard that contains a name.
 func around(name string, sections map[string][]string) []string {
 	for name != "" {
 		_, name, _ = strings.Cut(strings.TrimPrefix(name, "*."), ".")
@@ -98,7 +98,7 @@ func httpsListener(name, host string, secret manifest.Key) map[string]any {
 	return listener
 }
 
-// joinCanaries gives each path the one that gets a part of its requests.
+// joinCanaries assigns each canary to the path whose requests it gets in part.
 func (n *nginx) joinCanaries() {
 	for _, canary := range n.canaries {
 		joined := false
@@ -113,7 +113,7 @@ func (n *nginx) joinCanaries() {
 	}
 }
 
-// routeWriter writes routes, and remembers which rules have which settings.
+// routeWriter writes routes, and notes which rules have which settings.
 type routeWriter struct {
 	*nginx
 	targets  map[string][]any // by the name of an Ingress
@@ -144,7 +144,7 @@ func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	}
 }
 
-// closeHost has every request for a host answered with 500.
+// closeHost writes a rule that answers 500 to every request for a host.
 func (w *routeWriter) closeHost(host *ingressHost, paths []*location, names, sections []string) {
 	namespace := ingressNamespace
 	for _, l := range paths {
@@ -197,7 +197,7 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 	}
 }
 
-// rules returns the rules of a location: several if a canary takes some of its requests.
+// rules returns the rules of a location. It has several if a canary gets some of its requests.
 func (w *routeWriter) rules(l *location, scheme string) []any {
 	s := l.settings
 	if reason := cmp.Or(l.closed, s.closed); reason != "" {
@@ -224,8 +224,8 @@ func (w *routeWriter) rules(l *location, scheme string) []any {
 	return w.split(l, filters)
 }
 
-// certified reports whether nginx has a certificate for a host: its own, or that of a wildcard
-// in place of its first label.
+// certified reports whether nginx has a certificate for a host: its own, or that of a wildcard for
+// its first label.
 func (n *nginx) certified(name string) bool {
 	_, above, _ := strings.Cut(name, ".")
 	for _, host := range []string{name, "*." + above} {
@@ -236,7 +236,8 @@ func (n *nginx) certified(name string) bool {
 	return false
 }
 
-// split returns the rule of a location, behind those for requests that name its canary.
+// split returns the rules of a location: those for requests that select its canary, and then the
+// location's own rule.
 func (w *routeWriter) split(l *location, filters []any) []any {
 	rule := func(matches []any, backends ...any) map[string]any {
 		r := map[string]any{"matches": matches, "backendRefs": backends}
@@ -276,8 +277,8 @@ type canaryHeader struct {
 	canary bool
 }
 
-// canaryHeaders returns what sends a request to the canary or keeps it from there, in the
-// order of ingress-nginx: the header, then the cookie.
+// canaryHeaders returns the headers that send a request to the canary or keep it away, in the order
+// of ingress-nginx: the header, then the cookie.
 func canaryHeaders(c *settings) []canaryHeader {
 	header := func(kind, name, value string) map[string]any {
 		return map[string]any{"type": kind, "name": name, "value": value}
@@ -316,7 +317,8 @@ func withHeader(matches []any, header map[string]any) []any {
 	return all
 }
 
-// backend returns the reference to the Service of a path, which speaks HTTP/2 if that is asked for.
+// backend returns the reference to the Service of a path. The backend speaks HTTP/2 if the Ingress
+// asks for it.
 func (w *routeWriter) backend(p *ingressPath) map[string]any {
 	if service := w.find(manifest.Key{Kind: "Service", Namespace: p.ingress.key.Namespace, Name: p.service}); service != nil && p.settings.protocol == "GRPC" {
 		for _, port := range list(service.spec()["ports"]) {

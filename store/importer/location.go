@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// location is a path with what it matches in a route.
+// location is a path with its matches in a route.
 type location struct {
 	*ingressPath
 	matches []any
@@ -18,8 +18,8 @@ type location struct {
 	ordered bool
 }
 
-// locations returns the paths of a host as they are matched, in the order of nginx where the
-// place of a rule decides. What cannot be expressed closes the host.
+// locations returns the paths of a host with their matches. If the position of a rule decides, they
+// are in the order of nginx. If a path cannot be expressed, the host is closed.
 func (n *nginx) locations(host *ingressHost) []*location {
 	all := make([]*location, len(host.paths))
 	for i, p := range host.paths {
@@ -48,8 +48,8 @@ func (n *nginx) locations(host *ingressHost) []*location {
 	return all
 }
 
-// expressions matches as nginx does where one path of a host is a regular expression: all are,
-// whatever their type, anchored at the beginning alone.
+// expressions sets the matches of a host with a path that is a regular expression. nginx then
+// treats all paths of the host as regular expressions, anchored only at the beginning.
 func (h *ingressHost) expressions(all []*location) {
 	for _, l := range all {
 		if _, err := regexp.Compile(l.path); err != nil || alternatives(l.path) {
@@ -67,8 +67,8 @@ func (h *ingressHost) expressions(all []*location) {
 	}
 }
 
-// alternatives reports whether a regular expression has alternatives at its top level: what is
-// before it and behind it belongs to the first and the last one alone.
+// alternatives reports whether a regular expression has alternatives at its top level. A text added
+// before or after it would belong only to the first or the last alternative.
 func alternatives(expression string) bool {
 	const mark = "\ue000" // before the first alternative, it keeps the parser from joining those that begin alike
 	parsed, err := syntax.Parse(mark+expression, syntax.Perl)
@@ -80,8 +80,8 @@ var (
 	literal  = regexp.MustCompile(`^/[A-Za-z0-9/_-]*$`)
 )
 
-// prefixes is for hosts whose rewrites keep a part of the path, which only a prefix can. They
-// are compared with regard to case then, so that all paths must be protected alike.
+// prefixes sets the matches of a host whose rewrites keep a part of the path. Only a prefix match
+// can do so, and it is case-sensitive. So all paths of the host must have the same protection.
 func (h *ingressHost) prefixes(all []*location) {
 	for _, l := range all {
 		if guard(l) != guard(all[0]) {
@@ -108,7 +108,7 @@ func (h *ingressHost) prefixes(all []*location) {
 	}
 }
 
-// guard returns what protects a location, to be compared.
+// guard returns a text for the protection of a location, to compare it with others.
 func guard(l *location) string {
 	s := l.settings
 	return fmt.Sprint(cmp.Or(l.closed, s.closed), s.policy["acl"], s.policy["basicAuth"], s.redirect, s.forceRedirect, s.sslRedirect)
@@ -116,7 +116,7 @@ func guard(l *location) string {
 
 func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
 
-// plain matches paths that are no regular expressions.
+// plain sets the matches of paths that are no regular expressions.
 func (h *ingressHost) plain(all []*location) {
 	ordered := slices.ContainsFunc(all, func(l *location) bool {
 		return l.pathType == "ImplementationSpecific" && overlaps(l, all)
@@ -143,8 +143,8 @@ func (h *ingressHost) plain(all []*location) {
 	}
 }
 
-// overlaps reports whether a path of the host begins with that of l, within a segment: the
-// longer one wins in nginx, and a regular expression in a route.
+// overlaps reports whether another path of the host continues the path of l within a segment. nginx
+// prefers the longer one, but a route prefers a regular expression.
 func overlaps(l *location, all []*location) bool {
 	return slices.ContainsFunc(all, func(other *location) bool {
 		rest, ok := strings.CutPrefix(other.path, l.path)
@@ -152,7 +152,8 @@ func overlaps(l *location, all []*location) bool {
 	})
 }
 
-// stringPrefix matches a path as nginx does for ImplementationSpecific: /foo has /foobar, too.
+// stringPrefix returns a match for ImplementationSpecific as nginx does it: /foo also matches
+// /foobar.
 func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	matches := []any{pathMatch("PathPrefix", prefixOf(l.path))}
 	if strings.HasSuffix(l.path, "/") {
@@ -164,7 +165,7 @@ func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	return append(matches, pathMatch("RegularExpression", regexp.QuoteMeta(l.path)+"[^/].*"))
 }
 
-// appRoots adds the redirects of / of a host.
+// appRoots adds the redirects of the path / of a host.
 func (n *nginx) appRoots(host *ingressHost, all *[]*location) {
 	for _, l := range slices.Clone(*all) {
 		root := l.settings.appRoot

@@ -16,7 +16,7 @@ const (
 	sliceGroup   = "discovery.k8s.io"
 )
 
-// item is an object of the input on its way to a file.
+// item is an object of the input that may become a file.
 type item struct {
 	key    manifest.Key
 	place  place
@@ -38,8 +38,8 @@ func nameOf(key manifest.Key) string {
 	return strings.Trim(key.Kind+"/"+key.Namespace, "/") + "/" + key.Name
 }
 
-// objectsOf returns the objects of a document: those of a List, or itself. ok is false for a
-// document that is no object with a kind.
+// objectsOf returns the objects of a document: the items of a List, or the object itself. ok is
+// false if the document is no object with a kind.
 func objectsOf(in Input) (objects []*item, ok bool) {
 	document, ok := in.Value.(map[string]any)
 	if !ok {
@@ -74,7 +74,8 @@ func objectOf(fields map[string]any, in Input) *item {
 	return &item{key: key, place: place{in.File, in.Line}, fields: fields}
 }
 
-// clusterScoped reports whether objects of a kind that can be served have no namespace.
+// clusterScoped reports whether objects of a kind have no namespace. It knows only kinds that
+// gatefold serves.
 func clusterScoped(kind apischema.GroupKind) bool {
 	return kind.Kind == "Namespace" && kind.Group == "" || kind.Kind == "GatewayClass" && kind.Group == gatewayGroup
 }
@@ -86,7 +87,7 @@ func (o *item) is(kinds ...string) bool {
 
 func (o *item) isCore(kind string) bool { return o.key.Group == "" && o.key.Kind == kind }
 
-// isPolicy reports whether the object has targets that it adds something to.
+// isPolicy reports whether the object is a policy with targets.
 func (o *item) isPolicy() bool {
 	return o.key.Group == api.Group && (o.key.Kind == api.KindTrafficPolicy || o.key.Kind == api.KindBackendConfigPolicy) || o.is("BackendTLSPolicy")
 }
@@ -112,8 +113,8 @@ type target struct {
 	labels                     map[string]any // in place of name
 }
 
-// targetsOf returns what an object names as its targets, in any of the spellings that policies
-// have. Entries without a kind and a name or labels are left out, and lost is true.
+// targetsOf returns the targets of an object, in any of the forms that policies use. lost is true
+// if it left out an entry without a kind, or without a name and labels.
 func targetsOf(spec map[string]any) (targets []target, lost bool) {
 	var entries []any
 	for _, key := range []string{"targetRefs", "targetSelectors"} {
@@ -137,7 +138,7 @@ func targetsOf(spec map[string]any) (targets []target, lost bool) {
 	return targets, lost
 }
 
-// of reports whether the target, written in a namespace, is the object.
+// of reports whether the target, in a policy of a namespace, is the object.
 func (t target) of(o *item, namespace string) bool {
 	if t.kind != o.key.Kind || t.group != o.key.Group || o.key.Namespace != cmp.Or(t.namespace, namespace) {
 		return false
@@ -154,7 +155,7 @@ func (t target) of(o *item, namespace string) bool {
 	return true
 }
 
-// closable reports whether objects of the target's kind are closed where they are in the input.
+// closable reports whether objects of the target's kind can be closed.
 func (t target) closable() bool {
 	switch t.group {
 	case gatewayGroup:

@@ -26,8 +26,8 @@ func parse(path string) []string {
 	return steps
 }
 
-// lookup returns the value that steps lead to, and the innermost object with a name on the
-// way there; nil if there is none.
+// lookup returns the value at a path, nil if there is none. It also returns the innermost object
+// with a name on that path.
 func lookup(value any, steps []string) (found any, named map[string]any) {
 	for i := 0; ; i++ {
 		if object, ok := value.(map[string]any); ok && text(object["name"]) != "" && i > 1 {
@@ -51,8 +51,8 @@ func lookup(value any, steps []string) (found any, named map[string]any) {
 	}
 }
 
-// remove takes the field that steps lead to out of value. It reports whether it was there.
-// Items of lists are not removed: the places of others would change.
+// remove removes the field at a path from value. It reports whether the field existed. It does not
+// remove items of lists, because the indexes of others would change.
 func remove(value any, steps []string) bool {
 	if len(steps) == 0 {
 		return false
@@ -68,8 +68,8 @@ func remove(value any, steps []string) bool {
 	return there
 }
 
-// index returns the number behind prefix in a path: 2 for spec.rules and spec.rules[2].name;
-// -1 if there is none.
+// index returns the number after prefix in a path: 2 for spec.rules and spec.rules[2].name. It
+// returns -1 if there is none.
 func index(path, prefix string) int {
 	rest, ok := strings.CutPrefix(path, prefix+"[")
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// replaceServices writes a Backend for each Service that is replaced, and has what referred to
-// the Service refer to the Backend.
+// replaceServices writes a Backend for each Service that is replaced, and changes the references to
+// it.
 func (o *Objects) replaceServices() {
 	for _, service := range sortedAddresses(o.options.Replace) {
 		namespace, name := service.namespace, service.name
@@ -34,7 +34,7 @@ func (o *Objects) replaceServices() {
 	}
 }
 
-// put adds an object that the input does not have.
+// put adds an object that is not in the input.
 func (o *Objects) put(key manifest.Key, apiVersion string, spec map[string]any) {
 	metadata := map[string]any{"name": key.Name}
 	if key.Namespace != "" {

@@ -17,9 +17,9 @@ import (
 
 var plainPathText = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 
-// spellings returns an expression for the paths that may be read in two ways where these are the
-// paths of a host. With expressions, the paths are regular expressions, and every escaped mark counts.
-// ok is false if a path has letters that cannot be spelled out.
+// spellings returns a regular expression for paths that gateways may normalize differently, for
+// hosts with the given paths. expressions means that the paths are regular expressions; then every
+// escaped character counts. ok is false if a path has letters that cannot be escaped.
 func spellings(paths []string, expressions bool) (expression string, ok bool) {
 	if expressions {
 		return `(?i).*(?://|%(?:2[1-9a-f]|3[a-f]|40|5[b-e]|60|7[b-d])).*`, true
@@ -41,7 +41,8 @@ func spellings(paths []string, expressions bool) (expression string, ok bool) {
 
 const spellingsTold = "answers 500 where a path has // or an escaped /, as the paths of the host are protected differently and Envoy does not read those as /"
 
-// spelled returns the rule's match for a host whose paths are protected differently; nil for others.
+// spelled returns a match for ambiguous paths if the paths of a host have different protection,
+// else nil.
 func (n *nginx) spelled(host *ingressHost, all []*location) *location {
 	var first *location
 	var paths []string
@@ -68,9 +69,10 @@ func (n *nginx) spelled(host *ingressHost, all []*location) *location {
 
 const clusterSpellingsTold = "answers 500 where a path has // or an escaped /: rules of the route are closed, and the gateway of the cluster may have read those as /, which Envoy does not"
 
-// closeSpellings adds a rule to each HTTPRoute with closed rules. Its regular expression goes before
-// the prefixes of other routes for the hosts, which would get what the cluster's gateway gave to the
-// closed rules. kgateway has Envoy match paths as gatefold does.
+// closeSpellings adds a rule to each HTTPRoute with closed rules. Its regular expression wins over
+// the prefixes of other routes for the hosts. These would otherwise get ambiguous paths that the
+// cluster's gateway sent to the closed rules. Routes of kgateway need no such rule, because
+// kgateway configures Envoy to match paths as gatefold does.
 func (o *Objects) closeSpellings() {
 	for _, route := range o.objects {
 		if route.left || !route.refusing || !route.is("HTTPRoute") || o.ofKgateway(route) {
@@ -93,7 +95,7 @@ func (o *Objects) closeSpellings() {
 	}
 }
 
-// takesAll reports whether a rule takes every request of the route's hosts.
+// takesAll reports whether a rule matches every request of the route's hosts.
 func takesAll(rule any) bool {
 	matches := list(at(rule, "matches"))
 	return len(matches) == 0 || slices.ContainsFunc(matches, func(match any) bool {
@@ -103,7 +105,7 @@ func takesAll(rule any) bool {
 	})
 }
 
-// pathsOf returns the paths that rules match, and whether some are regular expressions.
+// pathsOf returns the paths in the matches of rules, and whether some are regular expressions.
 func pathsOf(rules []any) (paths []string, expressions bool) {
 	for _, rule := range rules {
 		for _, match := range list(at(rule, "matches")) {
@@ -115,8 +117,8 @@ func pathsOf(rules []any) (paths []string, expressions bool) {
 	return paths, expressions
 }
 
-// ofKgateway reports whether kgateway has served a route: its parents are other routes, which
-// kgateway alone delegates from, or Gateways of its class.
+// ofKgateway reports whether kgateway served a route. It did if the route's parents are other
+// routes, from which only kgateway delegates, or Gateways of its class.
 func (o *Objects) ofKgateway(route *item) bool {
 	return !slices.ContainsFunc(list(route.spec()["parentRefs"]), func(ref any) bool {
 		if text(at(ref, "kind")) == "HTTPRoute" {

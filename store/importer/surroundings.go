@@ -49,7 +49,7 @@ func conditionOf(status any, kind string) any {
 	return conditions[i]
 }
 
-// limitedAddresses closes the Gateway of a load balancer that admits some clients alone.
+// limitedAddresses closes the Gateway of a load balancer that admits only some clients.
 func (o *Objects) limitedAddresses(service *item) {
 	if !service.isCore("Service") {
 		return
@@ -139,7 +139,7 @@ func (o *Objects) gatewayOf(service *item) *item {
 	return nil
 }
 
-// networkPolicy blocks the import for a policy that may keep clients from the Pods of a Gateway.
+// networkPolicy blocks the import if a policy may keep clients away from the Pods of a Gateway.
 func (o *Objects) networkPolicy(policy *item) {
 	policy.left = true
 	types := list(policy.spec()["policyTypes"])
@@ -174,7 +174,7 @@ func (o *Objects) annotated() {
 	}
 }
 
-// parameters blocks the import for a class with parameters that are not among the input.
+// parameters blocks the import if the parameters of a class are not in the input.
 func (o *Objects) parameters(class *item) {
 	ref := at(class.fields, "spec", "parametersRef")
 	key := keyOfParameters(ref, "")
@@ -185,7 +185,7 @@ func (o *Objects) parameters(class *item) {
 		"export them, too, or leave the class out with --accept "+class.name(), "spec.parametersRef")
 }
 
-// gatewayParameters leaves out the parameters of a Gateway where gatefold serves it without them.
+// gatewayParameters leaves out the parameters of a Gateway if gatefold serves it without them.
 func (o *Objects) gatewayParameters(gateway *item) {
 	infrastructure, _ := gateway.spec()["infrastructure"].(map[string]any)
 	ref := infrastructure["parametersRef"]
@@ -200,7 +200,8 @@ func keyOfParameters(ref any, namespace string) manifest.Key {
 	return manifest.Key{Group: text(at(ref, "group")), Kind: text(at(ref, "kind")), Namespace: cmp.Or(text(at(ref, "namespace")), namespace), Name: text(at(ref, "name"))}
 }
 
-// ignored reports whether gatefold serves Gateways without objects of a kind, and nothing is open by that.
+// ignored reports whether gatefold serves Gateways without the objects of a kind, and nothing
+// becomes open by that.
 func (o *Objects) ignored(key manifest.Key) bool {
 	known, isKnown := o.schemas.KindNotServed(apischema.GroupKind{Group: key.Group, Kind: key.Kind})
 	return isKnown && !known.Error

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Traefik reads the dynamic configuration of Traefik's file provider, of version 2 or 3. Its
-// routers, services and so on are named router/NAME, service/NAME in verdicts.
+// Traefik reads the dynamic configuration of Traefik's file provider, version 2 or 3. Verdicts name
+// its routers and services router/NAME and service/NAME.
 func Traefik(inputs []Input, options Options) (*Objects, error) {
 	o, err := newObjects(nil, options)
 	if err != nil {
@@ -35,7 +35,7 @@ func Traefik(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// traefik collects what the files want.
+// traefik collects the content of the files.
 type traefik struct {
 	*Objects
 	parts    map[string]*part // by KIND/NAME
@@ -49,7 +49,7 @@ type traefik struct {
 	certificates []any // references to Secrets
 }
 
-// part is a router, service, middleware or alike.
+// part is a router, a service, a middleware or another entry of the configuration.
 type part struct {
 	kind, name string
 	place      place
@@ -67,7 +67,7 @@ func (p *part) get(field string) any {
 	return value
 }
 
-// partKinds returns the kinds of parts by where they are written.
+// partKinds returns the kinds of parts by their path in the file.
 func partKinds() map[string]string {
 	return map[string]string{
 		"http.routers": "router", "http.services": "service", "http.middlewares": "middleware", "http.serversTransports": "serversTransport",
@@ -125,7 +125,7 @@ func (t *traefik) readSection(at place, field string, value any) {
 	}
 }
 
-// keep keeps a part, once.
+// keep adds a part. A second part with the same name and another value blocks the import.
 func (t *traefik) keep(p *part) {
 	if same := t.parts[p.id()]; same != nil {
 		if !reflect.DeepEqual(same.value, p.value) {
@@ -137,7 +137,7 @@ func (t *traefik) keep(p *part) {
 	t.ordered = append(t.ordered, p)
 }
 
-// acceptPart leaves out what the user has looked at.
+// acceptPart leaves out a part that the user has accepted.
 func (t *traefik) acceptPart(p *part) {
 	if t.accepted(p.id()) {
 		p.accepted = true
@@ -152,7 +152,7 @@ func (t *traefik) acceptPart(p *part) {
 	}
 }
 
-// say adds a verdict for those fields that are there, or for the whole part.
+// say adds a verdict for those fields of a part that exist, or for the whole part.
 func (t *traefik) say(p *part, class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {
@@ -169,7 +169,7 @@ func (t *traefik) say(p *part, class Class, message string, fields ...string) {
 	}
 }
 
-// shut closes what needs a part, for fields that cannot be expressed.
+// shut closes the routers that need a part, because of fields that cannot be expressed.
 func (t *traefik) shut(p *part, message, hint string, fields ...string) {
 	reason := p.id()
 	if len(fields) > 0 {
@@ -183,7 +183,7 @@ func (t *traefik) shut(p *part, message, hint string, fields ...string) {
 	p.told = append(p.told, fields...)
 }
 
-// rest closes a part for each field that nothing has a verdict for.
+// rest closes a part for each field without a verdict.
 func (t *traefik) rest(p *part) {
 	var unknown []string
 	Leaves(p.value, func(leaf string, value any) {
@@ -205,14 +205,14 @@ func (t *traefik) rest(p *part) {
 	}
 }
 
-// unused gives a verdict to what no router needs.
+// unused adds a verdict to a part that no router needs.
 func (t *traefik) unused(p *part) {
 	if len(p.told) == 0 && !p.accepted {
 		t.say(p, Same, "left out: no router needs it")
 	}
 }
 
-// number returns a value that is a number, or a text of one.
+// number returns a value that is a number, or a text with a number.
 func number(value any) (n int64, ok bool) {
 	switch v := value.(type) {
 	case int64:
@@ -224,13 +224,13 @@ func number(value any) (n int64, ok bool) {
 	return 0, false
 }
 
-// yes reports whether a value is true, in one of the spellings of Traefik.
+// yes reports whether a value is true, in any of Traefik's spellings.
 func yes(value any) bool {
 	on, _ := strconv.ParseBool(fmt.Sprint(value))
 	return on
 }
 
-// objectName returns a name for an object of a kind, which no other one has.
+// objectName returns a unique name for an object of a kind.
 func (t *traefik) objectName(kind, wanted string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch {
@@ -253,7 +253,8 @@ func (t *traefik) objectName(kind, wanted string) string {
 	return name
 }
 
-// local returns a name without the provider; ok is false for those of other providers.
+// local returns a name without the name of the file provider. ok is false for names of other
+// providers.
 func local(name string) (plain string, ok bool) {
 	plain, provider, found := strings.Cut(name, "@")
 	return plain, !found || provider == "file"

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// and returns what holds if both hold; ok is false if that cannot be.
+// and returns the conjunction of two conditions. ok is false if no request can meet both.
 func (c condition) and(d condition) (both condition, ok bool) {
 	both = c
 	both.wide = c.wide || d.wide
@@ -45,7 +45,7 @@ func (c condition) and(d condition) (both condition, ok bool) {
 	return both, true
 }
 
-// andPath writes the path that is both that of c and of d. It reports whether there is one.
+// andPath sets the path that both conditions require. It reports whether there is one.
 func (c *condition) andPath(a, b condition) bool {
 	if a.kind > b.kind {
 		a, b = b, a
@@ -69,7 +69,7 @@ func (c *condition) andPath(a, b condition) bool {
 	return true
 }
 
-// merge joins pairs; whole is false if two want different things of one name.
+// merge joins two lists of pairs. whole is false if they require different values of one name.
 func merge(a, b []pair) (all []pair, whole bool) {
 	all, whole = slices.Clone(a), true
 	for _, p := range b {
@@ -84,13 +84,13 @@ func merge(a, b []pair) (all []pair, whole bool) {
 	return all, whole
 }
 
-// covers reports whether all hosts of a pattern are hosts of another; "" is every host.
+// covers reports whether a pattern includes all hosts of another one. "" is every host.
 func covers(pattern, host string) bool {
 	tail, wild := strings.CutPrefix(pattern, "*")
 	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, tail)
 }
 
-// names returns the hosts of a condition; "" for every host.
+// names returns the hosts of a condition, "" for every host.
 func (c condition) names() []string {
 	if len(c.hosts) == 0 {
 		return []string{""}
@@ -98,12 +98,12 @@ func (c condition) names() []string {
 	return c.hosts
 }
 
-// covers reports whether the condition is about all requests for a host.
+// covers reports whether the condition applies to requests for a host.
 func (c condition) covers(host string) bool {
 	return len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(pattern string) bool { return covers(pattern, host) })
 }
 
-// empty reports whether every request has the condition.
+// empty reports whether every request meets the condition.
 func (c condition) empty() bool {
 	return len(c.hosts) == 0 && c.kind == anyPath && c.method == "" && len(c.headers) == 0 && len(c.queries) == 0
 }
@@ -116,7 +116,7 @@ type routeMatch struct {
 	tail        tail
 }
 
-// tail says what follows the text of a match.
+// tail is what may follow the text of a match.
 type tail int
 
 const (
@@ -126,8 +126,8 @@ const (
 	letters       // at least one byte, which is no /
 )
 
-// matches returns the matches of a condition. With ordered, all are regular expressions, which
-// rank alike.
+// matches returns the matches of a condition. If ordered is true, all are regular expressions,
+// which have the same rank.
 func (c condition) matches(ordered bool) []routeMatch {
 	one := func(kind, value, text string, t tail) routeMatch {
 		return routeMatch{condition: c, kind: kind, value: value, text: text, tail: t}
@@ -150,7 +150,7 @@ func (c condition) matches(ordered bool) []routeMatch {
 	return []routeMatch{one("PathPrefix", c.path, c.path, segment), one("RegularExpression", quoted+"[^/].*", c.path, letters)}
 }
 
-// fields returns the match as a route has it.
+// fields returns the match in the form of a route.
 func (m routeMatch) fields() map[string]any {
 	match := pathMatch(m.kind, m.value)
 	if m.method != "" {
@@ -174,7 +174,7 @@ func (m routeMatch) fields() map[string]any {
 	return match
 }
 
-// overlaps reports whether a request may have both matches; their hosts are those of one route.
+// overlaps reports whether a request may meet both matches. It does not compare hosts.
 func (m routeMatch) overlaps(o routeMatch) bool {
 	if m.method != "" && o.method != "" && m.method != o.method || disjoint(m.headers, o.headers) || disjoint(m.queries, o.queries) {
 		return false
@@ -205,7 +205,8 @@ func disjoint(a, b []pair) bool {
 	})
 }
 
-// before reports whether the Gateway API puts the match before another whatever their places are.
+// before reports whether the match wins over another by the rules of the Gateway API, independent
+// of their positions.
 func (m routeMatch) before(o routeMatch) bool {
 	rank := map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
 	length := func(m routeMatch) int {

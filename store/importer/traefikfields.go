@@ -10,8 +10,8 @@ import (
 // commas (github.com/traefik/paerser). import reads the spellings of Traefik's documents: other
 // ones are rewritten before anything else reads them, so that none is overlooked.
 
-// knownFields returns the fields of the parts of a kind that import looks for; [] is a list of
-// texts, and [n] one of other values.
+// knownFields returns the fields of a kind of parts that the import knows. In a path, [] is a list
+// of texts, and [n] a list of other values.
 func knownFields(kind string) []string {
 	switch kind {
 	case "router":
@@ -47,7 +47,7 @@ func knownFields(kind string) []string {
 	return nil
 }
 
-// headerFields returns the fields of the middleware headers that have one value.
+// headerFields returns the fields of the headers middleware that have one value.
 func headerFields() []string {
 	var all []string
 	for _, name := range []string{
@@ -60,13 +60,14 @@ func headerFields() []string {
 	return all
 }
 
-// respell rewrites the names and lists of a part as import reads them. A name that is there in two
-// spellings stays: nothing knows it, so that it closes the part.
+// respell rewrites the names and lists of a part to one spelling. A name that occurs in two
+// spellings stays unknown, so that it closes the part.
 func (t *traefik) respell(p *part) {
 	p.value = t.respelled(p, p.value, "", "", knownFields(p.kind))
 }
 
-// respelled returns a value at a place, which is written as was, with what the known fields say.
+// respelled returns a value with the spelling of the known fields. at is its path, and was its path
+// as written.
 func (t *traefik) respelled(p *part, value any, at, was string, known []string) any {
 	object, isMap := value.(map[string]any)
 	if !isMap {
@@ -109,7 +110,7 @@ func (t *traefik) respelledField(p *part, value any, at, was string, known []str
 	return t.respelled(p, value, at, was, cutAll(known, "."))
 }
 
-// nextNames returns the names that fields begin with, and what follows each of them.
+// nextNames returns the first names of fields, and the rest of the fields after each name.
 func nextNames(known []string) (names []string, below map[string][]string) {
 	below = map[string][]string{}
 	for _, field := range known {
@@ -126,7 +127,7 @@ func nextNames(known []string) (names []string, below map[string][]string) {
 	return names, below
 }
 
-// cutAll returns what follows a text in those that begin with it.
+// cutAll returns the rest of the texts that begin with a text.
 func cutAll(all []string, begin string) []string {
 	var rest []string
 	for _, text := range all {

@@ -11,9 +11,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// forwardAuth writes an extAuth for services that have an endpoint for Envoy beside the one for
-// Traefik. Traefik asks one path with GET; Envoy asks with the method and path of the request
-// behind a prefix, which no other service needs to understand: docs/guides/sign-in.md.
+// forwardAuth writes an extAuth for services that also have an endpoint for Envoy. Traefik calls
+// one path with GET. Envoy calls a prefix followed by the path of the request, with the request's
+// method, and other services need not understand that: docs/guides/sign-in.md.
 func (t *traefik) forwardAuth(p *part, e *effect) {
 	target, err := url.Parse(text(p.get("forwardAuth.address")))
 	if err != nil || target.Host == "" {
@@ -64,7 +64,8 @@ func (t *traefik) forwardAuth(p *part, e *effect) {
 	e.asks = true
 }
 
-// headerNames returns the names of headers in a list, without regard to case; others close the part.
+// headerNames returns the header names in a list, in lower case. A value that is no header name
+// closes the part.
 func headerNames(t *traefik, p *part, field string) []any {
 	var all []any
 	for _, name := range list(p.get(field)) {

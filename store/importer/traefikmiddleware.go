@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// effect is what middlewares come to.
+// effect is the combined effect of middlewares.
 type effect struct {
 	paths     []pathStep
 	redirects []*redirect       // the first that applies answers
@@ -222,7 +222,7 @@ func (t *traefik) addresses(p *part, kind string, e *effect) {
 	}
 }
 
-// headers reads headers, and what is about CORS and security in them.
+// headers reads the middleware headers, with its options for CORS and security.
 func (t *traefik) headers(p *part, e *effect) {
 	h, _ := p.get("headers").(map[string]any)
 	custom := func(key string, into map[string]string) {

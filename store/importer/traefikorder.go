@@ -14,8 +14,7 @@ type entry struct {
 	site      site
 }
 
-// entries returns what is asked for a host, in Traefik's order. Rules for every host are among
-// those of each.
+// entries returns the conditions for a host, in Traefik's order. They include rules for every host.
 func (l *listener) entries(host string, ordered bool) []entry {
 	var all []entry
 	for _, r := range l.routers {
@@ -38,16 +37,16 @@ func (l *listener) entry(host string, r *router, c condition, ordered bool) entr
 	return entry{router: r, condition: c, matches: matches, rewrite: rewrite, site: l.at(host)}
 }
 
-// common returns what the conditions of two entries have in common, as routes match it. It is wide
-// if they have less in common than it says.
+// common returns the condition of requests that meet both entries, as routes match it. It is wide
+// if the actual condition is narrower.
 func common(a, b entry) (both condition, ok bool) {
 	mine, other := a.condition, b.condition
 	mine.wide, other.wide = false, false // what is wide is closed for all that it says
 	return mine.and(other)
 }
 
-// kept reports whether a router, or one before it, has an entry for what two entries have in
-// common: the second one does not get those requests.
+// kept reports whether a router, or one before it, already has an entry for the requests of two
+// entries. Then the second entry does not get those requests.
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -58,8 +57,8 @@ func kept(a, b entry, all []entry) bool {
 // maxRefined bounds the entries of a host that refined adds to.
 const maxRefined = 200
 
-// refined adds what a router has in common with one behind it that is more specific: the first one
-// keeps those requests, as both say of them what the other one does.
+// refined adds the common requests of a router and a later, more specific one as an entry, so that
+// the first router still gets them.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {
@@ -77,7 +76,7 @@ func (l *listener) refined(host string, all []entry) []entry {
 	return all
 }
 
-// conflict is a pair of routers that the Gateway API asks in the other order.
+// conflict is a pair of routers that the Gateway API tries in the opposite order.
 type conflict struct{ first, second *router }
 
 func (l *listener) conflicts(host string, ordered bool) []conflict {
@@ -97,14 +96,15 @@ func (l *listener) conflicts(host string, ordered bool) []conflict {
 	return all
 }
 
-// turned reports whether a request may have a match of both, and b's is before a's.
+// turned reports whether a request may meet a match of both entries, and the match of b wins over
+// that of a.
 func turned(a, b entry) bool {
 	return slices.ContainsFunc(a.matches, func(m routeMatch) bool {
 		return slices.ContainsFunc(b.matches, func(o routeMatch) bool { return m.overlaps(o) && o.before(m) })
 	})
 }
 
-// ordered reports whether regular expressions keep Traefik's order better than prefixes do.
+// ordered reports whether regular expressions keep more of Traefik's order than prefixes.
 func (l *listener) ordered(host string) bool {
 	plain := len(l.conflicts(host, false))
 	return plain > 0 && len(l.conflicts(host, true)) < plain

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// redirect is a middleware that may answer with a redirect: by the scheme, or by an expression
-// that is looked for in the URL.
+// redirect is a middleware that may answer with a redirect: to another scheme, or for URLs that
+// match an expression.
 type redirect struct {
 	fields   map[string]any // a RequestRedirect
 	onlyFrom string         // the scheme that is redirected
@@ -22,14 +22,15 @@ type redirect struct {
 	code        int64
 }
 
-// site is where requests arrive: a listener with one host, or "" for any.
+// site is where requests arrive: a listener with one host. An empty host means any.
 type site struct {
 	tls  bool
 	port int64
 	host string
 }
 
-// begin returns how the URLs of all requests begin, as Traefik sees them; "" if there are several ways.
+// begin returns the beginning of the URLs of all requests, as Traefik has them; "" if it is not
+// unique.
 func (s site) begin() string {
 	if s.host == "" || strings.Contains(s.host, "*") {
 		return ""
@@ -48,8 +49,8 @@ func (s site) scheme() string {
 	return "http"
 }
 
-// redirectAt returns what every request of a site is redirected to, nil if none is. certain is
-// false if only some may be, or if the target cannot be expressed.
+// redirectAt returns the redirect of every request of a site, nil if there is none. certain is
+// false if only some requests may be redirected, or if the target cannot be expressed.
 func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 	for _, r := range e.redirects {
 		if r.expression == nil {
@@ -68,8 +69,8 @@ func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 // tailMark stands for what follows the beginning of a URL, which may be anything.
 const tailMark = "\ue000"
 
-// at returns the redirect of all URLs that begin with a text, whatever follows; nil if none is
-// redirected. certain is false if what follows decides, or if the target is no such redirect.
+// at returns the redirect of all URLs that begin with a text, nil if there is none. certain is
+// false if the rest of the URL decides, or if the target cannot be expressed.
 func (r *redirect) at(begin string) (fields map[string]any, certain bool) {
 	form, ok := shapeOf(r.expression.String())
 	if begin == "" || !ok || form.beyond(begin) {
@@ -92,7 +93,8 @@ func (r *redirect) at(begin string) (fields map[string]any, certain bool) {
 	return r.to(target, keeps)
 }
 
-// to returns the redirect to a URL, behind which the path and the query of the request are kept.
+// to returns the redirect to a URL. keeps means that the path and the query of the request follow
+// it.
 func (r *redirect) to(target string, keeps bool) (fields map[string]any, certain bool) {
 	to, err := url.Parse(target)
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" || len(validation.IsDNS1123Subdomain(to.Hostname())) > 0 || to.User != nil ||
@@ -116,14 +118,14 @@ func (r *redirect) to(target string, keeps bool) (fields map[string]any, certain
 	return fields, true
 }
 
-// shape is what an expression wants before its last group, which takes all the rest.
+// shape is the part of an expression before its last group. The last group matches the whole rest.
 type shape struct {
 	before [][]letter // one of these
 	tail   int        // the number of the last group
 	needs  bool       // the last group is (.+), not (.*)
 }
 
-// letter reports whether it is a letter.
+// letter reports whether a character is a certain letter.
 type letter func(rune) bool
 
 // maxShapes bounds the ways in which an expression may begin.
@@ -149,8 +151,8 @@ func shapeOf(expression string) (s shape, ok bool) {
 	return s, ok
 }
 
-// beyond reports whether what the shape wants before its last group may be longer than a text: then
-// what follows the text decides.
+// beyond reports whether the part before the last group may be longer than a text. Then what
+// follows the text decides.
 func (s shape) beyond(text string) bool {
 	return slices.ContainsFunc(s.before, func(want []letter) bool {
 		if len(want) <= len(text) {
@@ -165,8 +167,8 @@ func (s shape) beyond(text string) bool {
 	})
 }
 
-// ways returns the letters that an expression takes, in each of its ways; ok is false if they are
-// too many.
+// ways returns each sequence of letters that an expression matches. ok is false if there are too
+// many.
 func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	switch e.Op {
 	case syntax.OpBeginText, syntax.OpEmptyMatch:
@@ -207,7 +209,7 @@ func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	return nil, false
 }
 
-// joined returns the ways of several expressions, one after the other.
+// joined returns the sequences of several expressions in a row.
 func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	all = [][]letter{nil}
 	for _, part := range parts {

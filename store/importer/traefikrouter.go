@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// router is a router of Traefik with what it comes to.
+// router is a router of Traefik with its result.
 type router struct {
 	*part
 	conditions []condition
@@ -23,7 +23,7 @@ type router struct {
 	lost bool
 }
 
-// readRouters reads the routers, and closes those that are no longer asked in Traefik's order.
+// readRouters reads the routers, and closes those whose order differs from Traefik's.
 func (t *traefik) readRouters() {
 	for _, p := range t.ordered {
 		if p.kind == "router" && !p.accepted {
@@ -95,7 +95,7 @@ func (t *traefik) readMatch(r *router) {
 	}
 }
 
-// readPoints reads where a router listens, and its TLS.
+// readPoints reads the entry points of a router, and its TLS.
 func (t *traefik) readPoints(r *router) {
 	for i, point := range list(r.get("entryPoints")) {
 		if name := text(point); t.port(name) == 0 {
@@ -144,7 +144,7 @@ func (t *traefik) anyTLS(r *router) bool {
 	return r.tls || slices.ContainsFunc(r.points, func(name string) bool { return t.tlsAt(r, name) })
 }
 
-// port returns the port of an entry point; 0 if it is not known.
+// port returns the port of an entry point, 0 if it is unknown.
 func (t *traefik) port(name string) int64 {
 	if port, ok := t.options.EntryPoints[name]; ok {
 		return int64(port)
@@ -152,15 +152,15 @@ func (t *traefik) port(name string) int64 {
 	return map[string]int64{"web": 80, "http": 80, "websecure": 443, "https": 443}[name]
 }
 
-// wantList closes a part of which a field is no list.
+// wantList closes a part if a field is no list.
 func (t *traefik) wantList(p *part, field string) {
 	if value := p.get(field); value != nil && list(value) == nil {
 		t.shut(p, "it is no list", "", field)
 	}
 }
 
-// spread puts the routers that name no entry point where other routers are: Traefik asks them on
-// all entry points, so that they protect requests there, too.
+// spread adds routers without entry points to the entry points of other routers. Traefik uses such
+// routers at all entry points, so that they protect requests there.
 func (t *traefik) spread() {
 	for _, r := range t.routers {
 		if len(list(r.get("entryPoints"))) > 0 {
@@ -177,7 +177,8 @@ func (t *traefik) spread() {
 	}
 }
 
-// onlyRedirects reports whether every request of the router is redirected, so that it needs no service.
+// onlyRedirects reports whether every request of the router is redirected. Such a router needs no
+// service.
 func (t *traefik) onlyRedirects(r *router) bool {
 	for _, point := range r.points {
 		for _, c := range r.conditions {
@@ -191,7 +192,8 @@ func (t *traefik) onlyRedirects(r *router) bool {
 	return true
 }
 
-// guard returns what protects the requests of a router at a site, as a text to be compared; "" if nothing does.
+// guard returns a text for the protection of the router's requests at a site, to compare it with
+// others; "" if there is none.
 func (r *router) guard(s site) string {
 	if r.closed != "" {
 		return "closed"
@@ -213,12 +215,13 @@ func (r *router) guard(s site) string {
 	return string(marshal(guard))
 }
 
-// protects reports whether the router protects requests by more than an error of import's own.
+// protects reports whether the router protects requests, other than by being closed by the import.
 func (t *traefik) protects(r *router) bool {
 	return len(r.effect.policy) > 0 || r.effect.closed != "" || len(r.effect.redirects) > 0 || r.backends.closed != "" || t.anyTLS(r)
 }
 
-// closeBehindLost closes the routers that get the requests of one that protects and cannot be matched.
+// closeBehindLost closes the routers that would get the requests of a protecting router that cannot
+// be matched.
 func (t *traefik) closeBehindLost() {
 	for _, a := range t.routers {
 		for _, b := range t.routers {
@@ -234,7 +237,7 @@ func (r *router) meets(o *router) bool {
 	return slices.ContainsFunc(r.points, func(name string) bool { return slices.Contains(o.points, name) })
 }
 
-// readConnections is about what is not HTTP.
+// readConnections refuses the routers of TCP and UDP.
 func (t *traefik) readConnections() {
 	for _, p := range t.ordered {
 		if strings.HasPrefix(p.kind, "tcp") || strings.HasPrefix(p.kind, "udp") {
@@ -246,8 +249,7 @@ func (t *traefik) readConnections() {
 	}
 }
 
-// closeBehindConnections closes the routers whose requests are of connections that a router of
-// connections takes first.
+// closeBehindConnections closes the HTTP routers of connections that a TCP router would get first.
 func (t *traefik) closeBehindConnections() {
 	for _, p := range t.ordered {
 		if p.kind != "tcpRouter" || p.accepted {
@@ -267,7 +269,8 @@ func (t *traefik) closeBehindConnections() {
 
 var serverName = regexp.MustCompile("^HostSNI\\(`([A-Za-z0-9.-]+)`\\)$")
 
-// serverNames returns the names of connections that a rule is for, if it says nothing else; none for all.
+// serverNames returns the server names that a rule selects, if it has no other condition. It
+// returns none if the rule selects all connections.
 func serverNames(rule string) (names []string) {
 	for _, word := range strings.Split(rule, "||") {
 		found := serverName.FindStringSubmatch(strings.TrimSpace(word))
@@ -279,7 +282,7 @@ func serverNames(rule string) (names []string) {
 	return names
 }
 
-// named reports whether a router may have requests for one of the hosts; none are all.
+// named reports whether a router may have requests for one of the hosts. No hosts means all.
 func (r *router) named(hosts []string) bool {
 	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
 		return slices.ContainsFunc(r.conditions, func(c condition) bool { return c.covers(host) })
@@ -308,7 +311,8 @@ func (t *traefik) readTLS() {
 	}
 }
 
-// certificate has the listeners name a Secret, which the user writes: import reads no further file.
+// certificate adds the name of a Secret to the listeners. The user must write the Secret, because
+// the import reads no other files.
 func (t *traefik) certificate(p *part) {
 	name := t.objectName("Secret", "certificate")
 	ref := map[string]any{"name": name}

@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// listener is an entry point with the routers that are asked there, in Traefik's order.
+// listener is an entry point with its routers, in Traefik's order.
 type listener struct {
 	name    string
 	port    int64
@@ -48,7 +48,7 @@ const (
 	maxOfHosts = 20_000
 )
 
-// fits reports whether the routers are few enough to be compared and written for each host.
+// fits reports whether the routers are few enough to compare and write them for each host.
 func (t *traefik) fits(listeners []*listener) bool {
 	total := 0
 	for _, l := range listeners {
@@ -104,7 +104,7 @@ func (t *traefik) listeners() []*listener {
 // at returns the site of a host at the listener.
 func (l *listener) at(host string) site { return site{tls: l.tls, port: l.port, host: host} }
 
-// hosts returns the hosts that routers name; "" is every other host.
+// hosts returns the hosts that routers name. "" stands for all other hosts.
 func (l *listener) hosts() []string {
 	var all []string
 	for _, r := range l.routers {
@@ -116,8 +116,8 @@ func (l *listener) hosts() []string {
 	return slices.Compact(all)
 }
 
-// compare has a verdict for routers that are asked in another order, and closes one that would
-// get requests which another one protects.
+// compare adds a verdict for routers that Envoy tries in another order. It closes a router that
+// would get requests which another one protects.
 func (t *traefik) compare(l *listener, host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
 		first, second, at := pair.first, pair.second, l.at(host)
@@ -181,8 +181,8 @@ func spellingsOf(entries []entry) string {
 	return expression
 }
 
-// mixed returns a router that protects requests of a host in another way than those before it; nil
-// if all protect them alike, or none goes by the path.
+// mixed returns a router that protects requests of a host differently from those before it. It
+// returns nil if all have the same protection, or none depends on the path.
 func mixed(entries []entry) *router {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.condition.kind != anyPath }) {
 		return nil
@@ -195,7 +195,7 @@ func mixed(entries []entry) *router {
 	return nil
 }
 
-// rules returns the rules of an entry: without backends where it is closed.
+// rules returns the rules of an entry, without backends if it is closed.
 func (t *traefik) rules(e entry) []any {
 	var open, closed []any
 	_, ok := e.router.rewrite(e.condition)
@@ -231,7 +231,7 @@ func (t *traefik) rules(e entry) []any {
 	return rules
 }
 
-// filters returns the filters of an entry that is open, and not redirected.
+// filters returns the filters of an entry that is neither closed nor redirected.
 func (e entry) filters() []any {
 	filters := slices.Clone(e.backends.mirrors)
 	rewrite := map[string]any{}
@@ -267,8 +267,8 @@ func (e entry) filters() []any {
 	return filters
 }
 
-// rewrite returns how a path of the condition is rewritten, nil for not at all; ok is false if
-// that cannot be expressed.
+// rewrite returns the rewrite of the condition's path, nil for none. ok is false if it cannot be
+// expressed.
 func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
 	before, after, whole := "/", "", c.kind == exactPath
 	if c.path != "" && c.kind != regexPath {

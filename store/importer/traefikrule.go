@@ -15,7 +15,7 @@ const (
 	maxRuleDepth  = 32
 )
 
-// condition is what a request must be for a rule: all of it holds. A rule is any of several.
+// condition has all requirements of a request. A rule is met if one of its conditions is met.
 type condition struct {
 	hosts   []string // any of them, maybe *.NAME; none is every host
 	kind    pathKind
@@ -33,7 +33,7 @@ type pair struct {
 	regex       bool
 }
 
-// pathKind says how a path is matched.
+// pathKind is how a path is matched.
 type pathKind int
 
 const (
@@ -43,8 +43,8 @@ const (
 	regexPath           // paths in which an expression is found
 )
 
-// readRule reads a rule of Traefik, of version 2 or 3, as a bounded disjunction. What cannot be
-// expressed makes a condition wide.
+// readRule reads a rule of Traefik, version 2 or 3, as a list of alternative conditions of limited
+// length. A requirement that cannot be expressed makes its condition wide.
 func readRule(rule string) ([]condition, error) {
 	p := &ruleParser{rest: rule}
 	all, err := p.either(0)
@@ -61,7 +61,7 @@ type ruleParser struct{ rest string }
 
 func (p *ruleParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// take reports whether the next thing is word, and steps behind it.
+// take reports whether the next token is word, and moves after it.
 func (p *ruleParser) take(word string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, word)
@@ -153,7 +153,7 @@ func (p *ruleParser) matcher() ([]condition, error) {
 	}
 }
 
-// quoted reads a text in backticks or in double quotes, with \" and \\ in those.
+// quoted reads a text in backticks, or in double quotes with the escapes \" and \\.
 func (p *ruleParser) quoted() (string, error) {
 	if p.take("`") {
 		text, rest, ok := strings.Cut(p.rest, "`")
@@ -184,7 +184,8 @@ func (p *ruleParser) quoted() (string, error) {
 	return "", errors.New("a text is not closed")
 }
 
-// matcher returns what a matcher wants: any of its arguments in version 2, its one in version 3.
+// matcher returns the conditions of a matcher: one for each argument in version 2, one in version
+// 3.
 func matcher(name string, args []string) ([]condition, error) {
 	each := func(of func(arg string) condition) []condition {
 		var all []condition
@@ -255,7 +256,8 @@ func pathCondition(kind pathKind, path string) condition {
 	return condition{kind: kind, path: path}
 }
 
-// hostRegexp matches every host for an expression that does, and *.NAME for one that ends with a name.
+// hostRegexp returns the condition for an expression of hosts: every host, or *.NAME if the
+// expression ends with a name.
 func hostRegexp(expression string) condition {
 	inner := expression
 	if name, rest, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(inner, "{"), "}"), ":"); ok && inner == "{"+name+":"+rest+"}" {
@@ -299,7 +301,7 @@ func headerCondition(args []string, regex bool) condition {
 	return condition{headers: []pair{{strings.ToLower(args[0]), value, regex}}}
 }
 
-// found returns an expression for all of a text in which another one is found.
+// found returns an expression for whole texts that contain a match of another one.
 func found(expression string) string { return ".*(?:" + expression + ").*" }
 
 // queryConditions reads Query(`k`, `v`) of version 3, and Query(`k=v`, …) of version 2.

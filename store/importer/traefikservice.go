@@ -15,7 +15,7 @@ import (
 
 const traefikNamespace = "traefik"
 
-// backends are what a service comes to.
+// backends are the result of a service.
 type backends struct {
 	refs        []any
 	mirrors     []any // filters
@@ -169,7 +169,7 @@ func (t *traefik) weighted(p *part, depth int) *backends {
 	return b
 }
 
-// mirroring sends copies of requests to further services.
+// mirroring copies requests to other services.
 func (t *traefik) mirroring(p *part, depth int) *backends {
 	main := t.service(text(p.get("mirroring.service")), depth+1)
 	b := &backends{refs: main.refs, rewriteHost: main.rewriteHost}
