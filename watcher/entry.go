@@ -23,7 +23,7 @@ type signature struct {
 	shared bool
 }
 
-// node is a directory as it was last listed.
+// node is a directory as it was listed last.
 type node struct {
 	id identity
 	// chain is visit.links, and again is true if another path leads here, which is
@@ -67,18 +67,18 @@ type entry struct {
 	sub *node
 }
 
-// isLink reports whether another name may lead to the same.
+// isLink reports whether the entry can have another name.
 func (e *entry) isLink() bool { return e.link != identity{} || e.sig.shared }
 
 func (e *entry) isDir() bool { return strings.HasSuffix(e.path, "/") }
 
-// sameState is what must be equal for an entry to count as unchanged.
+// sameState reports whether an entry is unchanged.
 func (e *entry) sameState(f *entry) bool {
 	return e.sig == f.sig && e.link == f.link && e.skip == f.skip && e.detail == f.detail
 }
 
-// entry classifies one name of a directory; look returns what the system has of it. ok is
-// false if the watcher ignores the name; e then only says whether it is a link.
+// entry classifies one name of a directory. look returns the file's info. ok is false if the
+// watcher ignores the name; e then only has whether it is a link.
 func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entry, ok bool) {
 	if strings.HasPrefix(name, ".") {
 		return entry{}, false
@@ -97,7 +97,7 @@ func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entr
 	return e, ok && !s.ignore.match(e.path)
 }
 
-// follow puts what a symbolic link leads to into e.
+// follow reads the target of a symbolic link into e.
 func (s *scan) follow(e *entry) (ok bool) {
 	e.link = e.sig.identity
 	info, err := s.root.Stat(e.path)
@@ -115,7 +115,7 @@ func (s *scan) follow(e *entry) (ok bool) {
 	return s.takes(path.Base(e.path)) || e.skip == LeavesRoot && path.Ext(e.path) == ""
 }
 
-// judge decides what e is by its signature.
+// judge decides from its signature what e is.
 func (s *scan) judge(e *entry) (ok bool) {
 	switch {
 	case !s.takes(path.Base(e.path)) && e.sig.kind == fs.ModeDir:
@@ -134,9 +134,9 @@ func (s *scan) judge(e *entry) (ok bool) {
 	return true
 }
 
-// Loadable reports whether a file may hold YAML, by its name without folder. It is an allow-list:
-// editors' files (x~, 4913, sedXXXX, x.swp) do not end in one of these; hidden ones were sorted out
-// before.
+// Loadable reports whether a file may contain YAML, by its name without folder. It is a list of
+// allowed endings, because files of editors (x~, 4913, sedXXXX, x.swp) have other ones. Hidden
+// files were left out before.
 func Loadable(name string) bool {
 	switch path.Ext(name) {
 	case ".yaml", ".yml", ".json":
@@ -157,7 +157,7 @@ func kindName(kind fs.FileMode) string {
 	return "a device"
 }
 
-// reason returns the error without its operation and path, which are reported beside it. If a
+// reason returns the error without its operation and path, which are reported separately. If a
 // limit of the system is the cause, it names the limit.
 func reason(err error) error {
 	var limit syscall.Rlimit

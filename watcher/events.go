@@ -19,8 +19,8 @@ const maxNames = 10_000
 // errSilent means that the system accepts a watch and sends no event.
 var errSilent = errors.New("the system gives no events for this file system")
 
-// events turns the system's events into hints. They may be missing, late,
-// doubled or wrong: nothing is concluded from one but where to look.
+// events turns the system's events into hints. Events may be missing, late, duplicate or wrong, so
+// they only decide where to look.
 //
 // Only drain runs on another goroutine than its owner.
 type events struct {
@@ -45,14 +45,14 @@ type events struct {
 	warned  map[string]bool // by the text of the warning
 }
 
-// mount is what is known of a file system.
+// mount is the state of a file system.
 type mount struct {
 	entered bool // in a full scan: a directory is on it
 	silent  bool // changes may come without events
 }
 
-// newEvents starts listening. Without inotify instances left it warns once,
-// and the folder is watched by scans; in mode Inotify that is an error.
+// newEvents starts to receive events. If inotify has no instances left, it warns once, and the
+// folder is watched by scans; in mode Inotify it returns an error.
 func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 	e := &events{
 		log:     log,
@@ -87,14 +87,15 @@ func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 // blind reports whether changes may come without events.
 func (e *events) blind() bool { return e.fs == nil || e.failed }
 
-// limited notes that a directory has no events, for want of watches or instances.
+// limited notes that a directory has no events because the limit of watches or instances is
+// reached.
 func (e *events) limited(err error) {
 	e.failed = true
 	e.warn(e.log.Warn().Err(err),
 		"the system gives no events for a part of the folder: it is watched by scans, which is slower (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)")
 }
 
-// warn writes each text once.
+// warn logs each text once.
 func (e *events) warn(line *zerolog.Event, text string) {
 	if e.warned[text] {
 		line.Discard().Send()
@@ -104,8 +105,8 @@ func (e *events) warn(line *zerolog.Event, text string) {
 	line.Msg(text)
 }
 
-// drain reads events and errors until close: a full channel would stop
-// fsnotify for good.
+// drain reads events and errors until close. If the channel became full, fsnotify would stop for
+// good.
 func (e *events) drain() {
 	if e.fs == nil {
 		return
@@ -143,7 +144,7 @@ func (e *events) add(ev fsnotify.Event) {
 	e.signal()
 }
 
-// lost notes an overflow or another error: some event did not arrive.
+// lost notes that events may be missing after an overflow or another error.
 func (e *events) lost() {
 	e.stats.Lost.Add(1)
 	e.mu.Lock()
@@ -159,7 +160,7 @@ func (e *events) signal() {
 	}
 }
 
-// where names directories to look at, and in each the names; nil is all of them.
+// where names the directories to look at, and the names in each. nil means all names.
 type where map[identity]map[string]bool
 
 // add adds one name of the directory.
@@ -185,7 +186,7 @@ type hints struct {
 
 func (h hints) any() bool { return h.full || h.root || len(h.dirs) > 0 }
 
-// take returns what came since the last take.
+// take returns the hints since the last take.
 func (e *events) take() hints {
 	e.mu.Lock()
 	names, full := e.names, e.full
@@ -208,7 +209,7 @@ func (e *events) take() hints {
 	return h
 }
 
-// begin opens a full scan: every directory that is still there will enter.
+// begin starts a full scan. Every directory that still exists will call enter.
 func (e *events) begin() {
 	if e.fs == nil {
 		return
@@ -222,7 +223,7 @@ func (e *events) begin() {
 	e.live = e.watchVia()
 }
 
-// end closes a full scan: directories that did not enter are let go.
+// end ends a full scan. It removes the watches of directories that did not call enter.
 func (e *events) end() {
 	for dir := range maps.Clone(e.watched) {
 		if !e.entered[dir] {
@@ -234,7 +235,7 @@ func (e *events) end() {
 	e.updateFigures()
 }
 
-// updateFigures brings the figures up to date.
+// updateFigures updates the metrics.
 func (e *events) updateFigures() {
 	e.stats.Announced.Store(!e.blind())
 	e.stats.Directories.Store(int64(len(e.watched)))
@@ -267,8 +268,8 @@ func (e *events) enter(dir string, id identity) {
 	e.updateFigures()
 }
 
-// silent reports whether the file system of dir may change without events. Each
-// one is tried once, by what needs no writing into the user's folder.
+// silent reports whether files on dir's file system may change without events. It tests each file
+// system once, without writing into the user's folder.
 func (e *events) silent(dir string, dev uint64) bool {
 	m, known := e.mounts[dev]
 	if !known {
@@ -297,8 +298,8 @@ func (e *events) forget(dir string) {
 	}
 }
 
-// follow watches the directories in which the way to the root can change. It
-// returns true when there is a new one, whose last change made no event.
+// follow watches the directories on the path to the root. It returns true if one is new, because
+// its last change may have had no event.
 func (e *events) follow(via []string) (again bool) {
 	if e.fs == nil {
 		return false
@@ -321,7 +322,7 @@ func (e *events) follow(via []string) (again bool) {
 	return true
 }
 
-// viaDirs are the directories in which the way to the root can change.
+// viaDirs returns the directories on the path to the root.
 func (e *events) viaDirs() map[string]bool {
 	dirs := map[string]bool{}
 	for path := range e.via {
@@ -330,8 +331,7 @@ func (e *events) viaDirs() map[string]bool {
 	return dirs
 }
 
-// watchVia renews the watches of follow that were lost, and returns the paths
-// that fsnotify had before.
+// watchVia adds missing watches of follow again, and returns the paths that fsnotify had before.
 func (e *events) watchVia() map[string]bool {
 	have := map[string]bool{}
 	if e.fs == nil {

@@ -11,9 +11,9 @@ import (
 // the list of all chunks, which is shortest together where both are equal.
 const chunkSize = 256
 
-// Files are the files of a Tree, sorted by path. It is immutable: With returns another one,
-// which shares what did not change. An edit of one of 100,000 files copies a few hundred
-// entries, and comparing two Trees skips what they share. The zero value is empty.
+// Files are the files of a Tree, sorted by path. It is immutable: With returns a new one that
+// shares the unchanged parts. An edit of one of 100,000 files copies a few hundred entries, and a
+// comparison of two Trees skips shared parts. The zero value is empty.
 type Files struct {
 	chunks []*chunk // none is empty
 	len    int
@@ -23,7 +23,7 @@ type Files struct {
 // chunk is a piece of the list. It is never changed.
 type chunk struct{ files []File }
 
-// FilesOf returns files, sorted; of two with the same path, the last counts.
+// FilesOf returns files, sorted. Of two with the same path, it keeps the last.
 func FilesOf(files ...File) Files {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
@@ -33,7 +33,7 @@ func FilesOf(files ...File) Files {
 	return sortedFiles(sorted)
 }
 
-// sortedFiles takes over files that are sorted.
+// sortedFiles returns Files of a sorted list, which must not change.
 func sortedFiles(files []File) (f Files) {
 	for piece := range slices.Chunk(files, chunkSize) {
 		f.add(piece)
@@ -91,7 +91,7 @@ func (f Files) Get(path string) (File, bool) {
 	return files[i], true
 }
 
-// chunkOf returns the chunk in which a path lies or would lie; -1 without chunks.
+// chunkOf returns the chunk that contains a path or would contain it, -1 without chunks.
 func (f Files) chunkOf(path string) int {
 	after := sort.Search(len(f.chunks), func(i int) bool { return f.chunks[i].files[0].Path > path })
 	return min(max(after-1, 0), len(f.chunks)-1)
@@ -101,8 +101,8 @@ func find(files []File, path string) (int, bool) {
 	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 }
 
-// With returns the files with those of set, which replace files with the same paths, and
-// without the paths of gone. No path may be in both.
+// With returns the files with set added or replaced, and the paths of gone removed. No path may be
+// in both.
 func (f Files) With(set []File, gone []string) Files {
 	if len(f.chunks) == 0 {
 		return FilesOf(set...)
@@ -129,7 +129,7 @@ func (f Files) With(set []File, gone []string) Files {
 	return out
 }
 
-// edit puts a file in the place of the one with its path, or removes that.
+// edit replaces or removes the file of a path.
 type edit struct {
 	path string
 	file *File
@@ -152,8 +152,7 @@ func edited(files []File, edits []edit) []File {
 	return files
 }
 
-// addAll appends files as chunks that are neither too long nor, beside the one
-// before, too short.
+// addAll appends files in chunks of suitable length.
 func (f *Files) addAll(files []File) {
 	if last := len(f.chunks) - 1; last >= 0 && len(f.chunks[last].files)+len(files) <= chunkSize {
 		before := f.chunks[last].files
@@ -169,8 +168,8 @@ func (f *Files) addAll(files []File) {
 	f.add(files)
 }
 
-// Since returns the files that are new or changed since before, and the paths that are gone;
-// both are sorted. It skips what both share.
+// Since returns the files that are new or changed since before, and the paths that were removed,
+// both sorted. It skips shared parts.
 func (f Files) Since(before Files) (changed []File, gone []string) {
 	a, b := cursor{chunks: f.chunks}, cursor{chunks: before.chunks}
 	for {
@@ -216,8 +215,8 @@ func (c *cursor) next() {
 	}
 }
 
-// Same reports whether both Trees have the same content; when and how they were read does not
-// count.
+// Same reports whether two Trees have the same content. It does not compare when and how they were
+// read.
 func (t *Tree) Same(other *Tree) bool {
 	if t.Missing != other.Missing || t.Revision != other.Revision || !slices.Equal(t.Skipped, other.Skipped) {
 		return false

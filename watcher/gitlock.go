@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// gitLocked reports whether git is changing the files of dir, a path without links: it holds
-// index.lock meanwhile. As git does, it looks for .git in dir and upwards. Where .git is a
-// file, as in worktrees and submodules, it says where git's folder is.
+// gitLocked reports whether git is changing the files of dir, a path without links. git has a file
+// index.lock during that time. As git does, gitLocked looks for .git in dir and in the directories
+// above. In worktrees and submodules, .git is a file with the path of git's folder.
 //
-// A .git of others than the owner of dir and the users that may do everything here is not
-// used: in a folder such as /tmp, anybody could make one.
+// It ignores a .git that belongs to other users than the owner of dir and privileged users: in a
+// folder such as /tmp, anybody could make one.
 func gitLocked(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func trusted(user, owner uint32) bool {
 // maxGitFile bounds what is read of a file .git: it holds one path.
 const maxGitFile = 8 << 10
 
-// gitFolder returns git's folder for what is at the path of .git.
+// gitFolder returns git's folder for a .git directory or file.
 func gitFolder(path string, info fs.FileInfo) string {
 	if !info.Mode().IsRegular() {
 		return path

@@ -10,7 +10,7 @@ import (
 // of gitignore (https://git-scm.com/docs/gitignore#_pattern_format).
 const IgnoreFile = ".gatefoldignore"
 
-// IgnoreUse says how a reader uses the IgnoreFile.
+// IgnoreUse is how a reader uses the IgnoreFile.
 type IgnoreUse string
 
 // The uses.
@@ -20,8 +20,8 @@ const (
 	IgnoreForbidden IgnoreUse = "refuse" // its author may not say so: it is a Skip
 )
 
-// Ignore says which files and directories of the folder are left out. They are not read, walked
-// or counted, as if they did not exist.
+// Ignore configures which files and directories of the folder are left out. They are not read,
+// walked or counted, as if they did not exist.
 type Ignore struct {
 	// Globs are patterns with the syntax of the IgnoreFile. They take precedence over those of
 	// the file.
@@ -94,7 +94,7 @@ func parseIgnoreLine(line string) (rule ignoreRule, ok bool, err error) {
 	return rule, true, nil
 }
 
-// trimBlanks removes blanks at the end, but one that a backslash stands before.
+// trimBlanks removes blanks at the end, except one after a backslash.
 func trimBlanks(line string) string {
 	trimmed := strings.TrimRight(line, " \t")
 	if strings.HasSuffix(trimmed, `\`) && len(trimmed) < len(line) {
@@ -103,8 +103,8 @@ func trimBlanks(line string) string {
 	return trimmed
 }
 
-// match reports whether a name of the folder is left out. The path of a directory ends in
-// "/". Of a path below a directory that is left out, nothing is asked.
+// match reports whether a name of the folder is left out. The path of a directory ends in "/". It
+// is not called for paths below a directory that is left out.
 func (r ignoreRules) match(name string) bool {
 	name, dir := strings.CutSuffix(name, "/")
 	parts := strings.Split(name, "/")
@@ -116,9 +116,9 @@ func (r ignoreRules) match(name string) bool {
 	return false
 }
 
-// matchSegments matches a path part by part. reach[j] says whether the pattern so far
-// matches the first j parts, so that many "**" cost no more than their number. A "**" at
-// the end takes at least one part, as in git.
+// matchSegments matches a path part by part. reach[j] is whether the pattern so far matches the
+// first j parts, so that the cost grows only linearly with the number of "**". A "**" at the end
+// matches at least one part, as in git.
 func matchSegments(segments, parts []string) bool {
 	reach := make([]bool, len(parts)+1)
 	reach[0] = true

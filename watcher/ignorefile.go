@@ -18,7 +18,7 @@ const InvalidIgnore SkipReason = "InvalidIgnoreFile"
 // IgnoreNotAllowed is the reason for a Skip of an IgnoreFile that must not be used.
 const IgnoreNotAllowed SkipReason = "IgnoreFileNotUsed"
 
-// ignoring is what is left out of a folder, as it was read last.
+// ignoring is the list of patterns of a folder, as it was read last.
 type ignoring struct {
 	use   IgnoreUse
 	globs []string // of Ignore
@@ -44,11 +44,11 @@ func newIgnoring(opt Options) *ignoring {
 	return i
 }
 
-// waits reports whether what was read stays in force until the file is at rest.
+// waits reports whether the last patterns stay active until the file is at rest.
 func (i *ignoring) waits() bool { return !i.since.IsZero() }
 
-// moved reports whether the file may say something else than what was read, which is
-// seen by a look at everything. While it waits, such a look comes by itself.
+// moved reports whether the file may have changed. A full scan finds that out. While the file is
+// not at rest, such a scan comes anyway.
 func (i *ignoring) moved(root *os.Root) bool {
 	if i.use == IgnoreNotRead || i.waits() {
 		return false
@@ -60,7 +60,7 @@ func (i *ignoring) moved(root *os.Root) bool {
 	return signatureOf(info) != i.seen
 }
 
-// refresh reads the file. Patterns that cannot be read leave those of before in force.
+// refresh reads the file. If its patterns cannot be read, the last ones stay active.
 func (i *ignoring) refresh(root *os.Root) {
 	if i.use == IgnoreNotRead {
 		return
@@ -99,8 +99,8 @@ func (i *ignoring) refresh(root *os.Root) {
 	}
 }
 
-// unfinished reports whether the file is being changed at now: half of it, or none of it
-// for a moment, would let in what it leaves out.
+// unfinished reports whether the file is being changed at the moment: an incomplete or missing file
+// would include what it leaves out.
 func (i *ignoring) unfinished(root *os.Root, info fs.FileInfo, err error, now time.Time) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		i.gone = earliest(i.gone, now)
@@ -124,7 +124,7 @@ func ignoreFileOpen(root *os.Root) bool {
 	return openForWriting(file)
 }
 
-// adopt puts what the file says in force; the globs come last and so win.
+// adopt activates the patterns of the file. The globs come last and so win.
 func (i *ignoring) adopt(text []byte) {
 	var lines []string
 	if text != nil {

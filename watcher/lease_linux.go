@@ -5,12 +5,12 @@ import (
 	"syscall"
 )
 
-// openForWriting reports whether a process has the file f open for writing, as far as the
-// system reports it: to the file's owner, and to processes with CAP_LEASE.
+// openForWriting reports whether a process has the file f open for writing. The system reports it
+// only to the file's owner, and to processes with CAP_LEASE.
 //
-// The kernel grants a read lease only if no process has the file open for writing
-// (fcntl(2), F_SETLEASE). The lease is released at once: a process that opens the file for
-// writing in between waits for that. Go's runtime ignores the SIGIO that announces it.
+// The kernel grants a read lease only if no process has the file open for writing (fcntl(2),
+// F_SETLEASE). The lease is released at once. A process that opens the file for writing in between
+// waits for that. Go's runtime ignores the SIGIO that announces it.
 func openForWriting(f *os.File) bool {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // this soon after its change time may change again without a new signature.
 const racyWindow = 20 * time.Millisecond
 
-// loaded is the content of a file under one signature.
+// loaded is the content of a file with the signature at that time.
 type loaded struct {
 	sig     signature
 	content []byte
@@ -32,14 +32,14 @@ var errOpen = errors.New("a program writes the file")
 // older one that is still open is as complete as it will be for now.
 const recently = time.Minute
 
-// recent reports whether somebody may be writing the file. It spares the question for most
-// files of a start.
+// recent reports whether a file was changed recently, so that a program may still be writing it. It
+// avoids the more expensive test for most files.
 func recent(sig signature) bool {
 	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently
 }
 
-// read returns the content of e, at most one byte more than was listed is
-// ever read. A FIFO that took the file's place does not block.
+// read returns the content of e, at most one byte more than its listed size. It does not block if a
+// FIFO has replaced the file.
 func (l *loader) read(e *entry) (*loaded, error) {
 	l.reads++
 	f, err := l.root.OpenFile(e.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -75,7 +75,7 @@ func (l *loader) read(e *entry) (*loaded, error) {
 	return got, nil
 }
 
-// unchanged compares an open file with its listing.
+// unchanged returns an error if an open file differs from its listing.
 func unchanged(f *os.File, sig signature) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -2,16 +2,16 @@ package watcher
 
 import "context"
 
-// mailbox holds the newest Tree that was not handed out yet.
+// mailbox has the newest Tree that was not delivered yet.
 type mailbox chan parcel
 
-// parcel is a Tree, and the reloads that wait for it.
+// parcel is a Tree, with the reloads that wait for it.
 type parcel struct {
 	tree  Tree
 	asked []chan<- struct{}
 }
 
-// put never blocks: it replaces a Tree that was not taken yet.
+// put replaces the Tree in the mailbox. It never blocks.
 func (m mailbox) put(p parcel) {
 	select {
 	case older := <-m:
@@ -22,8 +22,8 @@ func (m mailbox) put(p parcel) {
 	m <- p // there is room: put is the only sender
 }
 
-// deliver calls fn with each Tree that differs from the one before or was
-// asked for, until ctx ends.
+// deliver calls fn with each Tree that differs from the one before, or that a reload waits for,
+// until ctx ends.
 func (m mailbox) deliver(ctx context.Context, fn func(Tree)) {
 	var last *Tree
 	for {

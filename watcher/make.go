@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// madeOf is the last Tree that a reader made, and what has changed since, so
-// that the next one costs what changed.
+// madeOf is the last Tree of a reader, and what has changed since. With it, the next Tree costs
+// only what changed.
 type madeOf struct {
 	files   Files
 	skipped []Skip
@@ -22,7 +22,7 @@ type madeOf struct {
 	whole bool
 }
 
-// note takes over what a look found.
+// note records the result of a look.
 func (m *madeOf) note(changes []change, refused bool) {
 	m.whole = m.whole || refused
 	for _, c := range changes {
@@ -37,7 +37,7 @@ func (m *madeOf) note(changes []change, refused bool) {
 	}
 }
 
-// loading says what of a Tree is not as it was found.
+// loading is what of a Tree differs from the listing.
 type loading struct {
 	// keep adds what vanished a moment ago.
 	keep bool
@@ -48,9 +48,8 @@ type loading struct {
 	waits func(path string) bool
 }
 
-// tree makes a Tree of what the last look found and reads what changed.
-// moving names the files that change at this very moment; they are in the
-// Tree with their content before.
+// tree makes a Tree from the last look and reads what changed. moving names the files that are
+// changing at this moment; the Tree has their last content.
 func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 	l := &loader{limits: r.limits, root: root, hold: as.hold, waits: as.waits}
 	if as.keep {
@@ -77,8 +76,8 @@ func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 	}, l.moving
 }
 
-// withOwn adds what is wrong with the folder beside its entries: the IgnoreFile, when it
-// is not used, and links of which some are not followed.
+// withOwn adds problems of the folder itself: an IgnoreFile that is not used, and links that are
+// not followed.
 func (r *reader) withOwn(skipped []Skip) []Skip {
 	if r.top == nil || r.ignore.skip == nil && len(r.linkSkips) == 0 {
 		return skipped
@@ -91,8 +90,7 @@ func (r *reader) withOwn(skipped []Skip) []Skip {
 	return all
 }
 
-// loader makes the files of a Tree of what was listed, and reads what it does
-// not have.
+// loader makes the files of a Tree from a listing, and reads missing content.
 type loader struct {
 	limits Limits
 	root   *os.Root
@@ -112,8 +110,8 @@ type loader struct {
 	unfinished []string
 }
 
-// patch changes the last Tree in those files that changed; false when they would
-// be too many for the limits.
+// patch updates the last Tree with the files that changed. It returns false if the result would
+// exceed a limit.
 func (l *loader) patch(top *node, last *madeOf) bool {
 	var set []File
 	var gone []string
@@ -134,7 +132,7 @@ func (l *loader) patch(top *node, last *madeOf) bool {
 	return l.files.Len() <= l.limits.Files && l.files.Bytes() <= l.limits.TreeBytes
 }
 
-// whole makes everything anew.
+// whole makes all files of the Tree.
 func (l *loader) whole(top *node) {
 	l.skipped, l.held, l.moving, l.failed, l.open, l.unfinished = nil, nil, nil, nil, nil, nil
 	var all []reached
@@ -159,7 +157,7 @@ func (l *loader) whole(top *node) {
 	l.sortSkipped()
 }
 
-// reached is an entry that is a file, or was not walked.
+// reached is an entry that is a file, or a directory that was not walked.
 type reached struct {
 	*entry
 	// dir is the directory that it is in, or that holds the first link on the way to it.
@@ -190,8 +188,8 @@ func (l *loader) skip(e *entry, why SkipReason, detail string) {
 	l.skipped = append(l.skipped, Skip{strings.TrimSuffix(e.path, "/"), why, detail})
 }
 
-// load reads e unless its content is known, it changes at this moment or is
-// held; then it stays as it was. It returns false when there is no content.
+// load reads e if it changed. It keeps the last content if the file is changing at the moment or is
+// held back. It returns false if there is no content.
 func (l *loader) load(e *entry) bool {
 	switch {
 	case e.skip != "":

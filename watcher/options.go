@@ -2,8 +2,8 @@ package watcher
 
 import "time"
 
-// Limits limit one Tree, so that no folder can exhaust memory (docs/design/safety.md). What
-// exceeds a limit becomes a Skip, never an error.
+// Limits limit one Tree, so that no folder can exhaust memory (docs/design/safety.md). What exceeds
+// a limit becomes a Skip and not an error.
 type Limits struct {
 	// FileBytes is the largest file that is read.
 	FileBytes int64
@@ -32,8 +32,8 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Options say what is read or watched, and the times to wait. The zero value of every field but
-// Root means its default.
+// Options configure what is read or watched, and the waiting times. The zero value of every field
+// except Root means its default.
 type Options struct {
 	// Root is the folder, or a symbolic link to it.
 	Root string
@@ -74,7 +74,7 @@ type Options struct {
 	Arrived func(Tree)
 }
 
-// Mode says how Watch finds changes. In every mode it also scans.
+// Mode is how Watch finds changes. In every mode it also scans.
 type Mode string
 
 // The modes.
@@ -88,7 +88,7 @@ const (
 	Poll Mode = "poll"
 )
 
-// withDefaults fills in what was left zero.
+// withDefaults returns the options with defaults for zero values.
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.withDefaults()
 	if o.Takes == nil {

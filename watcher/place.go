@@ -14,8 +14,8 @@ const errNotDir = syscall.ENOTDIR
 // maxHops is how many links may lie on the way to the root, as in the kernel.
 const maxHops = 40
 
-// place is where the root's name leads at one moment. Everything of one
-// reading happens below it, however the links move meanwhile.
+// place is the directory that the root's name leads to at one moment. A reading uses only this
+// directory, even if links change meanwhile.
 type place struct {
 	// path is the real path, free of links.
 	path string
@@ -31,8 +31,7 @@ type place struct {
 // same reports whether both are one directory, reached by the same real path.
 func (p place) same(q place) bool { return p.path == q.path && p.id == q.id }
 
-// openRoot resolves name once and opens what it leads to. On an error the
-// place still holds via.
+// openRoot resolves name once and opens the result. On an error the place still has via.
 func openRoot(name string) (*os.Root, place, error) {
 	at, err := resolve(name)
 	if err != nil {
@@ -54,7 +53,7 @@ func openRoot(name string) (*os.Root, place, error) {
 	return root, at, nil
 }
 
-// resolve follows the links of name one by one, to learn by which ones it goes.
+// resolve follows the links of name one by one, to find out which links it contains.
 func resolve(name string) (place, error) {
 	at := place{path: "/"}
 	abs, err := filepath.Abs(name)

@@ -5,9 +5,8 @@ import (
 	"syscall"
 )
 
-// probe tries whether the system announces what happens to the directory dir:
-// that it is opened is an event, too, so that nothing has to be written. The
-// event is there when open returns.
+// probe tests whether the system reports events of the directory dir. Opening it is also an event,
+// so that nothing must be written. The event is there when open returns.
 func probe(dir string) error {
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
 	if err != nil {
@@ -29,10 +28,9 @@ func probe(dir string) error {
 	return nil
 }
 
-// foreign names the kind of dir's file system when files in it can change
-// behind this kernel's back: on another host, on the host of this virtual
-// machine, or in the program behind a FUSE mount. Such a change makes no event
-// here. It returns "" for all others.
+// foreign returns the kind of dir's file system if its files can change without an event on this
+// machine: on another host, on the host of this virtual machine, or in the program behind a FUSE
+// mount. It returns "" for other file systems.
 func foreign(dir string) string {
 	var st syscall.Statfs_t
 	if syscall.Statfs(dir, &st) != nil {
@@ -41,7 +39,7 @@ func foreign(dir string) string {
 	return foreignKind(uint32(st.Type))
 }
 
-// foreignKind knows the numbers of statfs(2) and of the kernel's magic.h.
+// foreignKind returns the name for a number of statfs(2), as in the kernel's magic.h.
 func foreignKind(magic uint32) string {
 	switch magic {
 	case 0x6969:

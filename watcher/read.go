@@ -15,9 +15,9 @@ const readTries = 10
 // errStale means that something vanished while it was read.
 var errStale = errors.New("the folder changes while it is read")
 
-// Read returns one consistent reading of opt.Root, for commands that read once. It returns an
-// error if the root is missing, unreadable or not a directory, if ctx ends, or if the folder
-// changes faster than it can be read. A problem with a single file is a Skip in the Tree.
+// Read returns one consistent reading of opt.Root, for commands that read once. It returns an error
+// if the root is missing, unreadable or not a directory, if ctx ends, or if the folder changes
+// faster than it can be read. A problem of a single file is a Skip in the Tree.
 func Read(ctx context.Context, opt Options) (Tree, error) {
 	opt = opt.withDefaults()
 	var t Tree
@@ -58,8 +58,8 @@ func readOnce(opt Options) (Tree, error) {
 	return t, nil
 }
 
-// reader keeps what it knows of one folder from look to look, so that only
-// what changed is listed and read again.
+// reader keeps the state of one folder between looks, so that only changes are listed and read
+// again.
 type reader struct {
 	name   string
 	limits Limits
@@ -95,9 +95,9 @@ func newReader(opt Options) *reader {
 	}
 }
 
-// look compares the folder with what is known and returns what changed. dirs
-// says where to look; nil means everywhere, and so does a root that is another
-// directory than before. stale asks for another look at everything.
+// look compares the folder with the known state and returns the changes. dirs restricts it to some
+// directories. If dirs is nil, or if the root is another directory than before, look compares
+// everything. stale is true if everything must be compared again.
 func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, stale bool, err error) {
 	everywhere := dirs == nil || r.top == nil || !at.same(r.at)
 	before := r.ignore.skip
@@ -158,7 +158,7 @@ func (r *reader) lose() []change {
 	return s.changes
 }
 
-// keepKnown records that the root cannot be read: what is known stays, skipped.
+// keepKnown notes that the root cannot be read. The known files stay, as skipped.
 func (r *reader) keepKnown(err error) []change {
 	if r.top == nil || r.at.path == "" {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Reads reports whether a regular file at a path of the folder would be read, whether it is there
-// or not: by its name, the names of its directories, and what is left out. The path is slash
-// separated and relative to the root.
+// Reads reports whether a regular file at a path of the folder would be read; it need not exist.
+// The result depends on its name, the names of its directories, and the patterns of Ignore. The
+// path is relative to the root, with slashes.
 func Reads(opt Options, name string) bool {
 	opt = opt.withDefaults()
 	if !opt.Takes(path.Base(name)) {

@@ -15,7 +15,7 @@ type mistake struct {
 // Error implements error.
 func (m *mistake) Error() string { return fmt.Sprintf("%v, raised at:\n%s", m.panicked, m.stack) }
 
-// failWith makes a panic the cause of the end of a Watch. It is to be deferred.
+// failWith ends a Watch with the panic of the deferring goroutine as its cause. Use it with defer.
 func failWith(cancel context.CancelCauseFunc) {
 	if panicked := recover(); panicked != nil {
 		cancel(&mistake{panicked, debug.Stack()})

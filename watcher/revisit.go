@@ -13,8 +13,8 @@ import (
 // it is cheaper to list it than to look at names one by one.
 const crowdShare = 8
 
-// revisit looks at what dirs names, and at nothing else. It returns an error
-// when a directory is not what it was.
+// revisit looks only at what dirs names. It returns an error if a directory is not the same as
+// before.
 func (s *scan) revisit(top *node, dirs where) error {
 	var paths []string
 	for id := range dirs {
@@ -42,8 +42,8 @@ func (s *scan) revisit(top *node, dirs where) error {
 	return nil
 }
 
-// down returns the directory at a path below n, and those above it; nil when it
-// is not known.
+// down returns the directory at a path below n, and the directories above it. It returns nil if the
+// directory is not known.
 func (n *node) down(dir string) (found *node, up []identity) {
 	for at := 0; at < len(dir); {
 		at += strings.IndexByte(dir[at:], '/') + 1
@@ -88,8 +88,8 @@ func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) err
 
 func otherDir(dir string) error { return fmt.Errorf("%s: another directory took its place", dir) }
 
-// lookAt looks at names in the directory dir, and at its links: what else it holds
-// is as it was, or another event says so.
+// lookAt looks at some names in the directory dir, and at its links. Other names are unchanged, or
+// have an event of their own.
 func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool) error {
 	here, err := s.root.OpenRoot(rootName(dir))
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool)
 	return nil
 }
 
-// named returns the entries of a name, be it a file or a directory.
+// named returns the entries of a name: a file, a directory, or both.
 func (n *node) named(path string) (named []*entry) {
 	for _, path := range []string{path, path + "/"} {
 		if i, known := n.index(path); known {

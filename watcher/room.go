@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// leaveOut returns the files for which the limits have no room, and says why. Each directory
-// has room for its share, as the type shares says. Of those of one directory, one has the
-// words: the others are the same problem.
+// leaveOut returns the files that do not fit into the limits, with the reason. Each directory has a
+// share of the limits (see shares). Only one file of each directory has a message, because the
+// others have the same problem.
 func (l *loader) leaveOut(all []reached) map[*entry]string {
 	var files []reached
 	var bytes int64
@@ -51,8 +51,7 @@ func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]b
 	}
 }
 
-// explain adds the files that do not fit to left, with words for the first of each
-// directory.
+// explain adds the files that do not fit to left, with a message for the first of each directory.
 func explain(left map[*entry]string, files []reached, fits map[*entry]bool, limit string) {
 	count := map[string]int{}
 	for _, r := range files {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// scan is one comparison of the folder with what is known of it.
+// scan is one comparison of the folder with its known state.
 type scan struct {
 	limits Limits
 	takes  func(name string) bool
@@ -35,7 +35,7 @@ type scan struct {
 	todo
 }
 
-// scanned counts what was listed, against the limits.
+// scanned counts what is listed, for the limits.
 type scanned struct {
 	plain  tally // without a link
 	linked tally // by links, and not in another way
@@ -46,7 +46,7 @@ type scanned struct {
 // tally counts directories and the names in them.
 type tally struct{ dirs, names int }
 
-// ways are the paths that lead to one directory.
+// ways are the paths of one directory.
 type ways struct {
 	paths []string
 	// plain is the path without a link; hasPlain says whether there is one.
@@ -64,8 +64,8 @@ func (w *ways) all() []string {
 	return w.paths
 }
 
-// list reads the directory of v, compares it with what was known, and has the
-// directories in it wait for their turn.
+// list reads the directory of v, compares it with its known state, and queues the directories in
+// it.
 func (s *scan) list(v *visit) (*node, error) {
 	f, err := s.root.OpenFile(rootName(v.dir), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *scan) note(dir string, n *node) {
 	}
 }
 
-// rootName is the name that os.Root wants for dir.
+// rootName returns the name of dir in the form that os.Root needs.
 func rootName(dir string) string {
 	if dir == "" {
 		return "."
@@ -125,8 +125,8 @@ func rootName(dir string) string {
 	return strings.TrimSuffix(dir, "/")
 }
 
-// read returns the entries of a directory, sorted, without what is below, and
-// notes the links in n.
+// read returns the entries of a directory, sorted, without the content of subdirectories. It notes
+// the links in n.
 func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 	var found []entry
 	for {
@@ -159,8 +159,8 @@ type listing struct {
 	n   *node
 }
 
-// merge compares the entries of a directory with those before, and carries over
-// what is still true. Directories that are new wait for their turn.
+// merge compares the entries of a directory with the known ones, and takes over what is unchanged.
+// It queues new directories.
 func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {
@@ -188,7 +188,7 @@ func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	return out
 }
 
-// compare notes how a file differs from what it was.
+// compare notes how a file changed.
 func (s *scan) compare(e, was *entry) {
 	if was == nil {
 		e.have = s.kept[e.path]
@@ -224,8 +224,8 @@ func (n *node) skipped(why SkipReason, detail string) *node {
 	return c
 }
 
-// collapse turns all changes below a path into one: the link of a directory was
-// replaced, and with it everything below at once.
+// collapse turns all changes below a path into one: if the link of a directory is replaced,
+// everything below changes at once.
 func (s *scan) collapse(path string) {
 	s.changes = slices.DeleteFunc(s.changes, func(c change) bool {
 		below := strings.HasPrefix(c.path, path)
@@ -237,7 +237,7 @@ func (s *scan) collapse(path string) {
 	s.changes = append(s.changes, change{path, flipped})
 }
 
-// gone notes the removal of e and of everything below, and keeps the content.
+// gone notes the removal of e and of everything below. It keeps their content in memory.
 func (s *scan) gone(e *entry) {
 	if e.sub != nil {
 		for _, below := range e.sub.entries {

@@ -2,9 +2,9 @@ package watcher
 
 import "strings"
 
-// Selects returns a function that reports whether the watcher reads the file of a path, relative to
-// the root and slash separated, for a folder whose IgnoreFile has this text; nil is a folder without
-// one. It knows paths alone: limits, links and kinds of files are not considered.
+// Selects returns a function that reports whether the watcher reads the file at a path of a folder.
+// ignoreFile is the text of the folder's IgnoreFile, nil if it has none. The path is relative to
+// the root, with slashes. The function does not consider limits, links and types of files.
 func (o Options) Selects(ignoreFile []byte) func(file string) bool {
 	o = o.withDefaults()
 	ignored := newIgnoring(o)
@@ -23,5 +23,5 @@ func (o Options) Selects(ignoreFile []byte) func(file string) bool {
 	}
 }
 
-// WithDefaults returns the limits with their defaults in the place of those that are 0.
+// WithDefaults returns the limits with defaults for zero values.
 func (l Limits) WithDefaults() Limits { return l.withDefaults() }

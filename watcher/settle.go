@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// kind says how a path changed.
+// kind is how a path changed.
 type kind int
 
 const (
@@ -33,12 +33,12 @@ type change struct {
 	kind kind
 }
 
-// genuine returns those of the changes that the folder made.
+// genuine returns the changes that were made in the folder itself.
 func genuine(changes []change) []change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.kind == reread })
 }
 
-// verdict says what of the pending changes may be loaded now.
+// verdict is which pending changes may be loaded now.
 type verdict int
 
 const (
@@ -58,9 +58,9 @@ const (
 // lies in a hidden directory, whose events are not watched.
 const lockPoll = 50 * time.Millisecond
 
-// settle decides when a folder that changes may be loaded (docs/design/inputs.md).
-// It is a plain state machine: the caller passes what changed, and the time. Quiet counts
-// from the last change, not from the last event.
+// settle decides when a changing folder may be loaded (docs/design/inputs.md). It is a plain state
+// machine: the caller passes the changes, and the time. The debounce counts from the last change,
+// not from the last event.
 type settle struct {
 	opt     Options
 	pending map[string]pending
@@ -102,7 +102,7 @@ func (s *settle) note(now time.Time, changes ...change) {
 	}
 }
 
-// combine is what two changes of one path in a row are together.
+// combine returns the combined kind of two changes of one path.
 func combine(before, after kind) kind {
 	switch {
 	case after == reread:
@@ -118,8 +118,8 @@ func combine(before, after kind) kind {
 	return written // replaced, then written to; or gone and back
 }
 
-// heard records an event for path. A file that is made in place, as many editors do, is
-// written to; one that is renamed to its name is not.
+// heard records an event for path. wrote is true if the file was written in place, as many editors
+// do, and false if it was renamed to its name.
 func (s *settle) heard(now time.Time, path string, wrote bool) {
 	p, known := s.pending[path]
 	switch {
@@ -131,8 +131,8 @@ func (s *settle) heard(now time.Time, path string, wrote bool) {
 	}
 }
 
-// lock records whether the folder is locked by git. It returns true once per
-// lock, when it has been there for too long and is from now on ignored.
+// lock records whether git has locked the folder. It returns true once for each lock: when the lock
+// has existed for too long and is ignored from now on.
 func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 	if !locked {
 		s.lockedSince, s.alarmed = time.Time{}, false
@@ -157,11 +157,11 @@ func (s *settle) noticed(now time.Time) time.Time {
 	return now
 }
 
-// force makes the next verdict quiet whatever is pending; only a lock holds.
+// force makes the next verdict allow loading, whatever is pending. Only a lock still delays it.
 func (s *settle) force() { s.forced = true }
 
-// due returns what may be loaded at now and, when that is nothing, the moment
-// to ask again; the zero time when nothing is pending.
+// due returns what may be loaded at now. If that is nothing, it also returns the time to call it
+// again, zero if nothing is pending.
 func (s *settle) due(now time.Time) (verdict, time.Time) {
 	switch {
 	case s.idle():
@@ -193,7 +193,7 @@ func (s *settle) due(now time.Time) (verdict, time.Time) {
 	return wait, next
 }
 
-// limit is when p is loaded though the folder moves on.
+// limit returns the time at which p is loaded even if the folder is still changing.
 func (s *settle) limit(p pending) time.Time {
 	longest, rest := p.first.Add(s.opt.MaxRemove), p.last.Add(s.opt.Quiet)
 	switch {
@@ -207,16 +207,16 @@ func (s *settle) limit(p pending) time.Time {
 	return earlier(longest, later(p.first.Add(s.opt.MaxAdd), rest))
 }
 
-// unfinished reports whether the file at path is being written at now: half of
-// it may be valid YAML. It is loaded as it was, until it comes to rest or has
-// been written for as long as removals wait.
+// unfinished reports whether the file at path is being written at the moment. Half of a file may be
+// valid YAML. Its last content is used until it is at rest, or until it has been written for as
+// long as removals wait.
 func (s *settle) unfinished(now time.Time, path string) bool {
 	p, known := s.pending[path]
 	return known && (p.kind == written || p.kind == added || p.kind == swapped) &&
 		now.Before(p.last.Add(s.opt.Quiet)) && now.Before(p.first.Add(s.opt.MaxRemove))
 }
 
-// quietTime is the short one only when exactly one path was replaced.
+// quietTime returns the debounce. It is short only if exactly one path was replaced.
 func (s *settle) quietTime() time.Duration {
 	if s.refilling {
 		return s.opt.MaxAdd
@@ -231,7 +231,7 @@ func (s *settle) quietTime() time.Duration {
 	return s.opt.Quiet
 }
 
-// given takes note of how many files the last Tree has.
+// given notes the number of files in the last Tree.
 func (s *settle) given(files int) {
 	s.refilling = files == 0 && s.filled
 	s.filled = s.filled || files > 0
@@ -251,7 +251,7 @@ func (s *settle) done(v verdict, now time.Time) {
 	}
 }
 
-// earliest returns t, or now when t was not set yet.
+// earliest returns t, or now if t is zero.
 func earliest(t, now time.Time) time.Time {
 	if t.IsZero() {
 		return now

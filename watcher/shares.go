@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// shares is a queue of what may be read while a limit lasts. The name with the least so far
-// comes next: first among the names of the root, then among the names of that
-// directory, and so on. So every directory has an equal part of what the directory
-// above it has, and what it does not need goes to the others: a directory that has too
-// much takes nothing from those that have less than their part. The order depends on
-// paths and costs alone.
+// shares is a queue of things to read within a limit. The name with the smallest cost so far comes
+// next: first among the names of the root, then among the names of that directory, and so on. So
+// every directory has an equal part of the limit of the directory above it, and others get what it
+// does not need. A directory with too much cannot use the part of those that have less. The order
+// depends only on paths and costs.
 //
-// The zero value is empty. pop costs the depth of the path, and the logarithm of the
-// names of each directory on it.
+// The zero value is empty. pop costs the depth of the path, and the logarithm of the names of each
+// directory on it.
 type shares[T any] struct{ root share[T] }
 
-// share is what one directory has.
+// share is the state of one directory.
 type share[T any] struct {
 	name  string
 	used  int64 // the costs of what was popped below
@@ -29,13 +28,13 @@ type share[T any] struct {
 	queue   shareQueue[T] // those of below that have something waiting
 }
 
-// waiting is something that is to have a part.
+// waiting is a thing in the queue.
 type waiting[T any] struct {
 	thing T
 	cost  int64
 }
 
-// push adds a thing that lies at path and takes cost of the limit.
+// push adds a thing at a path with its cost.
 func (s *shares[T]) push(path string, cost int64, thing T) {
 	at, up := &s.root, []*share[T]{&s.root}
 	for name := range strings.SplitSeq(path, "/") {
@@ -53,7 +52,7 @@ func (s *shares[T]) push(path string, cost int64, thing T) {
 	settleShares(up)
 }
 
-// pop returns what comes next, its path's costs not yet counted: charge does that.
+// pop returns the next thing. It does not count its cost; call charge for that.
 func (s *shares[T]) pop() (next waiting[T], up []*share[T], ok bool) {
 	at := &s.root
 	up = []*share[T]{at}
@@ -69,7 +68,7 @@ func (s *shares[T]) pop() (next waiting[T], up []*share[T], ok bool) {
 	return next, up, true
 }
 
-// charge counts a cost for every directory on the way to what was popped.
+// charge adds a cost to every directory above a thing.
 func (s *shares[T]) charge(up []*share[T], cost int64) {
 	for _, at := range up {
 		at.used += cost
@@ -77,7 +76,7 @@ func (s *shares[T]) charge(up []*share[T], cost int64) {
 	settleShares(up)
 }
 
-// settleShares puts shares into their places after the last of them has changed.
+// settleShares restores the order of shares after the last of them changed.
 func settleShares[T any](up []*share[T]) {
 	for i, at := range slices.Backward(up) {
 		switch {
@@ -107,7 +106,7 @@ type shareQueue[T any] []*share[T]
 // Len implements heap.Interface, like the other methods.
 func (q shareQueue[T]) Len() int { return len(q) }
 
-// Less implements heap.Interface: it orders by what each would get next.
+// Less implements heap.Interface. It compares the costs so far, with those of the next thing.
 func (q shareQueue[T]) Less(i, k int) bool {
 	a, b := q[i].used+q[i].next, q[k].used+q[k].next
 	return a < b || a == b && q[i].name < q[k].name

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// signatureOf takes the signature from what the system said of a file.
+// signatureOf returns the signature in a file's info.
 func signatureOf(info fs.FileInfo) signature {
 	st := info.Sys().(*syscall.Stat_t)
 	return signature{
@@ -19,8 +19,8 @@ func signatureOf(info fs.FileInfo) signature {
 	}
 }
 
-// ThreadTime returns the CPU time that the process has used so far: the system does not report
-// the thread's.
+// ThreadTime returns the CPU time of the process, because the system does not report that of the
+// thread.
 func ThreadTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

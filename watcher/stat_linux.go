@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// signatureOf takes the signature from what the system said of a file.
+// signatureOf returns the signature in a file's info.
 func signatureOf(info fs.FileInfo) signature {
 	st := info.Sys().(*syscall.Stat_t)
 	return signature{

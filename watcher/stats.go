@@ -2,8 +2,8 @@ package watcher
 
 import "sync/atomic"
 
-// Stats are the figures of one Watch. Watch updates them; any goroutine may read them at any
-// time. The zero value is ready.
+// Stats are the metrics of one Watch. Watch updates them, and any goroutine may read them. The zero
+// value is ready.
 type Stats struct {
 	// Announced is true if the system reports the changes of the whole folder by events.
 	// Otherwise scans find them, later.

@@ -46,7 +46,7 @@ type Skip struct {
 	Detail string
 }
 
-// SkipReason says why a file was not read.
+// SkipReason is why a file was not read.
 type SkipReason string
 
 // The reasons for a Skip.

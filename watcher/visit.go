@@ -16,7 +16,7 @@ const maxWays = 100
 // what it has cannot be left out for the sake of others.
 const rootNames = 4
 
-// visit is a directory that is to be listed.
+// visit is a directory to list.
 type visit struct {
 	dir    string // the path, which ends in "/"; "" is the root
 	e, was *entry // now, and as it was known; nil is not known
@@ -28,7 +28,7 @@ type visit struct {
 	counted bool
 }
 
-// todo is what is to be listed yet, and what was left out.
+// todo is the queue of directories to list, and those that are left out.
 type todo struct {
 	// first are directories that no link leads to; last are the others.
 	first, last shares[*visit]
@@ -55,7 +55,7 @@ var (
 	errLater = errors.New("its names are many")
 )
 
-// descend has the directory e wait for its turn, unless it is as it was.
+// descend queues the directory e, unless it is unchanged.
 func (s *scan) descend(l listing, e, was *entry) {
 	v := &visit{dir: e.path, e: e, was: was, up: l.up, links: l.n.chain}
 	if was != nil {
@@ -71,7 +71,7 @@ func (s *scan) descend(l listing, e, was *entry) {
 	s.wait(v, 1)
 }
 
-// plainPath returns the path of name in l without links, where it has one.
+// plainPath returns the path of name in l without links, "" if it has none.
 func (s *scan) plainPath(l listing, name string) string {
 	if w := s.ways[l.n.id]; w != nil && w.hasPlain {
 		return w.plain + name
@@ -79,8 +79,8 @@ func (s *scan) plainPath(l listing, name string) string {
 	return l.dir + name
 }
 
-// wait has v wait for its turn. What links lead to has a share of its own: the directory
-// that holds the first link on the way pays, and of what it has, the links further on.
+// wait queues v. The targets of links have a share of their own: the cost counts for the directory
+// with the first link on the path and, within that, for the links after it.
 func (s *scan) wait(v *visit, cost int) {
 	if len(v.links) == 0 {
 		s.first.push(rootName(v.dir), int64(cost), v)
@@ -89,7 +89,7 @@ func (s *scan) wait(v *visit, cost int) {
 	}
 }
 
-// drain lists what waits, and all that is found by it. top is the root.
+// drain lists all queued directories, and those that they contain. top is the root.
 func (s *scan) drain(top *node) {
 	for _, queue := range []*shares[*visit]{&s.first, &s.last} {
 		for {
@@ -111,7 +111,7 @@ func (s *scan) drain(top *node) {
 	s.vanished, s.flips = nil, nil
 }
 
-// visit lists one directory, and returns what that costs of the limits.
+// visit lists one directory, and returns its cost.
 func (s *scan) visit(v *visit) (cost int) {
 	err := s.admit(v)
 	if err == nil {
@@ -160,13 +160,13 @@ func (s *scan) admit(v *visit) error {
 	return nil
 }
 
-// elsewhere reports whether another path than dir leads to the directory id.
+// elsewhere reports whether the directory id has another path than dir.
 func (s *scan) elsewhere(dir string, id identity) bool {
 	w := s.ways[id]
 	return w != nil && slices.ContainsFunc(w.paths, func(path string) bool { return path != dir })
 }
 
-// mostNames bounds the names of a directory that are looked at.
+// mostNames returns the most names of a directory that are read.
 func (s *scan) mostNames(dir string) int {
 	if dir == "" {
 		return rootNames * (s.limits.Files + s.limits.Dirs)
@@ -174,8 +174,8 @@ func (s *scan) mostNames(dir string) int {
 	return s.limits.Files + s.limits.Dirs
 }
 
-// count counts the directory n, which has so many names. The names of the root are not
-// counted: it is always listed.
+// count counts the directory n and its names. The names of the root are not counted, because it is
+// always listed.
 func (s *scan) count(v *visit, n *node, names int) error {
 	s.ways[n.id].names = names
 	if v.old != nil && !s.deep { // it was counted when it was listed before
@@ -204,8 +204,8 @@ func (s *scan) count(v *visit, n *node, names int) error {
 	return nil
 }
 
-// counts returns the count that a directory belongs to. Each has the limits for itself, so
-// that what is reached without a link leaves room for the rest.
+// counts returns the counter for a directory. Directories with and without links in their paths
+// have separate limits, so that links leave room for the rest.
 func (s *scan) counts(links []string) *tally {
 	if len(links) == 0 {
 		return &s.scanned.plain
@@ -213,7 +213,7 @@ func (s *scan) counts(links []string) *tally {
 	return &s.scanned.linked
 }
 
-// recount counts more or fewer names of the directory n.
+// recount changes the number of names of the directory n.
 func (s *scan) recount(dir string, n *node, more int) error {
 	switch {
 	case n.again:
@@ -229,7 +229,7 @@ func (s *scan) recount(dir string, n *node, more int) error {
 	return nil
 }
 
-// uncount takes back what count did for n.
+// uncount reverts count for n.
 func (s *scan) uncount(dir string, n *node) {
 	if n.again {
 		s.again -= 1 + len(n.entries)
@@ -242,8 +242,8 @@ func (s *scan) uncount(dir string, n *node) {
 	}
 }
 
-// leaveOut rejects what the limits leave out. All that is left out of one directory, or
-// by the links of one directory, is one problem.
+// leaveOut reports what exceeds the limits. All directories in one directory, or behind the links
+// of one directory, are one problem.
 func (s *scan) leaveOut() {
 	slices.SortFunc(s.left, func(a, b excess) int { return strings.Compare(a.dir, b.dir) })
 	first := map[string]bool{} // the links by which ways begin that are left out
@@ -270,9 +270,9 @@ func (s *scan) leaveOut() {
 // othersFault is the group of ways that other groups explain.
 const othersFault = "/"
 
-// group returns what v is one problem with: the directory above, or the one that holds the
-// first link on the way. Where a link further on is itself the beginning of ways that are
-// left out, the fault is there.
+// group returns the directory that v is reported with: the directory above, or the one with the
+// first link on the path. If a later link is itself the first link of other paths that are left
+// out, it is the directory with that link.
 func (v *excess) group(first map[string]bool) string {
 	if len(v.links) == 0 {
 		return path.Dir(rootName(v.dir))
@@ -283,7 +283,7 @@ func (v *excess) group(first map[string]bool) string {
 	return "links of " + path.Dir(v.links[0])
 }
 
-// leaveOutGroup leaves out the directories of one problem, and reports it once.
+// leaveOutGroup leaves out the directories of one group, and reports the group once.
 func (s *scan) leaveOutGroup(left []excess, tell bool) {
 	why, detail := s.leftOutWords(left)
 	loud := 0
@@ -302,7 +302,7 @@ func (s *scan) leaveOutGroup(left []excess, tell bool) {
 	}
 }
 
-// leftOutWords says why directories of one group are left out, the first of them above all.
+// leftOutWords returns why the directories of a group are left out, mostly about the first of them.
 func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 	others := ""
 	if len(left) > 1 {
@@ -320,8 +320,8 @@ func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 		others, s.limits.Dirs, s.limits.Files)
 }
 
-// keepUnread keeps a directory that cannot be walked as it was known, all of it
-// skipped: what cannot be read is not deleted.
+// keepUnread keeps the known state of a directory that cannot be walked, with all files skipped.
+// What cannot be read does not count as deleted.
 func (s *scan) keepUnread(v *visit, why SkipReason, detail string) {
 	s.unread = true
 	v.e.skip, v.e.detail = why, detail
@@ -337,7 +337,7 @@ func (s *scan) keepUnread(v *visit, why SkipReason, detail string) {
 	}
 }
 
-// drop takes a directory that vanished out of the one above.
+// drop removes a directory that does not exist any more from the one above.
 func (n *node) drop(dir string) {
 	above, _ := n.down(dir[:strings.LastIndexByte(strings.TrimSuffix(dir, "/"), '/')+1])
 	if above == nil {

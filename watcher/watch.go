@@ -30,12 +30,12 @@ const (
 	rootTries = 5
 )
 
-// Watch calls fn with the Tree of opt.Root at once, and again whenever the content of the
-// folder has changed and the debounce is over (docs/design/inputs.md). Calls do not overlap;
-// while one is running, Watch keeps reading and keeps only the newest Tree. For a missing root
-// it passes Tree{Missing: true} and waits for it. Watch returns nil when ctx has ended and the
-// last call returned, and an error only if opt.Root cannot be watched in the requested mode. A
-// panic of fn, or of Watch's own goroutines, is a panic of Watch.
+// Watch calls fn with the Tree of opt.Root at once, and again whenever the content of the folder
+// has changed and the debounce is over (docs/design/inputs.md). Calls do not overlap. While one is
+// running, Watch continues to read and keeps only the newest Tree. For a missing root it passes
+// Tree{Missing: true} and waits for it. Watch returns nil after ctx has ended and the last call has
+// returned. It returns an error only if opt.Root cannot be watched in the requested mode. A panic
+// of fn, or of Watch's own goroutines, is a panic of Watch.
 func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) error {
 	if opt.Root == "" {
 		return errors.New("no folder to watch")
@@ -152,8 +152,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// pass looks where the hints point, or everywhere when that is due, gives a
-// Tree when the folder has come to rest, and returns when to pass again.
+// pass looks at the hints, or at everything if that is due. It hands out a Tree if the folder is at
+// rest. It returns the time of the next pass.
 func (w *watch) pass(force bool) time.Time {
 	start := time.Now()
 	h := w.events.take()
@@ -192,7 +192,7 @@ func (w *watch) pass(force bool) time.Time {
 	return w.decide(root, at, full)
 }
 
-// note passes changes on to settle, with the hints of the events.
+// note passes changes and the hints of events to settle.
 func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 	w.settle.note(now, changes...)
 	for path, op := range h.names {
@@ -202,8 +202,8 @@ func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 	}
 }
 
-// survey opens the root and compares the folder with what is known, everywhere
-// or in dirs. It returns no root when that is missing or cannot be read.
+// survey opens the root and compares the folder with its known state: everything if full is true,
+// else dirs. It returns no root if the root is missing or cannot be read.
 func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at place, changes []change) {
 	var err error
 	for range rootTries {
@@ -220,7 +220,7 @@ func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at 
 	return nil, at, w.lack(now, err)
 }
 
-// open opens the root, and watches the way to it first.
+// open opens the root. Before that, it watches the path to it.
 func (w *watch) open() (*os.Root, place, error) {
 	for {
 		root, at, err := openRoot(w.opt.Root)
@@ -233,7 +233,7 @@ func (w *watch) open() (*os.Root, place, error) {
 	}
 }
 
-// look compares the folder with what is known, everywhere or in dirs.
+// look compares the folder with its known state: everything if full is true, else dirs.
 func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, error) {
 	if !full && w.reader.top != nil && at.same(w.reader.at) {
 		changes, stale, err := w.reader.look(root, at, dirs)
@@ -261,7 +261,7 @@ func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, 
 	return changes, nil
 }
 
-// lack records a root that is missing or cannot be read, and says so.
+// lack notes and logs that the root is missing or cannot be read.
 func (w *watch) lack(now time.Time, err error) []change {
 	if !now.Before(w.nextLog) {
 		w.nextLog = now.Add(missingLog)
@@ -275,7 +275,7 @@ func (w *watch) lack(now time.Time, err error) []change {
 	return w.reader.keepKnown(err)
 }
 
-// lock looks for git's lock: while it is there, git is changing files.
+// lock checks for git's lock, which exists while git is changing files.
 func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	locked := false
 	if root != nil && !w.settle.idle() {
@@ -287,7 +287,7 @@ func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	}
 }
 
-// decide returns a Tree if it is time, and returns when to pass again.
+// decide hands out a Tree if it is time, and returns the time of the next pass.
 func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	v, next := w.settle.due(time.Now())
 	if v == quiet && !full && root != nil && (w.unseen || w.events.blind()) {
@@ -316,8 +316,8 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	return next
 }
 
-// give reads what changed and hands the Tree on, unless the folder turns out
-// not to be at rest. A mixture of two roots is never handed on.
+// give reads the changes and hands out the Tree, unless the folder is changing again. It never
+// hands out a mixture of two roots.
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)
@@ -372,8 +372,8 @@ func (w *watch) stands(at place) bool {
 	return now.same(at)
 }
 
-// reportMissed reports changes that the events of the system should have announced
-// and did not. An event that is only late has come by now.
+// reportMissed reports changes for which the system should have sent events and did not. Late
+// events have arrived by now.
 func (w *watch) reportMissed() {
 	if len(w.unannounced) == 0 || w.events.fs == nil {
 		return
@@ -386,9 +386,8 @@ func (w *watch) reportMissed() {
 	w.unannounced = nil
 }
 
-// patient reports whether a folder that moved while it was read may be waited
-// for, as long as for additions. The first Tree has no pending change that
-// would set a cap.
+// patient reports whether Watch may wait for a folder that changed while it was read, as long as
+// for additions. For the first Tree there is no pending change that limits the wait.
 func (w *watch) patient(now time.Time) bool {
 	w.restless = earliest(w.restless, now)
 	return now.Sub(w.restless) < w.opt.MaxAdd

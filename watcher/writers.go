@@ -6,14 +6,14 @@ import "time"
 // that they are closed makes no event that fsnotify passes on.
 const writersPoll = 50 * time.Millisecond
 
-// writers are the files that are left as they were because programs write them.
+// writers are the files whose last content is used because programs are writing them.
 type writers struct {
 	longest time.Duration // Options.MaxOpen
 	since   map[string]time.Time
 	next    time.Time // when to look again
 }
 
-// waits reports whether the file may wait for its writer at now.
+// waits reports whether a file may still wait for its writer.
 func (w *writers) waits(path string, now time.Time) bool {
 	since, known := w.since[path]
 	return !known || now.Sub(since) < w.longest
@@ -22,7 +22,7 @@ func (w *writers) waits(path string, now time.Time) bool {
 // due reports whether it is time to look at the files again.
 func (w *writers) due(now time.Time) bool { return len(w.since) > 0 && !now.Before(w.next) }
 
-// note takes over which files wait at now.
+// note records the files that wait.
 func (w *writers) note(open []string, now time.Time) {
 	before := w.since
 	w.since, w.next = make(map[string]time.Time, len(open)), now.Add(writersPoll)
