@@ -53,12 +53,12 @@ func (k Key) Cluster() string {
 	return As(name, k.Client)
 }
 
-// Raw returns the name of the cluster for connections without TLS of Envoy's own, whatever
-// policies say.
+// Raw returns the name of the cluster for connections without TLS by Envoy, independent of
+// policies.
 func Raw(cluster string) string { return cluster + "/raw" }
 
-// As returns the name of the cluster for Gateways that show the certificate of a Secret,
-// "namespace/name"; "" is none.
+// As returns the name of the cluster for Gateways that present the certificate of a Secret,
+// "namespace/name". "" means no certificate.
 func As(cluster, client string) string {
 	if client == "" {
 		return cluster
@@ -201,8 +201,8 @@ func (r Reference) notFound(message, hint string) Resolution {
 	return Resolution{Reason: gwv1.RouteReasonBackendNotFound, Message: message, Hint: hint}
 }
 
-// Twin returns the key of the other kind of backend with the same name: probably what was
-// meant if group and kind were left out, or written by mistake.
+// Twin returns the key of the other kind of backend with the same name. It was probably meant if
+// group and kind are missing or wrong.
 func (r Reference) Twin() manifest.Key {
 	to := manifest.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
 	if r.IsService() {
@@ -245,7 +245,7 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 	return r.notFound(fmt.Sprintf("%s has no port %d", r.To, r.Port), "its ports are: "+portList(service))
 }
 
-// noCalls rejects a port that says not to speak HTTP/2, which gRPC is (Gateway API,
+// noCalls rejects a port whose protocol excludes HTTP/2, which gRPC needs (Gateway API,
 // GRPCBackendRef: UnsupportedProtocol).
 func (r Reference) noCalls(protocol string) Resolution {
 	return Resolution{

@@ -15,7 +15,7 @@ type Part struct {
 	Weight  uint32
 }
 
-// blackHole is an endpoint that swallows datagrams: nothing can bind port 0.
+// blackHole returns an endpoint that drops datagrams: nothing can bind port 0.
 func blackHole(weight uint32) ir.Endpoint {
 	return ir.Endpoint{Host: "127.0.0.1", Port: 0, Weight: weight}
 }
@@ -55,11 +55,11 @@ func Blend(key Key, parts []Part) *ir.Cluster {
 	return cluster
 }
 
-// scale is what weights are multiplied by, so that they can be divided among
-// endpoints: Envoy adds all of them up in 32 bits.
+// scale returns the factor for weights, so that they can be divided among endpoints. Envoy's sum of
+// weights has 32 bits.
 func scale(total uint64) uint64 { return math.MaxUint32 / 2 / total }
 
-// share is the weight of each endpoint of a part that takes new sessions.
+// share returns the weight of each endpoint of a part that accepts new sessions.
 func share(p Part, total uint64) uint32 {
 	live := uint64(0)
 	for _, endpoint := range p.Cluster.Endpoints {
@@ -70,7 +70,7 @@ func share(p Part, total uint64) uint32 {
 	return uint32(max(1, uint64(p.Weight)*scale(total)/max(1, live)))
 }
 
-// joined sorts endpoints and adds up the weights of one that several parts have.
+// joined sorts endpoints, and adds the weights of equal ones.
 func joined(endpoints []ir.Endpoint) []ir.Endpoint {
 	slices.SortFunc(endpoints, func(a, b ir.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.Draining, !b.Draining))

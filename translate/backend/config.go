@@ -69,7 +69,7 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	return out
 }
 
-// filling counts the fields that a policy sets, and those that are in force.
+// filling counts the fields that a policy sets, and those that are effective.
 type filling struct{ set, used int }
 
 func (f *filling) all(into, from *ir.Upstream) {
@@ -163,7 +163,7 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem)
 	return to, aloof(spec)
 }
 
-// aloof warns of hash policies, which belong to a route.
+// aloof warns of hash policies, because they belong to a route.
 func aloof(spec *api.BackendConfigPolicySpec) []manifest.Problem {
 	var at string
 	switch from := spec.LoadBalancer; {

@@ -35,7 +35,7 @@ func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.E
 	return []manifest.Problem{problem}
 }
 
-// endpointFault says why a port has no endpoint, and what to do.
+// endpointFault returns why a port has no endpoint, and what to do.
 func endpointFault(service *corev1.Service, port corev1.ServicePort, sliceList []*discoveryv1.EndpointSlice, written int, ofPort bool) (what, hint string) {
 	switch {
 	case len(sliceList) == 0:
@@ -71,7 +71,7 @@ func hasPort(slice *discoveryv1.EndpointSlice, name string, udp bool) bool {
 	})
 }
 
-// unanswered says what becomes of traffic to a backend without endpoints.
+// unanswered returns what happens to traffic to a backend without endpoints.
 func unanswered(key Key) string {
 	switch {
 	case key.UDP:

@@ -10,13 +10,13 @@ import (
 )
 
 // Grants are the ReferenceGrants of one namespace, indexed by the kind and namespace that they
-// are for: a lookup costs only those grants.
+// permit. A lookup reads only the matching grants.
 type Grants struct {
 	all  []*gwv1.ReferenceGrant
 	from map[referrer][]targets
 }
 
-// referrer is a kind of object in a namespace, which refers.
+// referrer is a kind of objects in a namespace that may refer to others.
 type referrer struct {
 	kind      schema.GroupKind
 	namespace string

@@ -97,8 +97,7 @@ func (g *Guard) Sift(cluster *ir.Cluster) []ir.Endpoint {
 	return refused
 }
 
-// spot is an endpoint as it is compared: by every address that it may mean, and by name
-// where it is not written as an address.
+// spot is an endpoint in a form to compare: every address that it may mean, or its name.
 type spot struct {
 	addresses []netip.Addr
 	name      string
@@ -116,11 +115,11 @@ func (g *Guard) spotOf(e ir.Endpoint) spot {
 	return at
 }
 
-// among reports whether the list names the endpoint.
+// among reports whether the list includes the endpoint.
 func (s spot) among(list []Endpoints) bool { return slices.ContainsFunc(list, s.of) }
 
-// of reports whether the endpoint is one of e. One port of this machine is the same
-// at every address that leads back to it.
+// of reports whether e includes the endpoint. A port of this machine is the same at every address
+// of the machine.
 func (s spot) of(e Endpoints) bool {
 	switch {
 	case e.port != 0 && e.port != s.port:
@@ -133,10 +132,10 @@ func (s spot) of(e Endpoints) bool {
 	})
 }
 
-// own reports whether the address leads back to the machine itself.
+// own reports whether the address belongs to the machine itself.
 func own(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() }
 
-// canonical is a DNS name without what makes no difference.
+// canonical returns a DNS name in lower case and without a dot at its end.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
 // HostField returns the field of a Backend with a rejected endpoint, "" for none.

@@ -49,9 +49,9 @@ func servicePort(service *corev1.Service, key Key) corev1.ServicePort {
 	return corev1.ServicePort{}
 }
 
-// sliceEndpoints returns the endpoints of a slice for the Service port of that
-// name. Conditions: an endpoint that is ready takes requests; one that
-// terminates but still serves drains; others are left out.
+// sliceEndpoints returns the endpoints of a slice for the Service port of that name. A ready
+// endpoint gets requests. One that is terminating but still serving is draining. Others are left
+// out.
 func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string, udp bool) []ir.Endpoint {
 	var out []ir.Endpoint
 	for _, port := range slice.Ports {
@@ -80,8 +80,8 @@ func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 	return ready && !terminating, serving && terminating
 }
 
-// carries reports whether a port is of TCP, or of UDP: a Service may have the same number,
-// and a slice the same name, for both. TCP is the default.
+// carries reports whether a port has the wanted protocol, TCP or UDP: a Service may have the same
+// number, and a slice the same name, for both. TCP is the default.
 func carries(p corev1.Protocol, udp bool) bool {
 	if udp {
 		return p == corev1.ProtocolUDP

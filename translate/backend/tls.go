@@ -23,7 +23,7 @@ type TLSPolicy struct {
 	Invalid bool
 }
 
-// TLSTarget holds the policies in force for one Service or Backend.
+// TLSTarget has the effective policies for one Service or Backend.
 type TLSTarget struct {
 	// All is the policy of the ports that are not in Ports, nil for none. Ports are by name.
 	All   *TLSPolicy
@@ -41,7 +41,7 @@ func (t *TLSTarget) Of(port string) *TLSPolicy {
 	return t.All
 }
 
-// In returns the policy in force for a target with this sectionName; "" is the whole object.
+// In returns the effective policy for a target with this sectionName. "" is the whole object.
 func (t *TLSTarget) In(section string) *TLSPolicy {
 	if section == "" {
 		return t.All
@@ -79,7 +79,7 @@ func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	return out
 }
 
-// sign is 1 for true, else -1.
+// sign returns 1 for true, else -1.
 func sign(b bool) int {
 	if b {
 		return 1
@@ -104,7 +104,7 @@ func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 	closeCluster(cluster, p.Closed)
 }
 
-// closeCluster takes the endpoints of a cluster: Envoy answers 503.
+// closeCluster removes the endpoints of a cluster. Envoy then answers 503.
 func closeCluster(cluster *ir.Cluster, why string) {
 	cluster.Closed, cluster.Discovery, cluster.Endpoints = why, ir.Static, nil
 }
