@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// noListener is for a request to a port without a listener: it names the ports that serve the
-// host, or else all ports.
+// noListener sets the reason for a request to a port without a listener. It suggests the ports that
+// serve the host, or else all ports.
 func (b *requestReporter) noListener() {
 	what := fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, b.query.Scheme)
 	if b.query.Gateway != "" {
@@ -44,7 +44,7 @@ func (b *requestReporter) noListener() {
 	b.report.Suggestions = unique(owners)
 }
 
-// otherwise returns why a port that has a listener does not take the request.
+// otherwise returns why a port with a listener does not accept the request.
 func (b *requestReporter) otherwise() string {
 	for _, gateway := range b.facts.View.Gateways {
 		for i := range gateway.Ports {
@@ -69,8 +69,8 @@ func (b *requestReporter) otherwise() string {
 	return ""
 }
 
-// notFound is for a request that no rule takes: it names the hosts, or the paths of the host,
-// that exist.
+// notFound sets the reason for a request that no rule matches. It suggests the hosts that exist, or
+// the paths of the host.
 func (b *requestReporter) notFound() {
 	port, host, _ := pick(b.facts.View, b.query)
 	name, elsewhere := hostname(b.query.Host), b.elsewhere(port, host)
@@ -100,7 +100,7 @@ func (b *requestReporter) whatDiffers() string {
 	return "its headers, query or method do not"
 }
 
-// noPath names the rule that delegated the path, if one did, and the paths that are like it.
+// noPath reports the rule that delegated the path, if one did, and suggests similar paths.
 func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	everyRule := func(*ir.Rule) bool { return true }
 	b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)
@@ -117,8 +117,8 @@ func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	b.report.Suggestions = near[:min(len(near), maxSuggestions)]
 }
 
-// elsewhere returns rules of other hosts that would take the request: a child that narrows
-// the hosts of its parent leaves the other hosts without a rule (GEP-1058, Hostname Settings).
+// elsewhere returns rules of other hosts that would match the request. A child that narrows the
+// hosts of its parent leaves the other hosts without a rule (GEP-1058, Hostname Settings).
 func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 	var out []string
 	looked := 0
@@ -143,7 +143,7 @@ func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []strin
 	return out
 }
 
-// hostsOf are the hosts that have rules.
+// hostsOf returns the hosts that have rules.
 func hostsOf(port *ir.PortView) []string {
 	var names []string
 	for _, h := range port.Hosts {

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// aclWords says what the addresses are that may pass.
+// aclWords returns which addresses may pass, in words.
 func aclWords(extras *ir.Extras) string {
 	acl := extras.ACL
 	if acl == nil || !denies(acl) {
@@ -64,7 +64,7 @@ func aclStatus(acl *ir.ACL) uint32 {
 	return acl.Response.Status
 }
 
-// aclGate denies by the client's address, which the question may leave out.
+// aclGate denies by the client's address. The question may lack that address.
 func aclGate(rule *ir.Rule, r *request) gate {
 	acl := rule.Action.Extras.OrNone().ACL
 	if acl == nil || !denies(acl) {
@@ -73,8 +73,8 @@ func aclGate(rule *ir.Rule, r *request) gate {
 	return aclDecision(acl, &rule.Action, r.client, fmt.Sprintf(" (%d)", aclStatus(acl)))
 }
 
-// aclDecision returns what an acl does with a client; answer says what it gets. The Parts of the
-// action are the policies.
+// aclDecision returns what an acl does with a client. answer is what the client gets, in words. The
+// Parts of the action name the policies.
 func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer string) gate {
 	by := partsOf(action, ir.FieldACL.PartKind())
 	if !client.IsValid() && allows(acl) {
@@ -100,8 +100,8 @@ func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer strin
 	return denied
 }
 
-// accessGate returns what the policies of a stream do with a client. A status says that its
-// connection is closed.
+// accessGate returns what the policies of a stream do with a client. A status in the gate means
+// that the connection is closed.
 func accessGate(access *ir.Access, client netip.Addr) gate {
 	switch {
 	case access == nil:
@@ -114,8 +114,8 @@ func accessGate(access *ir.Access, client netip.Addr) gate {
 	return aclDecision(access.ACL, &ir.Action{Parts: access.Parts}, client, "")
 }
 
-// onlySource returns the place of what is below a field, where one policy alone has set the field:
-// the parts of several that were joined are no longer those of one.
+// onlySource returns the place of the field below in a policy, if only one policy has set field.
+// Several policies that are merged have no common place.
 func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	for _, part := range action.Parts {
 		if part.Kind != field.PartKind() {
@@ -129,8 +129,8 @@ func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	return at
 }
 
-// decide returns whether an address may pass, and the index of the rule that decides: the one with
-// the longest range that contains the address, -1 for none.
+// decide returns whether an address may pass, and the index of the rule that decides, -1 for none.
+// The rule with the longest range that contains the address decides.
 func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
 	address, allow, rule = address.Unmap(), acl.Allow, -1
 	longest := -1
@@ -145,10 +145,10 @@ func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
 	return allow, rule
 }
 
-// denies reports whether some address is denied, as far as actions say.
+// denies reports whether the acl denies some address, judged by its actions only.
 func denies(acl *ir.ACL) bool { return decides(acl, false) }
 
-// allows reports whether some address may pass, as far as actions say.
+// allows reports whether the acl lets some address pass, judged by its actions only.
 func allows(acl *ir.ACL) bool { return decides(acl, true) }
 
 func decides(acl *ir.ACL, allow bool) bool {

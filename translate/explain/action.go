@@ -61,7 +61,7 @@ type Backend struct {
 	Headers http.Header
 }
 
-// acted returns what the action does where no policy answers in its place.
+// acted returns what the action does if no policy answers instead of it.
 func acted(rule *ir.Rule, r *request) Outcome {
 	switch action := &rule.Action; {
 	case action.Respond != nil:
@@ -93,8 +93,8 @@ func forward(rule *ir.Rule, r *request) Outcome {
 	return result
 }
 
-// unserved sets the status of a request that no backend gets: that of the shares, or
-// that of the greatest one where they differ.
+// unserved sets the status of a request that no backend gets. If the shares have different
+// statuses, it is the status of the greatest share.
 func (o *Outcome) unserved() {
 	var most float64
 	for _, b := range o.Backends {
@@ -108,8 +108,8 @@ func (o *Outcome) unserved() {
 	}
 }
 
-// hostFor returns the host that one of the backends receives: its own, else that of the rule,
-// else with autoHostRewrite the DNS name of the endpoint.
+// hostFor returns the host that a backend receives. It is the backend's own host, else the DNS name
+// of the endpoint with autoHostRewrite, else host.
 func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) string {
 	if backend.Rewrite != nil {
 		return backend.Rewrite.Hostname
@@ -117,8 +117,8 @@ func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) s
 	return cmp.Or(strings.Join(r.endpointNames(action, backend), OneOf), host)
 }
 
-// endpointNames returns the DNS names of the endpoints where Envoy sends that of the chosen
-// one as host; none where it sends another host.
+// endpointNames returns the DNS names of the endpoints if Envoy sends the name of the chosen
+// endpoint as host. It returns none if Envoy sends another host.
 func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string {
 	cluster := r.clusters[backend.Cluster]
 	if backend.Rewrite != nil || action.Rewrite != nil && action.Rewrite.Hostname != "" ||
@@ -140,8 +140,7 @@ func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string
 // OneOf joins several hosts when the backend receives one of them.
 const OneOf = " or "
 
-// backends returns the targets that get a share; none where no reference with a weight is
-// resolved.
+// backends returns the targets that get a share, none if no reference with a weight is resolved.
 func backends(rule *ir.Rule, r *request) []Backend {
 	var total, live uint64
 	action := &rule.Action
@@ -176,8 +175,8 @@ func backends(rule *ir.Rule, r *request) []Backend {
 	return list
 }
 
-// reachable reports whether Envoy sends to a cluster: it has an endpoint, and one that
-// takes new requests where it may not use the others (panic threshold 0).
+// reachable reports whether Envoy sends requests to a cluster. The cluster needs an endpoint. With
+// a panic threshold of 0 it needs one that is not draining.
 func reachable(cluster *ir.Cluster) bool {
 	panics := true
 	if up := cluster.Upstream; up != nil && up.Balancer != nil && up.Balancer.PanicPercent != nil {
@@ -186,8 +185,8 @@ func reachable(cluster *ir.Cluster) bool {
 	return slices.ContainsFunc(cluster.Endpoints, func(e ir.Endpoint) bool { return panics || !e.Draining })
 }
 
-// ownHosts reports whether a backend has a host of its own. xds gives each its host then, and
-// Envoy writes no x-envoy-original-host.
+// ownHosts reports whether a backend rewrites the host itself. Then xds sets the host for each
+// backend, and Envoy writes no x-envoy-original-host.
 func ownHosts(action *ir.Action) bool {
 	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })
 }

@@ -142,7 +142,8 @@ func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request)
 	}
 }
 
-// pick finds the listener by Gateway and port, then by host when several fit.
+// pick returns the listener for a Gateway and port, and the host to choose between several
+// listeners.
 func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, candidates []string) {
 	var fits []*ir.PortView
 	for _, gateway := range view.Gateways {
@@ -170,15 +171,15 @@ func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, can
 	return nil, nil, candidates
 }
 
-// reaches reports whether a port takes the query: with TLS it has to have a chain for
-// the name in the handshake.
+// reaches reports whether a port accepts the query. With TLS it needs a chain for the name in the
+// handshake.
 func (q Query) reaches(p *ir.PortView) bool {
 	_, found := chainOf(p.Port, q.SNI)
 	return found && p.Port.Port == q.Port && p.Port.Scheme() == q.Scheme
 }
 
-// host returns the virtual host of the query in the chain that its handshake leads to. nil
-// is none, and also the host of another listener (misdirected).
+// host returns the virtual host of the query in the chain of its handshake. It returns nil if there
+// is none, or if the host belongs to another listener (misdirected).
 func (q Query) host(port *ir.PortView) *ir.HostView {
 	chain, found := chainOf(port.Port, q.SNI)
 	if !found {
@@ -187,16 +188,16 @@ func (q Query) host(port *ir.PortView) *ir.HostView {
 	return hostIn(port, chain, q.Host)
 }
 
-// misdirected reports whether the most specific host for the query is that of a listener
-// with TLS which the handshake does not lead to.
+// misdirected reports whether the most specific host for the query belongs to a listener with TLS,
+// but the handshake leads to another listener.
 func (q Query) misdirected(port *ir.Port) bool {
 	chain, _ := chainOf(port, q.SNI)
 	_, is := mostSpecific(hostname(q.Host), func(pattern string) (int, bool) { return 0, otherListener(port, chain, pattern) })
 	return is
 }
 
-// otherListener reports whether the table of a chain has a hostname that is another listener's, and
-// answers 421: listen.TLSNames.Misdirected says which it has.
+// otherListener reports whether a hostname in the table of a chain belongs to another listener and
+// answers 421. listen.TLSNames.Misdirected returns these hostnames.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	if !port.Secure() || hostname == chain {
 		return false
@@ -209,7 +210,7 @@ func otherListener(port *ir.Port, chain, hostname string) bool {
 			slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Chain == hostname }))
 }
 
-// chainOf returns the name of the chain for a client that asks for a name in the handshake.
+// chainOf returns the name of the chain for a server name in the handshake.
 func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	if !port.Secure() {
 		return "", true
@@ -221,8 +222,8 @@ func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	return port.Chains[i].Name, true
 }
 
-// chainIndex returns the index of the chain for a name in the handshake, -1 for the name of a
-// stream.
+// chainIndex returns the index of the chain for a server name in the handshake, -1 if the name
+// leads to a stream.
 func chainIndex(port *ir.Port, name string) (i int, found bool) {
 	if !port.Secure() {
 		return 0, len(port.Chains) > 0
@@ -233,13 +234,13 @@ func chainIndex(port *ir.Port, name string) (i int, found bool) {
 	})
 }
 
-// streams reports whether a name in the handshake is that of a stream, which goes before
-// chains of wider names.
+// streams reports whether a server name belongs to a stream. Streams win over chains with wider
+// names.
 func streams(port *ir.Port, pattern string) bool {
 	return slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return slices.Contains(s.Domains, pattern) })
 }
 
-// findHost returns the virtual host of a name, nil without one.
+// findHost returns the virtual host of a name, nil if there is none.
 func findHost(port *ir.PortView, name string) *ir.HostView {
 	chain, found := chainOf(port.Port, name)
 	if !found {
@@ -248,8 +249,8 @@ func findHost(port *ir.PortView, name string) *ir.HostView {
 	return hostIn(port, chain, name)
 }
 
-// hostIn returns the virtual host of a name in the table of a chain: nil for none, and for the
-// host of another listener, which answers 421.
+// hostIn returns the virtual host of a name in the table of a chain. It returns nil if there is
+// none, or if the host belongs to another listener and answers 421.
 func hostIn(port *ir.PortView, chain, name string) *ir.HostView {
 	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
 		i, own := slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {

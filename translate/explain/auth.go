@@ -16,7 +16,8 @@ func policyAuthWords(extras *ir.Extras) string {
 	return authWords(extras.ExtAuth)
 }
 
-// authWords says which service is asked, what it is sent, and what is copied of its answer.
+// authWords returns which service Envoy asks, what it sends to it, and what it copies from its
+// answer, in words.
 func authWords(auth *ir.ExtAuth) string {
 	if auth == nil {
 		return ""
@@ -91,8 +92,8 @@ func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
 	return outage(&rule.Action, auth.ExtensionUse, service.Auth.StatusOnError, reason)
 }
 
-// climbs reports whether a path has a step up that a service could resolve and Envoy does not,
-// between encoded slashes. The service would be asked about a path outside of its prefix.
+// climbs reports whether a path has ".." between encoded slashes, which a service could resolve and
+// Envoy does not. The service would be asked about a path outside of its prefix.
 func climbs(auth *ir.ExtAuth, r *request) bool {
 	http := auth.Extension.Auth.HTTP
 	if http == nil || http.Prefix == "" {
@@ -107,8 +108,8 @@ func climbs(auth *ir.ExtAuth, r *request) bool {
 	return false
 }
 
-// exceeds returns the limit on the body that an authorization has, where the body of the
-// request is longer; 0 where it is not, or where Envoy does not wait for the body.
+// exceeds returns the body limit of an authorization if the request's body is longer. It returns 0
+// if the body is not longer, or if Envoy does not wait for the body.
 func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	body := cmp.Or(auth.Body, auth.Extension.Auth.Body)
 	if body == nil || body.Partial || r.upgrades() || r.bodyBytes() <= int64(body.Max) {
@@ -117,8 +118,8 @@ func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	return body.Max
 }
 
-// replaceIdentity takes the headers out of a request that a service by HTTP answers with, and
-// writes its answer in, which is not known.
+// replaceIdentity removes the headers that an HTTP service sets, and adds placeholders for the
+// service's answer, which is not known.
 func replaceIdentity(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.ExtAuth
 	if auth == nil || auth.Extension.Auth.HTTP == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// addCluster adds what a target's cluster is made of, and how Envoy connects to it.
+// addCluster adds the parts of a target's cluster, and how Envoy connects to it.
 func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	for _, object := range cluster.Objects {
 		r.Objects = append(r.Objects, Source{Object: object})
@@ -37,7 +37,7 @@ func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	}
 }
 
-// unservedWords says why none of the targets gets requests.
+// unservedWords returns why none of the targets gets requests, in words.
 func unservedWords(all []BackendReport) string {
 	var words []string
 	for _, b := range all {

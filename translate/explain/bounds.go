@@ -21,8 +21,8 @@ type narrowed struct {
 	alone bool
 }
 
-// bounded reports the routes that would take the request if their namespaces could serve its
-// host. Routes that name the host are not among them: they have a problem.
+// bounded reports the routes that would match the request if their namespaces could serve its host.
+// It leaves out routes that name the host, because they have a problem.
 func (b *requestReporter) bounded() {
 	port, host, _ := pick(b.facts.View, b.query)
 	if port == nil || len(b.facts.View.Bounds) == 0 {
@@ -50,7 +50,8 @@ func (b *requestReporter) bounded() {
 	}
 }
 
-// narrowed returns such rules in the tables of the listener of the request.
+// narrowed returns the rules of routes whose namespaces may not serve the host, in the tables of
+// the request's listener.
 func (b *requestReporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
 	chain, name := "", hostname(b.query.Host)
 	if c, ok := chainOf(port.Port, b.query.SNI); ok {
@@ -87,8 +88,8 @@ func domainOf(l ir.Listener) string {
 	return l.Hostname
 }
 
-// outOfBounds returns the route that may not serve a host, among that of the rule and those
-// that delegate to it.
+// outOfBounds returns the route that may not serve a host: the route of the rule, or one that
+// delegates to it.
 func (b *requestReporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := b.facts.View.Bounds[hop.Route.Namespace]

@@ -56,8 +56,8 @@ func (b *requestReporter) route() {
 	}
 }
 
-// unreachableWords returns why Envoy cannot ask the service of a part of the rule; "" where it
-// can, or where the part needs no service.
+// unreachableWords returns why Envoy cannot ask the service of a part of the rule. It is "" if
+// Envoy can, or if the part needs no service.
 func (b *requestReporter) unreachableWords(kind string) string {
 	for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
 		if reason := unreachable(b.facts.View.Clusters, use.Extension); kind == use.PartKind() && reason != "" {
@@ -84,7 +84,7 @@ func (b *requestReporter) addNearMiss(rule *ir.Rule, reason string) {
 	})
 }
 
-// outcome sets what is done, and why when no backend answers.
+// outcome sets the outcome and, if no backend answers, the reason.
 func (b *requestReporter) outcome() {
 	rule := b.answer.Rule
 	switch {
@@ -116,7 +116,7 @@ func (b *requestReporter) outcome() {
 	}
 }
 
-// whyResponds returns the reason of a rule that answers by itself: from what closed the rule,
+// whyResponds returns why a rule answers without a backend: from the object that closed the rule,
 // from its problems, or from those of the delegating rules above it.
 func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	if reason := b.whatCloses(); reason != "" {
@@ -142,8 +142,8 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	return fmt.Sprintf("the rule answers %d by itself", b.report.Status)
 }
 
-// whatCloses returns what closes the rule that answers: a policy that is missing, or one that
-// cannot be used. It names the rule where that is a delegating one.
+// whatCloses returns the policy that closes the rule which answers: it is missing, or cannot be
+// used. If a delegating rule is closed, the result names that rule.
 func (b *requestReporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]
@@ -168,7 +168,7 @@ func (b *requestReporter) whatCloses() string {
 	return ""
 }
 
-// certificates reports those of the chain that the host leads to; none without TLS.
+// certificates reports the certificates of the chain for the host, none without TLS.
 func (b *requestReporter) certificates() (out []CertificateReport) {
 	name, _ := chainOf(b.answer.Port, b.query.Host)
 	for _, chain := range b.answer.Port.Chains {

@@ -88,13 +88,13 @@ func deniers(at Source, access *ir.Access) []manifest.Key {
 	return objectsOf(&ir.Action{Parts: access.Parts}, ir.FieldACL.PartKind())
 }
 
-// bindsHost reports whether the host is an address that the port is bound to.
+// bindsHost reports whether the host is an address that the port listens on.
 func bindsHost(port *ir.Port, host string) bool {
 	ip, err := netip.ParseAddr(strings.Trim(hostname(host), "[]"))
 	return err == nil && slices.Contains(port.Addresses, ip.Unmap().String())
 }
 
-// streamOf finds the stream as Envoy does: with TLS the one of the most specific name.
+// streamOf returns the stream that Envoy chooses: with TLS the one with the most specific name.
 func streamOf(port *ir.Port, query Query) (stream *ir.Stream, domain string) {
 	if query.Scheme != "tls" {
 		i := slices.IndexFunc(port.Streams, func(s ir.Stream) bool { return s.Domains == nil })

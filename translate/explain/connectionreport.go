@@ -29,7 +29,7 @@ func explainConnection(f Facts, q Query) (*Report, error) {
 	return b.report, nil
 }
 
-// policies adds the policies on the way to the route that has the stream.
+// policies adds the policies between the Gateway and the route that has the stream.
 func (b *connectionReporter) policies() *policyReporter {
 	policies := newPolicyReporter(&requestReporter{reporter: b.reporter})
 	if b.report.Route == nil {
@@ -66,7 +66,7 @@ func (b *connectionReporter) listener() {
 	b.report.Listener = l
 }
 
-// stream reports the route that has the stream, and those that lost it.
+// stream reports the route that has the stream, and the routes that lost it.
 func (b *connectionReporter) stream() {
 	stream := b.answer.Stream
 	if stream == nil || stream.Route == nil {
@@ -107,7 +107,7 @@ func (b *connectionReporter) share(share Share) BackendReport {
 	return out
 }
 
-// outcome sets what is done, and why when that is nothing.
+// outcome sets the outcome and, if the connection is not served, the reason.
 func (b *connectionReporter) outcome() {
 	stream, gateway := b.answer.Stream, "some Gateway"
 	if b.answer.Port != nil {
@@ -149,8 +149,8 @@ func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 	return cmp.Or(messages, "all of its weights are 0")
 }
 
-// problems adds to the report those of the objects that take part and, where nothing answers, those of
-// routes without a stream.
+// problems adds the problems of the objects involved. If nothing answers, it adds those of routes
+// without a stream.
 func (b *connectionReporter) problems() {
 	part := map[manifest.Key]bool{}
 	if b.report.Listener != nil {
@@ -213,8 +213,8 @@ func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 	return fmt.Sprintf("tls://%s:%d", stream.Domains[0], port.Port)
 }
 
-// endsByName reports whether the port has listeners that are chosen by the name in the
-// handshake.
+// endsByName reports whether the server name in the handshake chooses between listeners of the
+// port.
 func endsByName(port *ir.Port) bool {
 	return slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil }) ||
 		slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Domains != nil })

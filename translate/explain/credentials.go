@@ -61,7 +61,7 @@ func basicAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{}
 }
 
-// userOf returns the user that a request proves to be. why says that it proves none.
+// userOf returns the user whose password the request has. If there is none, why is the reason.
 func userOf(r *request, auth *ir.BasicAuth) (name, why string) {
 	values := r.headers["authorization"]
 	if len(values) == 0 || values[0] == "" {
@@ -92,7 +92,8 @@ func userOf(r *request, auth *ir.BasicAuth) (name, why string) {
 	return "", "there is no such user, or the password is another"
 }
 
-// replacePassword takes the password out of a request that has passed, and writes the user in.
+// replacePassword removes the password from a request that passed, and adds the header with the
+// user.
 func replacePassword(r *request, headers headerFields, extras *ir.Extras) {
 	if extras.BasicAuth == nil {
 		return
@@ -130,7 +131,7 @@ func clientOf(auth *ir.APIKeyAuth, key string) string {
 	return ""
 }
 
-// keyOf returns the first key of a request, and where it is; "" for none.
+// keyOf returns the first key of a request, "" for none, and the place it was found in.
 func keyOf(r *request, auth *ir.APIKeyAuth) (key string, at ir.KeySource) {
 	for _, at = range auth.Sources {
 		switch {
@@ -159,7 +160,7 @@ func parameterOf(r *request, name string) string {
 	return ""
 }
 
-// decoded undoes percent-encoding, and returns the text itself where it is none.
+// decoded decodes percent-encoding. It returns the text unchanged if the encoding is invalid.
 func decoded(text string) string {
 	if out, err := url.PathUnescape(text); err == nil {
 		return out
@@ -179,7 +180,7 @@ func cookieOf(r *request, name string) string {
 	return ""
 }
 
-// replaceKey takes the key out of a request that has passed, and writes the client in.
+// replaceKey removes the key from a request that passed, and adds the header with the client.
 func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.APIKeyAuth
 	if auth == nil {
@@ -198,7 +199,7 @@ func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
 	}
 }
 
-// dropCookie takes a cookie out of the header.
+// dropCookie removes a cookie from the header.
 func (f headerFields) dropCookie(name string) {
 	var kept []string
 	for _, line := range f["cookie"] {

@@ -15,16 +15,16 @@ import (
 // maxDelegates bounds the references that a sentence names.
 const maxDelegates = 3
 
-// delegatingMatch is a match of a rule that hands requests on, with those above it.
+// delegatingMatch is a match of a rule that delegates, with the matches above it.
 type delegatingMatch struct {
 	chain []ir.Hop // down to the match
 	path  store.PathOutline
 	below map[ir.Hop]*delegatingMatch
 }
 
-// findDelegation returns the longest match that delegates the path, nil for none. The paths
-// are read from the documents, as a table has the rules of the delegated routes only. They are
-// read level by level: a match that does not have the path has none below it that does.
+// findDelegation returns the longest match that delegates the path, nil for none. It reads the
+// paths from the documents, because a table has only the rules of delegated routes. It reads them
+// level by level: if a match does not cover the path, no match below it does.
 func (b *requestReporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	over, root := b.overlaps(), chainsOf(host)
 	var best *delegatingMatch
@@ -53,8 +53,8 @@ func (d *delegatingMatch) longerThan(other *delegatingMatch) bool {
 	return cmp.Or(cmp.Compare(len(d.path.Value), len(other.path.Value)), cmp.Compare(len(d.chain), len(other.chain))) > 0
 }
 
-// chainsOf returns the chains of delegation under a host as a tree, at most those of
-// maxCompared rules. Its root stands for the host.
+// chainsOf returns the chains of delegation under a host as a tree. It reads at most maxCompared
+// rules. The root of the tree stands for the host.
 func chainsOf(host *ir.HostView) *delegatingMatch {
 	root, looked := &delegatingMatch{}, 0
 	for rule := range host.Rules {
@@ -77,7 +77,7 @@ func chainsOf(host *ir.HostView) *delegatingMatch {
 	return root
 }
 
-// children returns the matches right below, in the order of their routes.
+// children returns the matches directly below, in the order of their routes.
 func (d *delegatingMatch) children() []*delegatingMatch {
 	all := slices.Collect(maps.Values(d.below))
 	slices.SortFunc(all, func(a, b *delegatingMatch) int {
@@ -90,8 +90,8 @@ func (d *delegatingMatch) children() []*delegatingMatch {
 	return all
 }
 
-// follow completes the path of a delegated match by that of the one above it, and reports
-// whether the request has it.
+// follow joins the path of a delegated match with the path of the match above it. It reports
+// whether the request has the joined path.
 func (o *overlaps) follow(d *delegatingMatch) bool {
 	last := d.chain[len(d.chain)-1]
 	rules := o.outlines[last.Route].Rules
@@ -123,7 +123,7 @@ func (d *delegatingMatch) words() string {
 	return pathWords(ir.Path{Kind: of, Value: d.path.Value})
 }
 
-// delegation reports the rule that delegated the path, and returns the sentence about it.
+// delegation reports the rule that delegated the path, and returns a sentence about it.
 func (b *requestReporter) delegation(d *delegatingMatch) string {
 	last := d.chain[len(d.chain)-1]
 	rules := b.overlaps().outlines[last.Route].Rules
@@ -160,7 +160,7 @@ func childWords(child manifest.Key) string {
 	return child.String()
 }
 
-// over reports whether a rule was delegated by the match.
+// over reports whether the match is in the chain of a rule.
 func (d *delegatingMatch) over(rule *ir.Rule) bool {
 	return len(rule.Chain) >= len(d.chain) && slices.Equal(rule.Chain[:len(d.chain)], d.chain)
 }

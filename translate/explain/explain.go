@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Explain reports what happens to a request. It returns an error if the question has no answer:
-// it names a Gateway that is not served, or several Gateways fit.
+// Explain reports what happens to a request. It returns an error if the question names a Gateway
+// that is not served, or if several Gateways fit.
 func Explain(f Facts, q Query) (*Report, error) {
 	q = complete(q)
 	if err := q.checkGateway(f.View); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// policyField is how one field of TrafficPolicies is explained.
+// policyField has the functions that explain one field of TrafficPolicies.
 type policyField struct {
 	name ir.Field
 	// words says what the field does, in short. It is called for the extras of a rule where
@@ -20,8 +20,8 @@ type policyField struct {
 	change func(*request, headerFields, *ir.Extras)
 }
 
-// policyFields returns a row for each field. Those with a gate or changes are in the order
-// of Envoy's chain, which policyFields in package xds has.
+// policyFields returns a row for each field. Rows with a gate or changes are in the order of
+// Envoy's filter chain, as policyFields in package xds has it.
 func policyFields() []policyField {
 	return []policyField{
 		{name: ir.FieldCORS, words: policyCORSWords, gate: corsGate},
@@ -46,8 +46,7 @@ func policyFields() []policyField {
 	}
 }
 
-// ActionWords says what the parts of a kind do together, "" for a kind that has no words of
-// its own.
+// ActionWords returns what the parts of a kind do together, "" for a kind without words of its own.
 func ActionWords(part ir.Part, a *ir.Action) string {
 	if field, ok := part.PolicyField(); ok && a.Extras != nil {
 		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
@@ -58,7 +57,7 @@ func ActionWords(part ir.Part, a *ir.Action) string {
 	return filterWords(part.Kind, a)
 }
 
-// policyWords says in short what a field of a policy does here.
+// policyWords returns in short what a field of the policies does.
 func policyWords(name ir.Field, extras *ir.Extras) string {
 	for _, field := range policyFields() {
 		if field.name == name {
@@ -148,8 +147,8 @@ func csrfWords(extras *ir.Extras) string {
 	return words
 }
 
-// shadowWords says what Envoy does where percentageShadowed has it check a share of the
-// requests without rejecting any. Below 100% it rejects some all the same: see unlessForged.
+// shadowWords returns what Envoy does if percentageShadowed makes it check a share of the requests
+// without rejecting any. Below 100% it still rejects some requests: see unlessForged.
 func shadowWords(percent uint32) string {
 	if percent < 100 {
 		return fmt.Sprintf("%d%% of the requests are only to be checked, but Envoy rejects some that come from another origin (403)", percent)
@@ -196,7 +195,7 @@ func hashWords(hashes []ir.Hash) string {
 	return "the endpoint follows from " + strings.Join(words, ", ")
 }
 
-// outageWords says what happens while a service does not answer.
+// outageWords returns what happens while a service does not answer.
 func outageWords(open bool, status uint32) string {
 	if open {
 		return "requests pass while it does not answer"

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// filterWords says what the parts of a kind do that are no fields of policies.
+// filterWords returns what the parts of a kind do. The kind is not a field of policies.
 func filterWords(kind string, a *ir.Action) string {
 	switch kind {
 	case string(gwv1.HTTPRouteFilterRequestHeaderModifier):
@@ -169,8 +169,8 @@ func location(redirect *ir.Redirect, r *request) string {
 	return scheme + "://" + host + path
 }
 
-// host returns the request's host. Its port is left out where another one is written, and
-// where it is the default of a scheme that changes.
+// host returns the request's host. It leaves out the port if the redirect writes another one, or if
+// it is the default of a scheme that changes.
 func (r *request) host(scheme string, newPort bool) string {
 	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
 	i := portStart(host)

@@ -72,7 +72,7 @@ func (f headerFields) has(name string) bool { return len(f[strings.ToLower(name)
 
 func (f headerFields) clone() headerFields { return maps.Clone(f) }
 
-// count returns how many lines Envoy keeps.
+// count returns the number of header lines that Envoy keeps.
 func (f headerFields) count() int {
 	n := 0
 	for _, values := range f {
@@ -81,7 +81,7 @@ func (f headerFields) count() int {
 	return n
 }
 
-// shown returns the headers by canonical name, with words in place of what is not known.
+// shown returns the headers by canonical name, with placeholders for values that are not known.
 func (f headerFields) shown() http.Header {
 	out := make(http.Header, len(f))
 	for name, values := range f {
@@ -92,8 +92,8 @@ func (f headerFields) shown() http.Header {
 	return out
 }
 
-// headerFieldsOf returns the headers of a query, without those that have an underscore in
-// their names: the listener drops them.
+// headerFieldsOf returns the headers of a query, without names that contain an underscore: the
+// listener drops them.
 func headerFieldsOf(headers http.Header) headerFields {
 	out := make(headerFields, len(headers)+6)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

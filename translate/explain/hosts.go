@@ -25,7 +25,8 @@ func portStart(host string) int {
 	return colon
 }
 
-// serverName is the name that a client asks for in the handshake: without the dot at its end.
+// serverName returns the name that a client sends in the handshake: the host without a dot at its
+// end.
 func serverName(host string) string { return strings.TrimSuffix(host, ".") }
 
 // maxHostname is the length of the longest hostname that a listener or a route may have.
@@ -58,8 +59,8 @@ func moreSpecific(a, b string) bool {
 	return b == "" && a != "" || a != "" && (wildB && !wildA || wildA == wildB && len(a) > len(b))
 }
 
-// listenerOf returns the listener with the most specific hostname that covers host
-// (Gateway API, Listener.hostname). The only listener of a port is returned for any host.
+// listenerOf returns the listener with the most specific hostname that covers host (Gateway API,
+// Listener.hostname). If the port has only one listener, it returns that one for any host.
 func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 	for _, l := range all {
 		if covers(l.Hostname, host) && (!found || moreSpecific(l.Hostname, best.Hostname)) {
@@ -80,8 +81,8 @@ func Chain(port *ir.Port, serverName string) (chain string, found bool) {
 	return chainOf(port, serverName)
 }
 
-// Table returns the virtual host that a request for host meets in the chain of a port: nil for none,
-// and for the host of another listener, which answers 421.
+// Table returns the virtual host for a request's host in the chain of a port. It returns nil if
+// there is none, or if the host belongs to another listener and answers 421.
 func Table(port *ir.PortView, chain, host string) *ir.HostView { return hostIn(port, chain, host) }
 
 // Covers reports whether a hostname, or a wildcard such as "*.example.com", covers a host in lower

@@ -12,14 +12,15 @@ import (
 // compared.
 const maxAncestors = 100
 
-// Index answers many questions about one View. It finds the rules whose path matches by the path,
-// where Request compares all rules of the host. It must not be used by several goroutines.
+// Index answers many questions about one View. It looks up rules by their path, while Request
+// compares all rules of the host. It must not be used by several goroutines.
 type Index struct {
 	view  *ir.View
 	hosts map[*ir.HostView]*hostIndex
 }
 
-// NewIndex returns an Index of a View. The rules of a host are indexed at its first question.
+// NewIndex returns an Index of a View. It indexes the rules of a host at the first question about
+// it.
 func NewIndex(view *ir.View) *Index { return &Index{view: view, hosts: map[*ir.HostView]*hostIndex{}} }
 
 // Request returns the Answer that the function Request returns, except for Passed: rules whose path
@@ -33,7 +34,7 @@ func (x *Index) Request(query Query) Answer {
 	})
 }
 
-// hostIndex has the rules of a host in order, and where they are by their path.
+// hostIndex has the rules of a host in order, indexed by path.
 type hostIndex struct {
 	rules []*ir.Rule
 	// exact are the rules for a whole path, and below those for a prefix, without its last "/".

@@ -66,8 +66,9 @@ func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + by + ": " + fault.why}
 }
 
-// provider returns the first provider that accepts the tokens of a request, or of which that cannot be
-// said, and the last of them. The fault is Envoy's: the last that is more than a missing token.
+// provider returns the first provider that accepts the tokens of a request, or may accept them,
+// with its last token. If there is none, fault is the one that Envoy reports: the last fault other
+// than a missing token.
 func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token, fault *tokenFault) {
 	fault = &tokenFault{why: "it has no token", missing: true}
 	for i := range tokens.Providers {
@@ -85,8 +86,8 @@ func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token
 	return nil, nil, fault
 }
 
-// verified returns the token of a request at the place of a provider, and why it is not accepted. Envoy
-// wants all that are there to be valid.
+// verified returns the last token at the places of a provider, or why a token is not accepted.
+// Envoy rejects the request if one of several tokens is invalid.
 func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
 	texts := r.tokensAt(p)
 	if len(texts) == 0 {
@@ -108,7 +109,7 @@ func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
 	return last, unknown
 }
 
-// tokensAt returns the tokens of a request at the place of a provider.
+// tokensAt returns the tokens of a request at the places that a provider names.
 func (r *request) tokensAt(p *ir.JWTProvider) (texts []string) {
 	if p.Header == "" {
 		if text := parameterOf(r, p.Query); text != "" {
@@ -137,8 +138,8 @@ func inToken(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
-// writeClaims takes the token out of a request that has passed, and writes its claims in. Whatever the
-// client wrote into headers for claims is gone.
+// writeClaims removes the token from a request that passed, and adds the headers for its claims.
+// Headers for claims that the client sent are removed.
 func writeClaims(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.JWTAuth
 	if auth == nil {

@@ -29,8 +29,8 @@ const (
 	notInHost = "\"#/<>?\\^`{|} "
 )
 
-// readByCodec returns the local reply of Envoy's HTTP/1.1 codec, which checks a request in this
-// order; nil for none.
+// readByCodec returns the local reply of Envoy's HTTP/1.1 codec, nil if it accepts the request. The
+// checks are in the codec's order.
 func (r *request) readByCodec() *localReply {
 	refuse := func(status uint32, why string) *localReply { return &localReply{status: status, why: why, raw: true} }
 	switch te, length := r.headers["transfer-encoding"], r.headers["content-length"]; {
@@ -65,8 +65,8 @@ func (r *request) readByCodec() *localReply {
 	return r.cleanConnection(refuse)
 }
 
-// managed returns the local reply of the connection manager, once the headers are read; nil
-// for none.
+// managed returns the local reply of the connection manager after the headers are read, nil if it
+// accepts the request.
 func (r *request) managed() *localReply {
 	path, _, _ := strings.Cut(r.query.Path, "?")
 	switch {
@@ -82,9 +82,9 @@ func (r *request) managed() *localReply {
 	return nil
 }
 
-// readDatagramTarget has the path of a request with the header upgrade: connect-udp replace its
-// host, as RFC 9298 says and Envoy does, with or without a Connection header. It reports false
-// where the path has none.
+// readDatagramTarget replaces the host of a request with the header upgrade: connect-udp by the
+// host in its path (RFC 9298). Envoy does so with or without a Connection header. It returns false
+// if the path has no host.
 func (r *request) readDatagramTarget() bool {
 	if !strings.EqualFold(r.headers.first("upgrade"), "connect-udp") {
 		return true
@@ -105,8 +105,8 @@ func (r *request) readDatagramTarget() bool {
 	return true
 }
 
-// cleanConnection removes the headers that the Connection header names. That of an upgrade
-// is left alone, but for h2c, which Envoy does not offer.
+// cleanConnection removes the headers that the Connection header names. It leaves the Connection
+// header of an upgrade unchanged, except for h2c, which Envoy does not support.
 func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
 	if r.upgrades() {
 		if !strings.EqualFold(r.headers.first("upgrade"), "h2c") {
@@ -141,8 +141,8 @@ func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *loca
 	return nil
 }
 
-// nominatedTE is cleanTE for a request whose Connection header names TE. Envoy finds
-// "trailers" in any case of letters then.
+// nominatedTE is cleanTE for a request whose Connection header names TE. Then Envoy accepts
+// "trailers" in upper and lower case.
 func (r *request) nominatedTE() {
 	if slices.ContainsFunc(tokens(r.headers.first("te")), func(token string) bool { return strings.EqualFold(token, "trailers") }) {
 		r.headers.set("te", "trailers")
@@ -151,7 +151,7 @@ func (r *request) nominatedTE() {
 	r.headers.remove("te")
 }
 
-// isTarget reports whether Envoy's parser takes a path with its query.
+// isTarget reports whether Envoy's parser accepts a path with its query.
 func isTarget(target string) bool {
 	return strings.HasPrefix(target, "/") && all(target, isURLChar)
 }
@@ -174,8 +174,8 @@ func hasControls(headers http.Header) bool {
 	return false
 }
 
-// clientAddress returns the address that Envoy takes for the client's: the one that the last
-// trusted hop wrote, else that of the connection. It is not valid if the question does not say.
+// clientAddress returns the client's address as Envoy determines it: the one that the last trusted
+// hop wrote, else that of the connection. It is invalid if the question has none.
 func clientAddress(forwardedFor string, hops int, connection netip.Addr) netip.Addr {
 	parts := strings.Split(forwardedFor, ",")
 	if hops == 0 || hops > len(parts) {
@@ -196,7 +196,7 @@ func addressText(address netip.Addr) string {
 	return address.String()
 }
 
-// localReply is an answer of Envoy itself, before it looks for a route.
+// localReply is an answer that Envoy sends before it looks for a route.
 type localReply struct {
 	status uint32
 	why    string

@@ -45,7 +45,7 @@ var stripped = map[string]string{
 }
 
 // receive does what Envoy's HTTP connection manager does with a request before it looks for a
-// route: it answers by itself, or writes and removes headers.
+// route: it sends a local reply, or changes headers.
 func receive(query Query, port *ir.Port) (*request, *localReply) {
 	r := newRequest(query)
 	if refused := r.readByCodec(); refused != nil {
@@ -91,7 +91,7 @@ func (r *request) writeHeaders(port *ir.Port) {
 	h.set("x-request-id", unknownID)
 }
 
-// cleanTE removes all from the TE header but "trailers", which every hop has.
+// cleanTE removes everything except "trailers" from the TE header.
 func (r *request) cleanTE() {
 	switch te := r.headers.first("te"); {
 	case te == "":
@@ -102,9 +102,9 @@ func (r *request) cleanTE() {
 	}
 }
 
-// writeOrigin writes the headers that say where the request comes from. With trusted hops in
-// front, Envoy keeps the scheme that they wrote, and the client's address is the one that the
-// first of them wrote: so many entries from the end of x-forwarded-for.
+// writeOrigin sets the headers about the origin of the request. With trusted hops in front, Envoy
+// keeps their scheme. The client's address is then the entry of x-forwarded-for that the first
+// trusted hop wrote, counted from the end.
 func (r *request) writeOrigin(port *ir.Port) {
 	h, scheme := r.headers, "http"
 	if port.Secure() {

@@ -11,7 +11,7 @@ import (
 // pathDiffers is the reason of most misses; they are not reported.
 const pathDiffers = "path differs"
 
-// verdict is whether a match takes a request.
+// verdict is whether a match accepts a request.
 type verdict uint8
 
 const (
@@ -20,7 +20,8 @@ const (
 	takes
 )
 
-// matches compares a request with a match; the reason says what misses, or is not known.
+// matches compares a request with a match. reason is the first condition that is not met, or not
+// known.
 func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	if !r.matchesPath(match.Path) || !within(r.path, match.Within) {
 		return misses, pathDiffers
@@ -53,8 +54,8 @@ func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	return result, reason
 }
 
-// matchesHeader compares one header, and says what Envoy does with those that it keeps
-// from the routes.
+// matchesHeader compares one header. Its reason explains headers that Envoy removes before it looks
+// for a route.
 func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
 	values := r.headers[want.Name]
 	why, taken := stripped[want.Name]
@@ -82,13 +83,13 @@ func (r *request) matchesPath(path ir.Path) bool {
 	return within(r.path, path.Value)
 }
 
-// within compares a prefix by whole segments; "" and "/" hold every path.
+// within compares a prefix by whole segments. The prefixes "" and "/" contain every path.
 func within(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// compareAny matches when one of the values does.
+// compareAny compares several values of a header. One that matches is enough.
 func (r *request) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
 		if want.Regex && isKnown(value) && r.effort.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||

@@ -25,16 +25,16 @@ func distance(a, b string) int {
 	return manifest.Distance(a[:min(len(a), maxComparedText)], b[:min(len(b), maxComparedText)])
 }
 
-// nearPath is a path in words, and how near it is to the one that was asked for.
+// nearPath is a path in words, with its distance from the requested path.
 type nearPath struct {
 	words    string
 	shared   int // segments that both begin with
 	distance int // of the rest
 }
 
-// pathsOf returns the paths of rules in words, the nearest to path first: those that share
-// the most segments from the beginning, then those whose rest differs least. pick leaves
-// rules out.
+// pathsOf returns the paths of rules in words, the nearest to path first. The nearest shares most
+// segments from the beginning; after that, the smallest difference of the rest decides. It skips
+// rules for which pick returns false.
 func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string {
 	var near []nearPath
 	seen, asked := map[string]bool{}, segmentsOf(path[:min(len(path), maxComparedText)])

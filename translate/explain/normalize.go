@@ -2,11 +2,10 @@ package explain
 
 import "strings"
 
-// normalize does with a path what the listener does (normalize_path on,
-// merge_slashes off, escaped slashes unchanged; docs/design/gateways.md): dot segments
-// are resolved, also when written as %2e or followed by ";parameters"; escaped
-// unreserved characters are decoded; a backslash is a slash; what may not stand
-// in a path is escaped. path has no query.
+// normalize changes a path as the listener does (normalize_path on, merge_slashes off, escaped
+// slashes unchanged; docs/design/gateways.md). It resolves dot segments, also if they are written
+// as %2e or followed by ";parameters". It decodes escaped unreserved characters, turns a backslash
+// into a slash, and escapes characters that are not allowed in a path. path has no query.
 func normalize(path string) string {
 	path = stripDotParameters(path)
 	out := make([]byte, 0, len(path))
@@ -53,8 +52,8 @@ func dotLength(path string, i int) int {
 	return 0
 }
 
-// afterDot looks behind the first dot of a segment: next is where to go on when
-// the segment is a directory, up tells ".." from ".".
+// afterDot reads on after the first dot of a segment. isDirectory is true for a dot segment: next
+// is then the index of the next segment, and up is true for "..", false for ".".
 func afterDot(path string, i int) (next int, up, isDirectory bool) {
 	if next, ok := segmentEnd(path, i); ok {
 		return next, false, true
@@ -89,7 +88,7 @@ func parent(out []byte) []byte {
 	return out
 }
 
-// appendByte appends path[i], or what it escapes, and returns the next index.
+// appendByte appends path[i], decoded or escaped as normalize needs it, and returns the next index.
 func appendByte(out []byte, path string, i int) ([]byte, int) {
 	const hex = "0123456789ABCDEF"
 	switch c := path[i]; {

@@ -10,9 +10,9 @@ import (
 // maxNotAccepted is the most routes that Report.NotAccepted lists.
 const maxNotAccepted = 20
 
-// notAccepted reports, where no route takes the request, the routes that might have taken it
-// and that a route of the host does not accept, or not with all of their matches. The
-// statuses say why.
+// notAccepted reports routes that might have matched the request, and that a parent does not accept
+// at all or only in part. It does so only if no route matched. The reasons come from their
+// statuses.
 func (b *requestReporter) notAccepted() {
 	if b.answer.Rule != nil && !b.answer.Rule.Guard {
 		return

@@ -30,9 +30,9 @@ func origin(uri string) string {
 	return parsed.Scheme + "://" + parsed.Host
 }
 
-// oauth2Gate does what Envoy does with a request that has no cookies of a user who has signed
-// in. Only Envoy can verify those: with them the request passes, and the gate says what it does
-// where they are not valid.
+// oauth2Gate does what Envoy does with a request without the cookies of a signed-in user. Only
+// Envoy can verify these cookies. A request with cookies passes, and the gate says what happens if
+// they are not valid.
 func oauth2Gate(rule *ir.Rule, r *request) gate {
 	use := rule.Action.Extras.OrNone().OAuth2
 	if use == nil {
@@ -69,8 +69,8 @@ func oauth2Gate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// hasFlowCookie reports whether the request has a cookie of one of several logins that a browser
-// has begun.
+// hasFlowCookie reports whether the request has a cookie of a login that the browser has begun. The
+// names of such cookies begin with name.
 func (r *request) hasFlowCookie(name string) bool {
 	for _, line := range r.headers["cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
@@ -82,7 +82,7 @@ func (r *request) hasFlowCookie(name string) bool {
 	return false
 }
 
-// signInWords says what Envoy does with the request where its user has to sign in.
+// signInWords returns what Envoy does with a request whose user must sign in.
 func (r *request) signInWords(provider *ir.SignIn) string {
 	switch r.mayNotRedirect(provider) {
 	case takes:
@@ -102,7 +102,7 @@ func (r *request) mayNotRedirect(provider *ir.SignIn) (out verdict) {
 	return out
 }
 
-// logoutLocation is where Envoy redirects a user who has signed out.
+// logoutLocation returns where Envoy redirects a user who has signed out.
 func logoutLocation(provider *ir.SignIn, r *request) string {
 	if provider.EndSession != "" {
 		return provider.EndSession
@@ -110,15 +110,15 @@ func logoutLocation(provider *ir.SignIn, r *request) string {
 	return r.scheme + "://" + r.query.Host + "/"
 }
 
-// replaceToken takes the client's own header out where the access token is sent in its place.
+// replaceToken replaces the client's authorization header by the access token, if it is forwarded.
 func replaceToken(_ *request, headers headerFields, extras *ir.Extras) {
 	if extras.OAuth2 != nil && extras.OAuth2.Extension.SignIn.ForwardToken {
 		headers.set("authorization", "Bearer "+unknownToken)
 	}
 }
 
-// unlessAsked says what a running gatefold may do in place of an answer, where the rule is closed
-// only because nobody has asked an issuer.
+// unlessAsked returns what a running gatefold may do instead, if the rule is closed only because
+// the discovery document of an issuer was not requested.
 func unlessAsked(respond *ir.Respond) []string {
 	if respond.Unasked == "" {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// outcome returns what Envoy does with a request that a rule takes; nil is no rule.
+// outcome returns what Envoy does with a request that a rule matches. A nil rule means that none
+// does.
 func outcome(rule *ir.Rule, r *request) Outcome {
 	result := decided(rule, r)
 	result.GRPC = r.asksByGRPC() && !result.http && (result.reply || result.Status >= http.StatusMultipleChoices)
@@ -42,9 +43,9 @@ func decided(rule *ir.Rule, r *request) Outcome {
 	return result
 }
 
-// filtered passes a request through the filters that may answer in place of the rule, in the
-// order of Envoy's chain (policyFields). The Outcome has what they may do besides, and,
-// where answers is true, the answer.
+// filtered applies the filters that may answer instead of the rule, in the order of Envoy's chain
+// (policyFields). If answers is true, the Outcome is the answer. It also lists what the filters may
+// do instead.
 func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	all := answerGate(rule, r)
 	if all.status != 0 {
@@ -75,8 +76,8 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	return Outcome{Unless: unless}, false
 }
 
-// by returns the outcome with the objects because of which a field's filter answers: that of the
-// field which decides where it is known, else all that have set the field.
+// by returns the outcome with the objects that make a field's filter answer: the object of the
+// deciding field if it is known, else all objects that set the field.
 func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
 	kind := field.PartKind()
 	switch {

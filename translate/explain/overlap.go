@@ -23,8 +23,8 @@ const (
 	maxSuffixes = 64
 )
 
-// overlaps finds the routes, valid or not, that might take the request by host and path, as
-// far as their documents can be read.
+// overlaps finds the routes that might match the request by host and path. It also finds invalid
+// routes, as far as their documents can be read.
 type overlaps struct {
 	path, host, gateway string
 	// routes are those that serve under the virtual host.
@@ -43,10 +43,10 @@ type matchAt struct {
 	rule, match int
 }
 
-// outline is a store.Outline to pick from.
+// outline is a store.Outline with methods that select parts of it.
 type outline store.Outline
 
-// only returns the outline of one rule and one match; -1 stands for all.
+// only returns the outline of one rule and one match. An index of -1 selects all.
 func (o outline) only(rule, match int) outline {
 	if rule < 0 || rule >= len(o.Rules) {
 		return o
@@ -59,8 +59,8 @@ func (o outline) only(rule, match int) outline {
 	return o
 }
 
-// mayBeDelegated reports whether another route may delegate to the route. Its paths are
-// relative then, or were written so by mistake.
+// mayBeDelegated reports whether another route may delegate to the route. Then its paths are
+// relative, or the author may have written them so by mistake.
 func (o outline) mayBeDelegated() bool {
 	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent manifest.Key) bool { return parent.Kind == "HTTPRoute" })
 }
@@ -82,8 +82,8 @@ func (o *overlaps) read(keys []manifest.Key, outlines func([]manifest.Key) []sto
 	}
 }
 
-// underHost reports whether a route may serve the host. A route without hosts of its own
-// and with an unknown parent may.
+// underHost reports whether a route may serve the host. A route without hostnames may serve it if
+// its parent is not known.
 func (o *overlaps) underHost(key manifest.Key) bool {
 	outline := o.outlines[key]
 	switch {
@@ -106,8 +106,8 @@ func (o *overlaps) namesRoute(key manifest.Key) bool {
 	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return covers(pattern, o.host) })
 }
 
-// fit returns how much of the path a match of a rule covers, 0 if it is for other paths. A
-// rule or match of -1 is any.
+// fit returns how much of the path a match of a rule covers, 0 for none. A rule or match of -1
+// stands for any.
 func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	at := matchAt{key, rule, match}
 	n, known := o.fits[at]
@@ -135,8 +135,8 @@ func (o *overlaps) compare(outline outline) int {
 	return best
 }
 
-// fitPath returns 1 more than the length of what an outlined path covers of path, 0 for
-// nothing.
+// fitPath returns the number of characters of path that an outlined path covers, plus 1; 0 for
+// none.
 func (o *overlaps) fitPath(outline store.PathOutline, path string) int {
 	switch outline.Type {
 	case "Exact":
@@ -172,8 +172,8 @@ func (o *overlaps) fitPattern(pattern, path string) int {
 	return len(path) + 1 // once it is valid, it may match all of it
 }
 
-// fitBelow compares the path of a route that stands below another one, which may be
-// relative to its parent's path.
+// fitBelow returns the fit of the path of a delegated route, which may be relative to its parent's
+// path.
 func (o *overlaps) fitBelow(outline store.PathOutline, path string) int {
 	best := 0
 	for range maxSuffixes {

@@ -35,8 +35,8 @@ func newPolicyReporter(b *requestReporter) *policyReporter {
 	return &policyReporter{reporter: b.reporter, answer: b.answer, named: map[policyAt]bool{}, unserved: map[manifest.Key]store.Place{}}
 }
 
-// policyTarget is an object on the way of the request, with the section of it that policies
-// may name.
+// policyTarget is an object between the Gateway and the backend, with the section that policies may
+// name.
 type policyTarget struct {
 	object        manifest.Key
 	labels        map[string]string
@@ -50,8 +50,8 @@ func (s policyTarget) words(section string) string {
 	return fmt.Sprintf("%s, %s %s", s.object, s.noun, section)
 }
 
-// add adds the policies on the way: from the Gateway down to the rule, then those of the
-// backends, and of the external services.
+// add adds the policies that apply to the request: from the Gateway down to the rule, then those of
+// the backends and external services.
 func (b *policyReporter) add() {
 	if b.answer.Rule == nil {
 		return
@@ -76,8 +76,8 @@ func (b *policyReporter) add() {
 	b.addOthers()
 }
 
-// addOfConnection is add for a connection, whose access the rule of the answer has. Of TrafficPolicies acl
-// alone is for connections.
+// addOfConnection is add for a connection. acl is the only field of TrafficPolicies that applies to
+// connections.
 func (b *policyReporter) addOfConnection() {
 	for _, at := range b.policyTargets() {
 		for _, p := range b.facts.View.Policies {
@@ -113,7 +113,7 @@ func (b *policyReporter) addOthers() {
 	}
 }
 
-// addUnserved adds the policies on the way of a kind that gatefold does not serve.
+// addUnserved adds policies of kinds that gatefold does not serve.
 func (b *policyReporter) addUnserved() {
 	targets := b.policyTargets()
 	for _, problem := range b.facts.Problems {
@@ -136,7 +136,7 @@ func (b *policyReporter) addUnserved() {
 	}
 }
 
-// isTarget reports whether a policy is for the object, and for which section of it.
+// isTarget reports whether a policy applies to the object, and to which section.
 func (s policyTarget) isTarget(policy manifest.Unserved) (section string, ok bool) {
 	for _, target := range policy.Targets {
 		target, labels, _ := strings.Cut(target, " with ")
@@ -161,8 +161,8 @@ func (s policyTarget) has(labels string) bool {
 	return true
 }
 
-// attached returns the policies that attach to the rule and what is above it, and the one that
-// closes it.
+// attached returns the policies that attach to the rule and to objects above it, and the policy
+// that closes the rule.
 func (b *policyReporter) attached() (keys []manifest.Key) {
 	rule := b.answer.Rule
 	for _, part := range rule.Action.Parts {
@@ -176,7 +176,7 @@ func (b *policyReporter) attached() (keys []manifest.Key) {
 	return keys
 }
 
-// policyTargets returns the objects on the way of the request that TrafficPolicies may target.
+// policyTargets returns the objects of the request that TrafficPolicies can target.
 func (b *policyReporter) policyTargets() []policyTarget {
 	listener := b.report.Listener
 	gateway := ir.GatewayKey(listener.Gateway)
@@ -207,8 +207,7 @@ func (b *policyReporter) label(policyTargets []policyTarget) {
 	}
 }
 
-// isAim reports whether a policy is for the object by one of its targets, by name or by
-// labels.
+// isAim reports whether a target of a policy includes the object, by name or by labels.
 func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	if t.Object.Name != "" {
 		return t.Object == s.object
@@ -221,8 +220,8 @@ func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
 }
 
-// targetOf returns the target by which a policy is for the object or its section, or would be
-// if what it names existed.
+// targetOf returns the target of a policy that includes the object or its section. It also returns
+// targets that are lost.
 func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	for _, t := range p.Targets {
 		if s.isAim(t) && (t.Section == "" || t.Section == s.section || t.Lost != "") && (!ok || target.Lost != "") {
@@ -249,8 +248,8 @@ func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	b.addPolicy(out)
 }
 
-// merged sets which fields of a policy are in force. They are parts of the action, but for
-// those that the rule itself sets: its own go before every policy.
+// merged sets the effective fields of a policy. These are the parts of the action, without the
+// fields that the rule sets itself: the rule wins over every policy.
 func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
 	by := func(key manifest.Key) {
@@ -290,7 +289,8 @@ func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	}
 }
 
-// clusterNames returns those of the backends, and of the services that policies of the rule ask.
+// clusterNames returns the clusters of the backends, and of the external services of the rule's
+// policies.
 func (b *policyReporter) clusterNames() (names []string) {
 	for _, backend := range b.report.Backends {
 		names = append(names, backend.Cluster)
@@ -319,7 +319,7 @@ func (b *policyReporter) addBackendPolicies(name string) {
 	}
 }
 
-// targetsPort reports whether a target is for the port of a cluster, or for a port that does
+// targetsPort reports whether a target includes the port of a cluster, or names a port that does
 // not exist.
 func targetsPort(target ir.PolicyTarget, cluster *ir.Cluster) bool {
 	return target.Section == "" || target.Lost != "" || len(target.Ports) == 0 ||
@@ -342,13 +342,13 @@ func (b *policyReporter) addBackendPolicy(p *ir.Policy, target ir.PolicyTarget, 
 	b.addPolicy(out)
 }
 
-// withoutName returns why a policy of backends cannot be used, without its name.
+// withoutName returns why a policy of backends cannot be used. It leaves out the policy's name.
 func withoutName(p *ir.Policy) string {
 	reason := strings.TrimPrefix(p.Unusable, p.Key.String())
 	return strings.TrimPrefix(strings.TrimPrefix(reason, " cannot be used: "), " is invalid: ")
 }
 
-// addPolicy adds a policy once, with what is wrong with its newest version.
+// addPolicy adds a policy once, with the mistake of its newest version.
 func (b *policyReporter) addPolicy(out PolicyReport) {
 	at := policyAt{out.Object, out.Target}
 	if b.named[at] {
@@ -362,8 +362,7 @@ func (b *policyReporter) addPolicy(out PolicyReport) {
 	b.report.Policies = append(b.report.Policies, out)
 }
 
-// place sets the place of the mistake for each policy that is not in force as it is
-// written.
+// place sets the place of the mistake for each policy that is not fully effective.
 func (b *policyReporter) place() {
 	for i := range b.report.Policies {
 		p := &b.report.Policies[i]

@@ -11,9 +11,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// gate is what a filter of Envoy's chain does with a request: it answers with status, or
-// passes the request on. unless says in words what it may do instead, which is not known
-// here.
+// gate is what a filter of Envoy's chain does with a request: it answers with status, or passes the
+// request on. unless lists what the filter may do instead, in words, if that depends on facts that
+// are not known.
 type gate struct {
 	status uint32 // 0 passes it on
 	why    string
@@ -28,12 +28,12 @@ type gate struct {
 	http bool
 }
 
-// outcome returns the answer of a filter, with what may happen in its place.
+// outcome returns the answer of a filter, with what may happen instead.
 func (g gate) outcome(unless []string) Outcome {
 	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
 
-// corsGate answers a preflight request, where the rule has a backend.
+// corsGate answers a preflight request if the rule has a backend.
 func corsGate(rule *ir.Rule, r *request) gate {
 	cors := rule.Action.CORSInForce()
 	if cors == nil || !preflight(cors, r) || len(backends(rule, r)) == 0 {
@@ -50,8 +50,8 @@ func csrfGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusForbidden, why: "Envoy rejects the request by " + partsOf(&rule.Action, ir.FieldCSRF.PartKind()) + ": " + forgedWords(r)}
 }
 
-// unlessForged returns, in words, what Envoy's CSRF filter does with a share of the requests
-// only; nil where it passes or rejects all such requests.
+// unlessForged returns what Envoy's CSRF filter does with a share of the requests, in words. It
+// returns nil if the filter treats all these requests the same.
 func unlessForged(csrf *ir.CSRF, r *request) []string {
 	switch {
 	case csrf == nil || !forged(csrf, r):
@@ -71,7 +71,7 @@ func bufferGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, ir.FieldBuffer.PartKind()), most)}
 }
 
-// localLimitGate does not know which requests came before.
+// localLimitGate returns what may happen, because the number of earlier requests is not known.
 func localLimitGate(rule *ir.Rule, _ *request) gate {
 	limit := rule.Action.Extras.OrNone().RateLimit
 	if limit == nil || limit.Enabled == 0 || limit.Enforced == 0 {
@@ -80,8 +80,8 @@ func localLimitGate(rule *ir.Rule, _ *request) gate {
 	return gate{unless: []string{"rateLimit.local: too many requests came before (429)"}}
 }
 
-// corsParts names the objects with the CORS settings that are in force: the route's own filter
-// goes before policies.
+// corsParts returns the objects with the effective CORS settings, in words. The route's own filter
+// wins over policies.
 func corsParts(action *ir.Action) string {
 	if action.CORS != nil {
 		return partsOf(action, string(gwv1.HTTPRouteFilterCORS))
@@ -89,7 +89,7 @@ func corsParts(action *ir.Action) string {
 	return partsOf(action, ir.FieldCORS.PartKind())
 }
 
-// partsOf names the objects of an action's Parts of a kind, each with its field.
+// partsOf returns the objects of an action's Parts of a kind, each with its field, in words.
 func partsOf(action *ir.Action, kind string) string {
 	var names []string
 	for _, part := range action.Parts {
@@ -109,8 +109,8 @@ func preflight(cors *ir.CORS, r *request) bool {
 		(matchesAny(cors.Origins, origin) || cors.Alone && origin != "")
 }
 
-// forged reports whether a request that changes something comes from neither its
-// own host nor one of the origins.
+// forged reports whether a request with a changing method comes neither from its own host nor from
+// an additional origin.
 func forged(csrf *ir.CSRF, r *request) bool {
 	if !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch}, r.query.Method) {
 		return false
@@ -127,8 +127,8 @@ func sourceOrigin(r *request) string {
 	return hostAndPort(r.headers.first("referer"))
 }
 
-// targetOrigin returns the host and port that a request is for: Envoy reads them from a URL of
-// its scheme and its Host, without a user.
+// targetOrigin returns the host and port that a request is sent to. Envoy reads them from a URL of
+// the scheme and the Host header, without a user.
 func targetOrigin(r *request) string {
 	if r.query.Host == "" {
 		return ""
@@ -136,7 +136,8 @@ func targetOrigin(r *request) string {
 	return hostAndPort(r.scheme + "://" + r.query.Host)
 }
 
-// hostAndPort returns those of an absolute URL, else the text itself: "null" is an Origin, too.
+// hostAndPort returns the host and port of an absolute URL. It returns other texts unchanged, such
+// as the Origin "null".
 func hostAndPort(text string) string {
 	if a, ok := parseAddress(text); ok {
 		return a.host
@@ -144,7 +145,7 @@ func hostAndPort(text string) string {
 	return text
 }
 
-// forgedWords says why CSRF rejects a request.
+// forgedWords returns why the CSRF filter rejects a request.
 func forgedWords(r *request) string {
 	source := sourceOrigin(r)
 	if source == "" {

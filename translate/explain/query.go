@@ -69,10 +69,10 @@ func complete(query Query) Query {
 // request: tcp://HOST:PORT, tls://NAME:PORT with the server name (SNI), or udp://HOST:PORT.
 func (q Query) ForConnection() bool { return slices.Contains([]string{"tcp", "tls", "udp"}, q.Scheme) }
 
-// NewQuery parses a request as curl takes it: a method, an absolute URL, headers as "name:
-// value". A Host header replaces the URL's host, but not its port nor the server name in the
-// TLS handshake. The path is kept as written. ws and wss are a WebSocket over http and https.
-// The error says what is wrong with the question.
+// NewQuery parses a request as curl does: a method, an absolute URL, headers as "name: value". A
+// Host header replaces the URL's host, but not its port nor the server name in the TLS handshake.
+// The path is kept as written. The schemes ws and wss mean a WebSocket over http and https. The
+// error is about the question.
 func NewQuery(method, address string, headers []string) (Query, error) {
 	if err := checkSize(method, address, headers); err != nil {
 		return Query{}, err
@@ -104,7 +104,7 @@ func NewQuery(method, address string, headers []string) (Query, error) {
 	return q, nil
 }
 
-// SetFrom sets From; "" leaves it out.
+// SetFrom sets From. "" leaves it unknown.
 func (q *Query) SetFrom(address string) error {
 	if address == "" {
 		return nil
@@ -131,8 +131,8 @@ func checkSize(method, address string, headers []string) error {
 	return nil
 }
 
-// parseAuthority reads scheme and host of a URL. Its path is what stands behind them: a
-// path that is not escaped well is part of the question.
+// parseAuthority reads the scheme and host of a URL. It keeps the rest as the path, even if the
+// path is not escaped well.
 func parseAuthority(address string) (*url.URL, error) {
 	_, rest, _ := strings.Cut(address, "://")
 	path := ""
@@ -147,7 +147,7 @@ func parseAuthority(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// MethodFor returns the method of a question, GET if it has none, or "" if the URL is that of a
+// MethodFor returns the method of a question, GET by default. It returns "" if the URL is for a
 // connection.
 func MethodFor(method, address string) string {
 	scheme, _, _ := strings.Cut(address, "://")
@@ -217,8 +217,8 @@ func isToken(text string) bool {
 	}) < 0
 }
 
-// tooLarge reports whether Envoy rejects the request for its size: that of its head as
-// clients write it.
+// tooLarge reports whether Envoy rejects the request because its request line and headers are too
+// long.
 func (q Query) tooLarge() bool { return q.size() > maxRequestBytes }
 
 // size is the length of the request line and the headers, in bytes.

@@ -15,7 +15,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// certainty is whether something holds for a request, as far as the question says.
+// certainty is whether a condition is met, as far as the question has the facts.
 type certainty uint8
 
 const (
@@ -51,7 +51,7 @@ func rbacWords(extras *ir.Extras) string {
 	return strings.Join(words, "; ")
 }
 
-// rbacGate evaluates the expressions as Envoy does: one that fails does not match.
+// rbacGate evaluates the expressions as Envoy does. An expression that fails does not match.
 func rbacGate(rule *ir.Rule, r *request) gate {
 	rbac := rule.Action.Extras.OrNone().RBAC
 	if rbac == nil {
@@ -105,8 +105,8 @@ func isIn(client netip.Addr, ranges []string) certainty {
 	return no
 }
 
-// matchesOne reports whether one of the expressions is true, and the first that is, -1 for none.
-// Without expressions it is yes.
+// matchesOne reports whether one of the expressions is true. first is the index of the first true
+// one, -1 for none. Without expressions it returns yes.
 func (r *request) matchesOne(expressions []string) (out certainty, first int) {
 	if len(expressions) == 0 {
 		return yes, -1
@@ -155,7 +155,8 @@ func evaluate(text string, attributes cel.PartialActivation) certainty {
 	return no
 }
 
-// attributes returns those of Envoy that a question says, and marks the others.
+// attributes returns the attributes of Envoy that the question has, and marks the others as
+// unknown.
 func (r *request) attributes() (cel.PartialActivation, error) {
 	headers := map[string]string{":path": r.path + r.search, ":method": r.query.Method, ":authority": r.query.Host, ":scheme": r.scheme}
 	unknowns := []*cel.AttributePatternType{
@@ -183,7 +184,8 @@ func (r *request) attributes() (cel.PartialActivation, error) {
 	return cel.PartialVars(map[string]any{"request": request}, unknowns...)
 }
 
-// headerMap are headers by name in any case. A value that is not known is unknown.
+// headerMap has the headers of a request; names are compared without case. A placeholder becomes an
+// unknown value.
 type headerMap struct{ traits.Mapper }
 
 // Find returns the value of a header.

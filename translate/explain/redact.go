@@ -10,7 +10,8 @@ import (
 // redacted is shown in the place of a password, key or token of the question.
 const redacted = "[redacted]"
 
-// asked returns the texts of a question that a rule compares with its credentials.
+// asked returns the credentials in a question: the texts that a rule compares with its own
+// credentials.
 func asked(rule *ir.Rule, q Query) (texts []string) {
 	if rule == nil {
 		return nil
@@ -76,7 +77,8 @@ func rawParameterOf(r *request, name string) string {
 	return ""
 }
 
-// redact takes the texts out of all that repeats the question. Empty texts are none.
+// redact removes the texts from every part of the report that repeats the question. It ignores
+// empty texts.
 func (r *Report) redact(texts []string) {
 	hide := hiding(texts)
 	r.Request.URL, r.Location = hide(r.Request.URL), hide(r.Location)
@@ -88,8 +90,7 @@ func (r *Report) redact(texts []string) {
 	}
 }
 
-// Hide returns a function that takes the credentials of a question out of a text: those that a rule
-// compares.
+// Hide returns a function that removes the credentials of a question from a text.
 func Hide(rule *ir.Rule, q Query) func(text string) string { return hiding(asked(rule, q)) }
 
 func hiding(texts []string) func(string) string {

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// matchesWhole compares the whole value, byte by byte: Envoy reads both as Latin-1. A
-// pattern that does not compile is in no table (xds.Route rejects it) and matches nothing.
-// To compile a pattern costs far more than to compare with it, so the beginning is
-// compared first: of thousands of patterns in a table few begin as the value does.
+// matchesWhole compares the whole value byte by byte, because Envoy reads pattern and value as
+// Latin-1. A pattern that does not compile is in no table (xds.Route rejects it) and matches
+// nothing. Compiling costs far more than comparing, so the literal beginning of the pattern is
+// compared first.
 func matchesWhole(pattern, value string) bool {
 	if !strings.HasPrefix(value, literalPrefix(pattern)) {
 		return false
@@ -22,16 +22,16 @@ func matchesWhole(pattern, value string) bool {
 // seconds. A table of 100,000 expressions of usual length stays below it for a usual path.
 const maxEffort = 1 << 30
 
-// effort counts what the regular expressions of a question cost.
+// effort limits the cost of the regular expressions of a question.
 type effort struct{ left int }
 
 func newEffort() *effort { return &effort{maxEffort} }
 
-// spent reports whether an expression was not compared any more.
+// spent reports whether an expression was not compared because the limit was reached.
 func (e *effort) spent() bool { return e.left < 0 }
 
-// matchesWhole is the function matchesWhole while there is effort left. To compile an expression
-// costs as much as to compare it with some bytes.
+// matchesWhole is the function matchesWhole within the limit. Compiling an expression costs as much
+// as comparing some bytes.
 func (e *effort) matchesWhole(pattern, value string) bool {
 	const compiling = 256
 	if !strings.HasPrefix(value, literalPrefix(pattern)) {
@@ -43,7 +43,7 @@ func (e *effort) matchesWhole(pattern, value string) bool {
 	return matchesWhole(pattern, value)
 }
 
-// latin1 returns a text with a letter for each byte.
+// latin1 returns a text with one letter for each byte.
 func latin1(text string) string {
 	letters := make([]rune, len(text))
 	for i := range len(text) {
@@ -52,8 +52,8 @@ func latin1(text string) string {
 	return string(letters)
 }
 
-// literalPrefix returns what every text begins with that a pattern matches, as far as that
-// can be seen without compiling it.
+// literalPrefix returns the beginning of every text that a pattern matches, as far as it is visible
+// without compiling the pattern.
 func literalPrefix(pattern string) string {
 	if strings.Contains(pattern, "|") {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Report is an Answer as commands and pages show it: with places, reasons as text, and
-// problems. docs/json.md documents its JSON.
+// Report is an Answer in the form that commands and pages show, with places, reasons and problems.
+// docs/json.md documents its JSON.
 type Report struct {
 	Request RequestReport `json:"request"`
 	// Outcome is what happens to the request. Reason says why if no backend answers.
@@ -230,7 +230,7 @@ func (r *Report) sources() []*Source {
 	return all
 }
 
-// way returns those that lead to the answer.
+// way returns the Sources of the chain and rule that lead to the answer.
 func (r *Report) way() []*Source {
 	var all []*Source
 	list := func(of []Source) {

@@ -45,7 +45,7 @@ type requestReporter struct {
 	over   *overlaps // nil until it is needed
 }
 
-// messages joins the messages of the problems for which of is true.
+// messages joins the messages of the problems for which of returns true.
 func (b *reporter) messages(of func(manifest.Problem) bool) string {
 	var messages []string
 	for _, p := range b.facts.Problems {
@@ -56,19 +56,19 @@ func (b *reporter) messages(of func(manifest.Problem) bool) string {
 	return strings.Join(messages, "; ")
 }
 
-// ofRule reports whether a problem is about the rule that holds an ir.Rule.
+// ofRule reports whether a problem is about a rule.
 func ofRule(p manifest.Problem, rule *ir.Rule) bool {
 	return concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
 }
 
-// concerns reports whether a problem is about a field of an object, or about a field inside it.
+// concerns reports whether a problem is about a field of an object, or about a field below it.
 func concerns(p manifest.Problem, object manifest.Key, field string) bool {
 	rest, inside := strings.CutPrefix(p.Field, field)
 	return p.Object == object && inside && (rest == "" || rest[0] == '.')
 }
 
-// HopsOf returns the way from the root to the rule: the chain of delegation, and the
-// route that has the rule.
+// HopsOf returns the matches from the root route to the rule: the chain of delegation, and then the
+// rule's own route.
 func HopsOf(rule *ir.Rule) []HopReport {
 	var all []HopReport
 	for _, h := range rule.Chain {
@@ -98,8 +98,8 @@ func hopAt(object manifest.Key, rule, match int) HopReport {
 	}
 }
 
-// signInPlace is the place of a rule that was added for an identity provider: that of the rule with
-// the policy, or the Gateway.
+// signInPlace returns the place of a rule that was added for an identity provider: the place of the
+// rule with the policy, or of the Gateway.
 func signInPlace(rule *ir.Rule) Source {
 	if rule.Source.Key.Kind == "Gateway" {
 		return Source{Object: rule.Source.Key}

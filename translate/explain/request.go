@@ -44,8 +44,8 @@ func newRequest(query Query) *request {
 	}
 }
 
-// firstParameters are the query parameters by name, of repeated ones the first value.
-// Envoy compares names and values as they were sent, undecoded.
+// firstParameters returns the query parameters by name, each with its first value. Envoy compares
+// names and values as they were sent, undecoded.
 func firstParameters(search string) map[string]string {
 	out := map[string]string{}
 	for pair := range strings.SplitSeq(strings.TrimPrefix(search, "?"), "&") {
@@ -57,7 +57,7 @@ func firstParameters(search string) map[string]string {
 	return out
 }
 
-// forges returns the headers of a request that only filters set, those of names.
+// forges returns the headers of a request that only filters may set. names lists these headers.
 func (r *request) forges(names []string) (out []string) {
 	for _, name := range names {
 		if r.headers.has(name) {
@@ -67,7 +67,7 @@ func (r *request) forges(names []string) (out []string) {
 	return out
 }
 
-// without returns the request without headers of some names.
+// without returns the request without the headers of the given names.
 func (r *request) without(names []string) *request {
 	if len(r.forges(names)) == 0 {
 		return r
@@ -89,7 +89,7 @@ func (r *request) upgrades() bool {
 
 const upgradeRejected = "Envoy rejects the upgrade: only the protocol websocket is open"
 
-// upgradesToUnknown reports whether a request asks for a protocol that Envoy does not open.
+// upgradesToUnknown reports whether a request asks for a protocol that Envoy does not support.
 func (r *request) upgradesToUnknown() bool {
 	return r.upgrades() && !strings.EqualFold(r.headers.first("upgrade"), "websocket")
 }
@@ -114,8 +114,7 @@ func (r *request) bodyBytes() int64 {
 	return n
 }
 
-// asksByGRPC reports whether Envoy takes a request for a gRPC call, and answers with a gRPC
-// status.
+// asksByGRPC reports whether Envoy treats a request as a gRPC call and answers with a gRPC status.
 func (r *request) asksByGRPC() bool {
 	rest, ok := strings.CutPrefix(r.headers.first("content-type"), "application/grpc")
 	return ok && (rest == "" || rest[0] == '+')

@@ -15,8 +15,8 @@ var consumed = []string{
 	"x-envoy-upstream-rq-timeout-alt-response", "x-envoy-upstream-stream-duration-ms",
 }
 
-// sent returns the headers that a backend of an action receives, in the order of Envoy: the
-// policies change them, then the router and the route.
+// sent returns the headers that a backend receives. The changes are made in Envoy's order: the
+// policies, then the router, then the route.
 func (r *request) sent(action *ir.Action, backend *ir.Backend) headerFields {
 	headers := r.transformed(extrasInForce(action))
 	if limit := expected(action); limit > 0 {
@@ -36,7 +36,8 @@ func (r *request) sent(action *ir.Action, backend *ir.Backend) headerFields {
 	return headers
 }
 
-// extrasInForce returns an action's extras, with what the route's own filters have in their place.
+// extrasInForce returns an action's extras. Filters of the route replace the same fields of
+// policies.
 func extrasInForce(action *ir.Action) *ir.Extras {
 	if action.ExternalAuth == nil {
 		return action.Extras
@@ -50,7 +51,7 @@ func rewritesHost(action *ir.Action) bool {
 	return action.Rewrite != nil && action.Rewrite.Hostname != ""
 }
 
-// frame writes the headers by which a backend of HTTP/1.1 finds the end of the body.
+// frame sets the headers that tell a backend of HTTP/1.1 where the body ends.
 func (r *request) frame(headers headerFields, backend *ir.Backend) {
 	cluster := r.clusters[backend.Cluster]
 	switch asked := r.query.Headers.Get("Content-Length") != ""; {
@@ -72,7 +73,7 @@ func mayHaveBody(method string) bool {
 	return true
 }
 
-// expected returns the time limit that the router writes for the backend: that of one attempt,
+// expected returns the time limit that the router writes for the backend: the limit of one attempt,
 // else that of the whole request.
 func expected(action *ir.Action) time.Duration {
 	value := func(d *time.Duration) time.Duration {

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// unreachable returns why Envoy cannot ask a service, "" where it can: the cluster of the
-// service is closed, or has no endpoint. Calls fail at once then.
+// unreachable returns why Envoy cannot call a service: its cluster is closed, or has no endpoint.
+// Then calls fail at once. It returns "" if Envoy can call it.
 func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string {
 	cluster := clusters[service.Service.Cluster]
 	if cluster == nil || reachable(cluster) {
@@ -19,14 +19,13 @@ func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string 
 	return cmp.Or(cluster.Closed, "it has no endpoint")
 }
 
-// outage returns the answer in place of a service that cannot be asked.
+// outage returns the answer of Envoy if it cannot call a service.
 func outage(action *ir.Action, use ir.ExtensionUse, status uint32, reason string) gate {
 	return gate{status: status, why: fmt.Sprintf("Envoy cannot ask %s for %s: %s",
 		use.Extension.Service.Cluster, partsOf(action, use.PartKind()), reason)}
 }
 
-// orNoAnswer returns the words for what Envoy answers while a service that it can ask does not
-// answer.
+// orNoAnswer returns what Envoy answers while a service that it can call does not answer, in words.
 func orNoAnswer(open bool, status uint32) string {
 	if open {
 		return ""
@@ -34,8 +33,8 @@ func orNoAnswer(open bool, status uint32) string {
 	return fmt.Sprintf(", or does not answer (%d)", status)
 }
 
-// globalLimitGate has a service count the request. Envoy's filter passes a request whose route is
-// a redirect or a direct response.
+// globalLimitGate decides by a rate limit service. Envoy's filter passes a request whose route is a
+// redirect or a direct response.
 func globalLimitGate(rule *ir.Rule, r *request) gate {
 	extras := rule.Action.Extras.OrNone()
 	limit := extras.GlobalLimit
@@ -55,8 +54,8 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 	return outage(&rule.Action, limit.ExtensionUse, http.StatusInternalServerError, reason)
 }
 
-// counted returns whether the service of a limit is asked about the request: Envoy leaves out a
-// descriptor with a header that is missing. An authorization before it may add the header.
+// counted returns whether Envoy asks the service of a limit about the request. Envoy leaves out a
+// descriptor if its header is missing. An earlier authorization may add the header.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool {
 		return entry.Header != "" && (len(templateReader{r, r.headers}.read(entry.Header)) == 0 || slices.Contains(r.answered, entry.Header))
@@ -72,7 +71,7 @@ func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	return misses
 }
 
-// processorGate has a service change the request; answerGate is for the answer.
+// processorGate passes the request to a processor. answerGate does so for the answer.
 func processorGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -86,8 +85,8 @@ func processorGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, max(r.requestSent(rule), r.answerSent(proc)), reason)
 }
 
-// answerGate has a service see an answer: Envoy sends it those of the filters before it, too,
-// and the one to an upgrade that is rejected.
+// answerGate passes the answer to a processor. The processor also gets answers of the filters
+// before it, and the answer to a rejected upgrade.
 func answerGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -101,8 +100,8 @@ func answerGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, sent, reason)
 }
 
-// unprocessed returns the answer to a request where a part is, or may be, sent to a processor
-// that cannot be asked for this reason; none for "".
+// unprocessed returns the answer if Envoy cannot call a processor for the given reason, and sends
+// it or may send it a part of the request. An empty reason returns an empty gate.
 func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
 	proc := rule.Action.Extras.ExtProc
 	switch {
@@ -125,7 +124,7 @@ func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
 }
 
-// requestSent returns whether a processor is sent a part of the request.
+// requestSent returns whether Envoy sends a part of the request to a processor.
 func (r *request) requestSent(rule *ir.Rule) verdict {
 	mode := modeOf(rule.Action.Extras.ExtProc)
 	body := sendsBody(mode.RequestBody)
@@ -140,8 +139,8 @@ func (r *request) requestSent(rule *ir.Rule) verdict {
 	return misses
 }
 
-// waitsForBody returns whether a rule's action reads the body of a request. Where Envoy answers
-// by itself, it does so once it has the headers.
+// waitsForBody returns whether a rule's action reads the body of a request. If Envoy itself
+// answers, it does so after the headers.
 func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	acts := acted(rule, r)
 	switch {
@@ -153,7 +152,7 @@ func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	return takes
 }
 
-// answerSent returns whether a processor is sent a part of the answer.
+// answerSent returns whether Envoy sends a part of the answer to a processor.
 func (r *request) answerSent(proc *ir.ExtProc) verdict {
 	mode := modeOf(proc)
 	switch {
@@ -174,9 +173,9 @@ const (
 	fewBytes   = 8 << 10
 )
 
-// overfull returns the words about a service that can add more to a request than Envoy takes;
-// nil where the request is far from the limits. Envoy measures a request again after the
-// service has changed it, and answers 500.
+// overfull warns of a service that can add more headers than Envoy accepts. Envoy checks a request
+// again after the service has changed it, and answers 500. It returns nil if the request is far
+// from the limits.
 func overfull(field string, service *ir.Extension, r *request) []string {
 	if r.headers.count()+1 <= maxHeaders-fewHeaders && r.query.size() <= maxRequestBytes-fewBytes {
 		return nil

@@ -9,8 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// streamTree returns the node of a stream, with the route that has it and the routes that
-// claimed the same and lost.
+// streamTree returns the node of a stream, with the route that has it and the routes that lost it.
 func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: strings.Join(stream.Domains, ", "), domains: stream.Domains}
 	switch {

@@ -26,7 +26,7 @@ const (
 	ofTheHost   = 9 // a route of the same virtual host: counted, not listed
 )
 
-// suspect is a problem with how it bears on the answer.
+// suspect is a problem, ranked by its effect on the answer.
 type suspect struct {
 	manifest.Problem
 	rank int
@@ -44,8 +44,8 @@ func severe(p manifest.Problem) int {
 	return 1
 }
 
-// problems lists those on the way of the request, and those of rules that might have taken
-// it. It counts the others of the virtual host.
+// problems lists the problems of objects that lead to the answer, and those of rules that might
+// have matched the request. It counts the other problems of the virtual host.
 func (b *requestReporter) problems() {
 	s := b.suspects()
 	var listed []suspect
@@ -72,8 +72,8 @@ func (b *requestReporter) problems() {
 	}
 }
 
-// mentions returns those of the rest whose object a listed problem names: the mistake of a
-// backend that "does not exist" is a problem of the backend.
+// mentions returns the problems of the rest whose object a listed problem names. If a listed
+// problem says that a backend does not exist, the mistake in the backend is of interest, too.
 func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
 	var text strings.Builder
 	for _, p := range listed[:min(len(listed), maxProblems)] {
@@ -88,7 +88,8 @@ func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
 	return out
 }
 
-// suspects has the objects on the way of a request, and the rules that might have taken it.
+// suspects has the objects and rules that lead to the answer, and the rules that might have matched
+// the request.
 type suspects struct {
 	rule  *ir.Rule
 	way   map[manifest.Key]bool   // objects on the way
@@ -157,7 +158,7 @@ func (b *requestReporter) way() map[manifest.Key]bool {
 	return way
 }
 
-// overlaps returns overlaps with the routes that serve under the virtual host.
+// overlaps returns the overlaps for the routes that serve under the virtual host.
 func (b *requestReporter) overlaps() *overlaps {
 	if b.over != nil {
 		return b.over
@@ -179,7 +180,7 @@ func (b *requestReporter) overlaps() *overlaps {
 	return b.over
 }
 
-// rank returns how a problem bears on the answer, and how much of the path its rule covers.
+// rank returns the effect of a problem on the answer, and how much of the path its rule covers.
 func (s *suspects) rank(p manifest.Problem) (rank, fit int) {
 	_, isRoute := route.KindOf(p.Object)
 	switch {
@@ -202,8 +203,8 @@ func (s *suspects) rank(p manifest.Problem) (rank, fit int) {
 	return unrelated, 0
 }
 
-// rankRoute looks at the rule that a problem of a route is about: another rule of a route
-// on the way has nothing to do with the answer, unless it might have taken the request.
+// rankRoute ranks a problem by the rule that it is about. Another rule of a route on the way has no
+// effect on the answer, unless it might have matched the request.
 func (s *suspects) rankRoute(p manifest.Problem) (rank, fit int) {
 	rule, index, match := ruleField(p.Field)
 	at := manifest.Field{Object: p.Object, Path: rule}
@@ -221,8 +222,7 @@ func (s *suspects) rankRoute(p manifest.Problem) (rank, fit int) {
 	return unrelated, 0
 }
 
-// ruleField returns the rule that a field of a route is in, and the match; "" and -1 for
-// none.
+// ruleField returns the rule and the match that a field of a route is in, "" and -1 for none.
 func ruleField(field string) (rule string, index, match int) {
 	index, rest := indexAfter(field, "spec.rules[")
 	if index < 0 {
@@ -232,7 +232,8 @@ func ruleField(field string) (rule string, index, match int) {
 	return fmt.Sprintf("spec.rules[%d]", index), index, match
 }
 
-// indexAfter reads "3].rest" behind a prefix; index is -1 where the text is otherwise.
+// indexAfter reads the index and the rest after a prefix, as in "prefix3].rest". index is -1 if the
+// text has another form.
 func indexAfter(text, prefix string) (index int, rest string) {
 	text, ok := strings.CutPrefix(text, prefix)
 	digits, rest, closed := strings.Cut(text, "]")

@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// transform makes the changes of a transformation, one after the other.
+// transform makes the changes of a transformation in order.
 func (r *request) transform(headers headerFields, extras *ir.Extras) {
 	templates := templateReader{r, headers}
 	for _, change := range extras.Request {
@@ -62,7 +62,7 @@ func (r templateReader) evaluate(expr ir.Expr) string {
 	return expr.Text
 }
 
-// mapASCII replaces the 26 letters from from on by those from to on.
+// mapASCII replaces the 26 letters that begin at from by the 26 letters that begin at to.
 func mapASCII(text string, from, to byte) string {
 	out := []byte(text)
 	for i, c := range out {
@@ -80,7 +80,7 @@ func first(values []string) string {
 	return values[0]
 }
 
-// read returns the lines of a header; a part of the request, such as :path, is one line.
+// read returns the lines of a header. A part of the request, such as :path, is one line.
 func (r templateReader) read(name string) []string {
 	switch name {
 	case ":path":

@@ -19,7 +19,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// token is a JWT that was taken apart.
+// token is a decoded JWT.
 type token struct {
 	alg, kid  string
 	issuer    string
@@ -30,7 +30,7 @@ type token struct {
 	signature []byte
 }
 
-// readToken takes a token apart; why says what is wrong with its form.
+// readToken decodes a token. why is what is wrong with its form, "" if nothing is.
 func readToken(text string) (t *token, why string) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
@@ -103,7 +103,8 @@ func (t *token) readClaims() (why string) {
 // defaultSkew is Envoy's.
 const defaultSkew = time.Minute
 
-// fault returns why a provider does not accept a token, in the order in which Envoy looks.
+// fault returns why a provider does not accept a token, nil if it does. The checks are in Envoy's
+// order.
 func (t *token) fault(p *ir.JWTProvider, now time.Time) *tokenFault {
 	skew := defaultSkew
 	if p.ClockSkew > 0 {
@@ -147,7 +148,7 @@ func (t *token) isFor(audiences []string) bool {
 	return len(audiences) == 0
 }
 
-// hashes are those of each alg.
+// hashes returns the hash function of each alg.
 func hashes() map[string]crypto.Hash {
 	return map[string]crypto.Hash{
 		"RS256": crypto.SHA256, "RS384": crypto.SHA384, "RS512": crypto.SHA512,
@@ -156,10 +157,10 @@ func hashes() map[string]crypto.Hash {
 	}
 }
 
-// verificationKey is a key of a JWKS that policy.ReadJWKS made.
+// verificationKey is a key of a JWKS that policy.ReadJWKS has checked.
 type verificationKey struct{ Kty, Kid, Alg, Crv, N, E, X, Y string }
 
-// verify reports whether a key of a JWKS fits the signature.
+// verify reports whether a key of a JWKS verifies the signature.
 func (t *token) verify(jwks string) bool {
 	var set struct{ Keys []verificationKey }
 	if json.Unmarshal([]byte(jwks), &set) != nil {

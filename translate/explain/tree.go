@@ -49,7 +49,7 @@ func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 	return out
 }
 
-// treeMaker has what the nodes of all hosts are made from.
+// treeMaker has the data that the nodes of all hosts are made from.
 type treeMaker struct {
 	notAccepted map[manifest.Key][]*TreeNode // by parent
 	delegations map[delegationKey]*ir.Delegation
@@ -183,8 +183,8 @@ func (t *treeMaker) route(n *TreeNode, key manifest.Key) *TreeNode {
 	return node
 }
 
-// point returns the node of a match that hands requests on, below the node of its route. d is nil
-// where the View does not know it.
+// point returns the node of a delegating match, below the node of its route. d is nil if the View
+// does not have it.
 func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNode {
 	before := len(route.Below)
 	node := route.child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
@@ -201,8 +201,8 @@ func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNo
 	return node
 }
 
-// settle adds to each match that hands requests on the routes that it does not accept, and takes
-// these from those that its whole route does not accept.
+// settle adds to each delegating match the routes that it does not accept. It removes these from
+// the list of the whole route.
 func (t *treeMaker) settle(n *TreeNode) {
 	for _, child := range n.Below {
 		t.settle(child)
@@ -221,7 +221,7 @@ func (t *treeMaker) settle(n *TreeNode) {
 	}
 }
 
-// notAcceptedUnder returns the routes that a match selects and does not accept, and those that it
+// notAcceptedUnder returns the routes that a match selects and does not accept, and routes that it
 // names and that serve nowhere.
 func (t *treeMaker) notAcceptedUnder(n *TreeNode) (out []*TreeNode) {
 	stands, live := map[manifest.Key]bool{}, false
@@ -250,7 +250,7 @@ func (t *treeMaker) notAcceptedUnder(n *TreeNode) (out []*TreeNode) {
 	return out
 }
 
-// broken returns the routes that have an error and stand nowhere in the tree, nil for none.
+// broken returns the routes that have an error and are nowhere in the tree, nil for none.
 func (t *treeMaker) broken(nodes []*TreeNode) *TreeNode {
 	shown := map[manifest.Key]bool{}
 	var walk func([]*TreeNode)
@@ -278,8 +278,8 @@ func isRoute(key manifest.Key) bool {
 	return key.Group == gwv1.GroupName && strings.HasSuffix(key.Kind, "Route")
 }
 
-// shownNotAccepted returns the first of the routes that are not accepted, and how many there are beside them.
-// Each place gets its own list: a route may stand under many hosts.
+// shownNotAccepted returns the first routes that are not accepted, and a node with the number of
+// the others. It copies the list, because a route may be under many hosts.
 func shownNotAccepted(all []*TreeNode) []*TreeNode {
 	out := slices.Clone(all[:min(len(all), maxNotAcceptedShown)])
 	if more := len(all) - len(out); more > 0 {
@@ -292,7 +292,7 @@ func matchField(key manifest.Key, rule, match int) manifest.Field {
 	return manifest.Field{Object: key, Path: fmt.Sprintf("spec.rules[%d].matches[%d]", rule, match)}
 }
 
-// leadsTo names what an action leads to.
+// leadsTo returns the target of an action in words.
 func leadsTo(a *ir.Action) string {
 	switch {
 	case a.Redirect != nil:
@@ -311,8 +311,8 @@ func leadsTo(a *ir.Action) string {
 	return strings.Join(names, ", ")
 }
 
-// notAcceptedChildren returns by parent the routes that it does not use, and why, as
-// their statuses say.
+// notAcceptedChildren returns the routes that each parent does not accept, with the reason in their
+// statuses.
 func notAcceptedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode {
 	out := map[manifest.Key][]*TreeNode{}
 	for _, update := range statuses {
@@ -332,8 +332,8 @@ func notAcceptedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode 
 	return out
 }
 
-// notUsed says why a parent route does not use a child, or not whole, "" when it
-// does.
+// notUsed returns why a parent does not accept a child, or only a part of it; "" if it accepts all
+// of it.
 func notUsed(parent gwv1.RouteParentStatus) string {
 	for _, c := range parent.Conditions {
 		notAccepted := c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True"

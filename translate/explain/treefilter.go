@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// TreeFilter selects parts of a tree; what is "" selects everything.
+// TreeFilter selects parts of a tree. A field that is "" selects everything.
 type TreeFilter struct {
 	// Host selects the virtual hosts that serve this host: on each port the most specific one.
 	Host string
@@ -22,7 +22,8 @@ type TreeFilter struct {
 // The names of the parts of a TreeFilter in a query.
 const treeHost, treePath, treeNamespace, treeRoute = "host", "path", "namespace", "route"
 
-// ReadTreeFilter reads a filter from a query, as Query writes it. The error says which value is wrong.
+// ReadTreeFilter reads a filter from a query that Query wrote. The error names the value that is
+// wrong.
 func ReadTreeFilter(query url.Values) (TreeFilter, error) {
 	f := TreeFilter{strings.ToLower(query.Get(treeHost)), query.Get(treePath), query.Get(treeNamespace), query.Get(treeRoute)}
 	if f.Path != "" && !strings.HasPrefix(f.Path, "/") {
@@ -45,7 +46,7 @@ func (f TreeFilter) Query() url.Values {
 	return query
 }
 
-// apply takes from nodes what the filter does not select.
+// apply removes the nodes that the filter does not select.
 func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 	if f == (TreeFilter{}) {
 		return nodes
@@ -54,7 +55,7 @@ func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 	return f.keep(nodes, request, f.Namespace == "" && f.Route == "")
 }
 
-// keep returns the nodes that are selected, or have something below them that is. within is true
+// keep returns the nodes that are selected, or that have a selected node below. within is true
 // below a selected route.
 func (f TreeFilter) keep(nodes []*TreeNode, request *request, within bool) (out []*TreeNode) {
 	for _, n := range nodes {
@@ -84,7 +85,7 @@ func (f TreeFilter) selects(n *TreeNode) bool {
 		(f.Namespace == "" || key.Namespace == f.Namespace) && (f.Route == "" || key.Namespace+"/"+key.Name == f.Route)
 }
 
-// takes reports whether requests with the path may come to the node.
+// takes reports whether requests with the path may reach the node.
 func (f TreeFilter) takes(n *TreeNode, request *request) bool {
 	switch {
 	case n.Kind == BrokenNode || n.Kind == UnservedNode:
@@ -99,7 +100,7 @@ func (f TreeFilter) takes(n *TreeNode, request *request) bool {
 	return true
 }
 
-// showsAlone reports whether a node without others below it is of interest by itself.
+// showsAlone reports whether a node is worth showing without nodes below it.
 func (f TreeFilter) showsAlone(n *TreeNode) bool {
 	return f.Path == "" && (f.Host == "" || n.Kind != PortNode) || n.path != nil || n.Kind == NotAcceptedNode
 }

@@ -68,15 +68,15 @@ func notAcceptedNode(route manifest.Key, why string) *TreeNode {
 	return &TreeNode{Kind: NotAcceptedNode, Name: route.String() + ": " + why, Why: why, field: manifest.Field{Object: route}}
 }
 
-// mistakeNode returns the node of a route that an error keeps from serving, at the place of the error:
-// the folder may have no valid version of the route.
+// mistakeNode returns the node of a route that an error keeps from serving. Its place is that of
+// the error, because the folder may have no valid version of the route.
 func mistakeNode(p *manifest.Problem) *TreeNode {
 	n := notAcceptedNode(p.Object, p.Code+": "+p.Message)
 	n.At = store.Place{File: p.File, Line: p.Line, Column: p.Column}
 	return n
 }
 
-// child returns the node below n for a field, new when it is not there yet.
+// child returns the node below n for a field. It adds the node if it does not exist.
 func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *TreeNode {
 	key := childKey{kind, field}
 	if c := n.index[key]; c != nil {
@@ -91,8 +91,8 @@ func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *Tre
 	return node
 }
 
-// sort puts rules in the order of the object, routes by name behind them, and what no route
-// takes last.
+// sort orders the nodes below: rules in the order of the object, then routes by name, then the rest
+// that no route serves.
 func (n *TreeNode) sort() {
 	slices.SortStableFunc(n.Below, func(a, b *TreeNode) int {
 		return cmp.Or(ir.TrueFirst(a.Kind != RestNode, b.Kind != RestNode), ir.TrueFirst(len(a.order) > 0, len(b.order) > 0), slices.Compare(a.order, b.order),
@@ -103,7 +103,7 @@ func (n *TreeNode) sort() {
 	}
 }
 
-// locate adds objects, fields and places, of all nodes at once; places may be nil.
+// locate sets the objects, fields and places of all nodes. places may be nil.
 func locate(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	var all []*TreeNode
 	var walk func([]*TreeNode)
@@ -120,7 +120,7 @@ func locate(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	}
 }
 
-// LocateNodes adds the places of these nodes alone, not of those below them.
+// LocateNodes sets the places of these nodes, not of the nodes below them.
 func LocateNodes(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	fields := make([]manifest.Field, len(nodes))
 	for i, n := range nodes {

@@ -33,7 +33,7 @@ func shown(value string) string {
 // isKnown reports whether a value has no unknown part.
 func isKnown(value string) bool { return !strings.Contains(value, "\x00") }
 
-// mayEqual reports whether a value can be text, whatever its unknown parts are.
+// mayEqual reports whether a value can equal text, for some content of its unknown parts.
 func mayEqual(value, text string) bool {
 	before, rest, unknown := strings.Cut(value, "\x00")
 	if !unknown {
@@ -54,8 +54,8 @@ func takesAll(pattern string) bool {
 	return repeated && (parsed.Sub[0].Op == syntax.OpAnyCharNotNL || parsed.Sub[0].Op == syntax.OpAnyChar)
 }
 
-// HasPlaceholder reports whether a value of a header, as a Report shows it, has a part that is not
-// known.
+// HasPlaceholder reports whether a header's value in a Report has a placeholder for an unknown
+// part.
 func HasPlaceholder(value string) bool {
 	return slices.ContainsFunc([]string{ClientAddress, NewRequestID, AccessToken, ServiceAnswer}, func(placeholder string) bool {
 		return strings.Contains(value, placeholder)

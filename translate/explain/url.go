@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// address is an absolute URL in a header as Envoy's own parser reads it: http_parser's
-// http_parser_parse_url, which differs from RFC 3986 and from net/url.
+// address is an absolute URL as Envoy's own parser reads it. That parser, http_parser_parse_url of
+// http_parser, differs from RFC 3986 and from net/url.
 type address struct {
 	host     string // with its port, as written
 	userinfo bool
@@ -80,9 +80,9 @@ func isQueryChar(c byte) bool {
 	return isLetter(c) || isDigit(c) || strings.IndexByte("/?:@-._~%!$&'()*+,;=", c) >= 0
 }
 
-// isReferer reports whether Envoy lets a Referer through: neither an absolute URL with user
-// or fragment, nor a relative one with a colon before its first slash, or with a character
-// that no query of a URL has (RFC 3986, section 3.4).
+// isReferer reports whether Envoy keeps a Referer header. It removes an absolute URL with user or
+// fragment. It removes a relative one with a colon before its first slash, or with a character that
+// is not allowed in a query (RFC 3986, section 3.4).
 func isReferer(text string) bool {
 	if a, ok := parseAddress(text); ok {
 		return !a.userinfo && !a.fragment

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// MatchWords is a match in words: "path prefix /cart, GET, header x-env: prod".
+// MatchWords returns a match in words: "path prefix /cart, GET, header x-env: prod".
 func MatchWords(m ir.Match) string {
 	words := []string{pathWords(m.Path)}
 	if m.Within != "" {
@@ -83,8 +83,7 @@ func GRPCStatus(status uint32) (code int, name string) {
 	return 2, "UNKNOWN"
 }
 
-// grpcWords returns the gRPC status that a client of gRPC gets for a status, "" for other
-// clients.
+// grpcWords returns the gRPC status for an HTTP status if byGRPC is true, else "".
 func grpcWords(byGRPC bool, status uint32) string {
 	if !byGRPC {
 		return ""
