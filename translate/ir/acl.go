@@ -1,7 +1,7 @@
 package ir
 
-// ACL admits and rejects requests by the client's address. Of the ranges that contain it, the
-// longest decides.
+// ACL admits and rejects requests by the client's address. The longest range that contains the
+// address decides.
 type ACL struct {
 	// Allow is the decision for an address that no rule contains.
 	Allow bool

@@ -36,7 +36,7 @@ type Action struct {
 	Parts []Part
 }
 
-// renamed returns the action with other names of all clusters: see Rule.Renamed.
+// renamed returns the action with new names for all clusters: see Rule.Renamed.
 func (a *Action) renamed(name func(string) string) Action {
 	out := *a
 	rename := func(cluster *string) {
@@ -62,7 +62,7 @@ func (a *Action) renamed(name func(string) string) Action {
 	return out
 }
 
-// AuthInForce returns the route's own authorization, or else that of policies, or nil.
+// AuthInForce returns the route's own authorization, else that of policies, else nil.
 func (a *Action) AuthInForce() *ExtAuth {
 	if a.ExternalAuth == nil && a.Extras != nil {
 		return a.Extras.ExtAuth
@@ -70,7 +70,7 @@ func (a *Action) AuthInForce() *ExtAuth {
 	return a.ExternalAuth
 }
 
-// CORSInForce returns the route's own CORS, or else that of policies, or nil.
+// CORSInForce returns the route's own CORS, else that of policies, else nil.
 func (a *Action) CORSInForce() *CORS {
 	if a.CORS == nil && a.Extras != nil {
 		return a.Extras.CORS
@@ -78,7 +78,7 @@ func (a *Action) CORSInForce() *CORS {
 	return a.CORS
 }
 
-// ClosedBy returns the object because of which the rule answers 500, "" if there is none.
+// ClosedBy returns the object that makes the rule answer 500, "" if there is none.
 func (a *Action) ClosedBy() string {
 	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
 		return ""

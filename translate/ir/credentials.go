@@ -22,17 +22,17 @@ type Credential struct {
 // Hidden is a text that must not be shown: no verb of package fmt writes it.
 type Hidden string
 
-// String returns a text in its place.
+// String returns a placeholder.
 func (Hidden) String() string { return "[redacted]" }
 
-// GoString returns a text in its place.
+// GoString returns a placeholder.
 func (Hidden) GoString() string { return "[redacted]" }
 
-// MarshalText returns a text in its place.
+// MarshalText returns a placeholder.
 func (Hidden) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
-// NamesCredential reports whether a header, a parameter or a field of this name may hold a credential:
-// it is a guess, for names that no policy tells.
+// NamesCredential reports whether a header, a parameter or a field of this name may contain a
+// credential. It is a guess, for names that are in no policy.
 func NamesCredential(name string) bool {
 	name = strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
 	switch name {
@@ -46,8 +46,8 @@ func NamesCredential(name string) bool {
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// CredentialSource is where the credentials of a policy's field are written: an entry of a
-// Secret, all entries of a Secret, or all entries of the Secrets of a namespace that have all
+// CredentialSource is where the credentials of a policy's field are written: in one entry of a
+// Secret, in all entries of a Secret, or in all entries of the Secrets of a namespace that have all
 // labels. It is the zero value if they are in the policy itself.
 type CredentialSource struct {
 	Field  Field
@@ -75,7 +75,7 @@ func (s CredentialSource) Selected() (labels map[string]string) {
 	return labels
 }
 
-// CredentialUse is a field of a policy that asks for credentials.
+// CredentialUse is a field of a policy that needs credentials.
 type CredentialUse struct {
 	Source CredentialSource
 	// List has the credentials, sorted by name. Where they are in Secrets, it is nil until the
@@ -105,7 +105,7 @@ type KeySource struct {
 	Header, Query, Cookie string
 }
 
-// Credentials returns the fields that ask for credentials from Secrets; none for nil.
+// Credentials returns the fields that need credentials from Secrets, none for nil.
 func (e *Extras) Credentials() []*CredentialUse {
 	if e == nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Extension is a service that Envoy calls for requests, by HTTP for a SignIn and if Auth.HTTP is
-// set, else by gRPC, or which tokens are accepted: exactly one of Auth, Processor, Limiter, SignIn and
-// JWT is set.
+// Extension is an external service, or the tokens that are accepted: exactly one of Auth,
+// Processor, Limiter, SignIn and JWT is set. Envoy calls the service by HTTP for a SignIn and if
+// Auth.HTTP is set, else by gRPC.
 type Extension struct {
 	Service   Service // not of JWT
 	Auth      *AuthService
@@ -54,7 +54,7 @@ type AuthService struct {
 	HTTP *HTTPAuth
 }
 
-// HTTPAuth is how a service is asked by HTTP, and what is used of its answer. Names of headers
+// HTTPAuth is how Envoy calls a service by HTTP, and what it uses of the answer. Names of headers
 // are in lower case.
 type HTTPAuth struct {
 	// Prefix is put before the path of the request.
@@ -126,7 +126,7 @@ type ExtensionUse struct {
 	Filter bool
 }
 
-// PartKind returns the Kind of the Parts that are the use.
+// PartKind returns the Kind of the Parts for this use.
 func (u *ExtensionUse) PartKind() string {
 	if u.Filter {
 		return PartExternalAuth
@@ -204,7 +204,7 @@ func (e *Extension) Field() Field {
 	return FieldGlobalRateLimit
 }
 
-// Clusters returns the clusters of the service, or of keys; none where there are none.
+// Clusters returns the clusters of the service, or of remote keys.
 func (e *Extension) Clusters() (names []string) {
 	if e.JWT == nil {
 		return []string{e.Service.Cluster}

@@ -48,9 +48,8 @@ func (p Part) PolicyField() (field Field, ok bool) {
 	return Field(name), ok
 }
 
-// Extras is what policies add to an Action. The route's own settings (its timeouts, retry,
-// header changes, host) are in the Action and take precedence. The Parts of the Action say
-// where each field is written.
+// Extras is what policies add to an Action. The route's own settings (its timeouts, retry, header
+// changes, host) are in the Action and win. The Parts of the Action have the place of each field.
 type Extras struct {
 	// Request and Response are changes by template, in order.
 	Request, Response []HeaderChange
@@ -101,7 +100,7 @@ func (e *Extras) OrNone() Extras {
 	return *e
 }
 
-// ChangeKind says what a HeaderChange does.
+// ChangeKind is the kind of a HeaderChange.
 type ChangeKind uint8
 
 // The kinds of header change.

@@ -21,7 +21,7 @@ func TableName(base string, generation int) string {
 	return base + generationMark + strconv.Itoa(generation)
 }
 
-// SplitTableName returns what TableName made a name of.
+// SplitTableName returns the arguments with which TableName returns name.
 func SplitTableName(name string) (base string, generation int) {
 	at := strings.LastIndex(name, generationMark)
 	if at < 0 {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Identity is a request header in which a filter says to the backend who sends a request. From a
-// client it is forged: virtual hosts remove it from requests (docs/design/policies.md#identity-headers-are-removed-on-every-route-of-a-host).
+// Identity is a request header in which a filter reports the sender of a request to the backend. If
+// a client sends it, it is forged: virtual hosts remove it from requests
+// (docs/design/policies.md#identity-headers-are-removed-on-every-route-of-a-host).
 type Identity struct {
 	// Name is in lower case.
 	Name string
@@ -14,8 +15,8 @@ type Identity struct {
 	Field string
 }
 
-// Identities returns the headers that filters of the extras set; none for nil. A field that sets
-// such a header has its line here.
+// Identities returns the headers that filters of the extras set, none for nil. Each field that sets
+// such a header needs a line here.
 func (e *Extras) Identities() []Identity {
 	if e == nil {
 		return nil
@@ -27,8 +28,7 @@ func (e *Extras) Identities() []Identity {
 	return append(append(out, e.ExtAuth.identities()...), e.JWTAuth.identities()...)
 }
 
-// identities returns the headers for claims. A header that clients send for purposes of their own is
-// none.
+// identities returns the headers for claims, without client headers (IsClientHeader).
 func (a *JWTAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.JWT == nil {
 		return nil
@@ -53,8 +53,8 @@ func (a *Action) Identities() []Identity {
 	return extras.Identities()
 }
 
-// identities returns the headers that a service by HTTP answers with. A header that clients send
-// for purposes of their own is none, and neither is one that the service reads from the client.
+// identities returns the headers that an HTTP service sets, without client headers (IsClientHeader)
+// and without headers that the service reads from the client.
 func (a *ExtAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.Auth.HTTP == nil {
 		return nil
@@ -77,9 +77,9 @@ func (e *Extras) IdentityNames() []string {
 	return slices.Compact(out)
 }
 
-// clientHeaders are those that clients send for purposes of their own, in lower case. As an identity
-// header they would be removed from the requests of all routes of a host. A name that ends in "-"
-// stands for all that begin so.
+// clientHeaders returns headers that clients send themselves, in lower case. As identity headers
+// they would be removed from the requests of all routes of a host. A name that ends in "-" stands
+// for all names that begin with it.
 func clientHeaders() []string {
 	return []string{
 		"accept", "accept-", "access-control-", "age", "authorization", "cache-control", "content-", "cookie", "date", "dnt", "etag", "forwarded", "from",
@@ -91,8 +91,8 @@ func clientHeaders() []string {
 	}
 }
 
-// IsClientHeader reports whether clients send a header, of a name in lower case, for purposes of their
-// own.
+// IsClientHeader reports whether clients send a header of this name themselves. The name is in
+// lower case.
 func IsClientHeader(name string) bool {
 	name = strings.ReplaceAll(name, "_", "-")
 	return slices.ContainsFunc(clientHeaders(), func(known string) bool {

@@ -2,7 +2,7 @@ package ir
 
 import "strings"
 
-// IssuerAnswer is what is known of the issuer of an OpenID provider.
+// IssuerAnswer is the known configuration of an OpenID provider.
 type IssuerAnswer struct {
 	// The endpoints are those of the last discovery document that could be used, https URIs.
 	// Authorization and Token are "" while there was none; EndSession and JWKS may be missing.

@@ -2,7 +2,7 @@ package ir
 
 import "time"
 
-// JWT is which tokens are accepted: one of any of the providers is enough.
+// JWT is the set of accepted tokens. A token of any of the providers is enough.
 type JWT struct {
 	// Name is "namespace/name" of the GatewayExtension, which routes name.
 	Name string
@@ -14,7 +14,7 @@ type JWT struct {
 	Rejected string
 }
 
-// JWTProvider is who issues tokens.
+// JWTProvider is an issuer of tokens.
 type JWTProvider struct {
 	Name string
 	// Issuer is "" for any; no Audiences are any.
@@ -33,10 +33,10 @@ type JWTProvider struct {
 	Remote *RemoteKeys
 }
 
-// ClaimHeader copies a claim, with dots between the names of those inside others, into a header.
+// ClaimHeader copies a claim into a header. Dots separate the names of nested claims.
 type ClaimHeader struct{ Claim, Header string }
 
-// JWTCache keeps tokens that were verified; 0 is Envoy's default.
+// JWTCache configures how many verified tokens Envoy keeps. 0 is Envoy's default.
 type JWTCache struct{ Size, MaxTokenSize uint32 }
 
 // RemoteKeys are keys that Envoy fetches.
@@ -56,7 +56,7 @@ type JWTAuth struct {
 	ExtensionUse
 }
 
-// Renamed returns the tokens with other names for the clusters of keys.
+// Renamed returns the tokens with new names for the clusters of remote keys.
 func (j *JWT) Renamed(name func(string) string) *JWT {
 	if j == nil {
 		return nil

@@ -2,13 +2,13 @@ package ir
 
 import "github.com/gatefold/gatefold/store/manifest"
 
-// OAuth2 has users sign in at an identity provider, the SignIn of its Extension.
+// OAuth2 makes users sign in at an identity provider, the SignIn of its Extension.
 type OAuth2 struct {
 	ExtensionUse
 }
 
-// SignIn is how users sign in at an identity provider (OAuth 2.0, OpenID Connect). The Extension's
-// Service is where Envoy calls the token endpoint.
+// SignIn is how users sign in at an identity provider (OAuth 2.0, OpenID Connect). Envoy calls the
+// token endpoint by the Extension's Service.
 type SignIn struct {
 	// Extension is the GatewayExtension: it names the secrets on the wire (ClientSecretName,
 	// CookieSecretName) and the cookies.
@@ -43,7 +43,7 @@ func (s *SignIn) ClientSecretName() string {
 	return "GatewayExtension/" + s.Extension.Namespace + "/" + s.Extension.Name + "/client-secret"
 }
 
-// CookieSecretName names the secret in xDS that cookies are signed and encrypted with.
+// CookieSecretName returns the name in xDS of the secret that signs and encrypts cookies.
 func (s *SignIn) CookieSecretName() string {
 	return "GatewayExtension/" + s.Extension.Namespace + "/" + s.Extension.Name + "/cookie-secret"
 }

@@ -30,7 +30,7 @@ type PolicyTarget struct {
 	Ports []uint32
 }
 
-// PolicyState is how much of a policy is in force.
+// PolicyState is how much of a policy is effective.
 type PolicyState string
 
 // The states.

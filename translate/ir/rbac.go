@@ -1,7 +1,7 @@
 package ir
 
-// RBAC rejects what is Blocked. It admits the requests that match alone or, with Deny, rejects
-// them: those that one of Expressions matches and that come from Allowed.
+// RBAC rejects clients in Blocked. It admits only requests that match or, with Deny, rejects them.
+// A request matches if one of Expressions is true and its client is in Allowed.
 type RBAC struct {
 	Deny bool
 	// Expressions are texts of CEL. Without any, all requests match.

@@ -2,15 +2,15 @@ package ir
 
 import "slices"
 
-// Renamed returns the rule with other names for the clusters that it sends to and calls. name
-// is called for each name that is not "".
+// Renamed returns the rule with new names for the clusters that it sends to and calls. It calls
+// name for each name that is not "".
 func (r *Rule) Renamed(name func(string) string) *Rule {
 	out := *r
 	out.Action = r.Action.renamed(name)
 	return &out
 }
 
-// Renamed does for extras what Rule.Renamed does; nil stays nil.
+// Renamed is Rule.Renamed for extras. nil stays nil.
 func (e *Extras) Renamed(name func(string) string) *Extras {
 	if len(e.Extensions()) == 0 {
 		return e
@@ -25,7 +25,7 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	return &out
 }
 
-// rename gives the use another Extension, with a service of another name.
+// rename replaces the Extension of the use by one with a renamed service.
 func (u *ExtensionUse) rename(name func(string) string) {
 	extension := *u.Extension
 	extension.JWT = extension.JWT.Renamed(name)
@@ -35,7 +35,7 @@ func (u *ExtensionUse) rename(name func(string) string) {
 	u.Extension = &extension
 }
 
-// Renamed does for a route of streams what Rule.Renamed does.
+// Renamed is Rule.Renamed for a route of streams.
 func (r *StreamRoute) Renamed(name func(string) string) *StreamRoute {
 	out := *r
 	out.Backends = slices.Clone(r.Backends)

@@ -12,9 +12,9 @@ type RPC struct {
 	Regex bool
 }
 
-// Unresolved returns the HTTP status for requests that have no backend. The Gateway API wants
-// 500 for an HTTPRoute (HTTPRouteRule.backendRefs), and UNAVAILABLE for a GRPCRoute
-// (GRPCRouteRule.backendRefs), into which Envoy converts 503.
+// Unresolved returns the HTTP status for requests without a backend. The Gateway API requires 500
+// for an HTTPRoute (HTTPRouteRule.backendRefs), and UNAVAILABLE for a GRPCRoute
+// (GRPCRouteRule.backendRefs). Envoy converts 503 to UNAVAILABLE.
 func (p Path) Unresolved() uint32 {
 	if p.RPC.Is {
 		return http.StatusServiceUnavailable

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Stream is how connections to a listener of protocol TCP or TLS, or datagrams to one of UDP,
-// are handled: all of them, or those for some hostnames.
+// Stream is how connections to a TCP or TLS listener, or datagrams to a UDP listener, are handled:
+// all of them, or those for some hostnames.
 type Stream struct {
 	// Listener is the ID of the listener.
 	Listener string
@@ -27,7 +27,7 @@ type Stream struct {
 	Access *Access
 }
 
-// Access says which clients may use a stream.
+// Access is which clients may use a stream.
 type Access struct {
 	// ACL decides by the client's address; nil while Closed is set.
 	ACL *ACL
@@ -37,7 +37,8 @@ type Access struct {
 	Parts []Part
 }
 
-// Name returns a name that is unique on its port: that of the listener, and of the route.
+// Name returns a name that is unique on its port. It contains the names of the listener and of the
+// route.
 func (s *Stream) Name() string {
 	if s.Route == nil {
 		return s.Listener
@@ -75,7 +76,7 @@ func (r *StreamRoute) Name() string {
 	return key.Kind + "/" + key.Namespace + "/" + key.Name
 }
 
-// Live reports whether it has a backend that can get traffic.
+// Live reports whether the route has a backend that can get traffic.
 func (r *StreamRoute) Live() bool {
 	return r != nil && slices.ContainsFunc(r.Backends, func(b Backend) bool { return b.Weight > 0 && b.Cluster != "" })
 }

@@ -41,7 +41,7 @@ func (p *Port) Scheme() string {
 	return "http"
 }
 
-// TLS configures how a chain ends TLS.
+// TLS configures how a chain terminates TLS.
 type TLS struct {
 	// Certificates are the xDS names of Secrets, never empty. Envoy sends the first that fits
 	// the server name.

@@ -82,7 +82,7 @@ type GRPCCheck struct {
 	Authority string // "" is a name made from the backend
 }
 
-// Outliers takes out endpoints that answer badly; nil is Envoy's default.
+// Outliers ejects endpoints that answer with errors. nil is Envoy's default.
 type Outliers struct {
 	Consecutive5xx     *uint32 // 0 turns it off
 	Interval, Ejection *time.Duration

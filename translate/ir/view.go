@@ -23,8 +23,7 @@ type View struct {
 	Delegations func() []Delegation
 }
 
-// Delegation is a match of a rule that hands requests on to other routes, where its route serves on
-// ports of one number.
+// Delegation is a match of a delegating rule, on ports of one number.
 type Delegation struct {
 	Port int32
 	// Chain leads from the root to the match, which is the last.
@@ -38,7 +37,7 @@ type Delegation struct {
 	NotAccepted []NotAccepted
 }
 
-// NotAccepted is a route that a rule does not hand requests to, and why.
+// NotAccepted is a route that a rule does not delegate to, with the reason.
 type NotAccepted struct {
 	Route manifest.Key
 	Why   string // "Reason: message"
