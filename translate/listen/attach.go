@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Route is what attaching needs to know about a route.
+// Route has the parts of a route that decide where it attaches.
 type Route struct {
 	route.Common
 	// NamespaceLabels are the labels of its namespace, with
@@ -22,7 +22,7 @@ type Route struct {
 	NamespaceLabels map[string]string
 }
 
-// hostnames returns those that it has, in words.
+// hostnames returns the route's hostnames in words.
 func (r Route) hostnames() string {
 	if len(r.Hostnames) == 0 {
 		return r.Hosts.String()
@@ -30,14 +30,14 @@ func (r Route) hostnames() string {
 	return strings.Join(r.Hostnames, ", ")
 }
 
-// groupKind is its kind, as listeners name it.
+// groupKind returns the route's kind in the form of listeners.
 func (r Route) groupKind() gwv1.RouteGroupKind {
 	group := gwv1.Group(r.Key.Group)
 	return gwv1.RouteGroupKind{Group: &group, Kind: gwv1.Kind(r.Key.Kind)}
 }
 
-// Place is where rules of a route serve: a virtual host of a chain on a port, or a
-// stream's name in the handshake.
+// Place is where rules of a route serve: a virtual host of a chain on a port, or a server name of a
+// stream.
 type Place struct {
 	Port   int32
 	UDP    bool
@@ -66,8 +66,8 @@ func notAttached(reason gwv1.RouteConditionReason, message, hint string) Attachm
 	return Attachment{Accepted: manifest.Because(reason, message), Hint: hint}
 }
 
-// NoParent returns the attachment to a Gateway or ListenerSet that does not exist; hint says
-// what to do.
+// NoParent returns the attachment to a Gateway or ListenerSet that does not exist. hint is what to
+// do.
 func NoParent(key manifest.Key, hint string) Attachment {
 	return notAttached(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
 }
@@ -132,7 +132,7 @@ func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, ow
 	return out
 }
 
-// ownerOf returns the ID of the listener that serves a domain of a listener that serves.
+// ownerOf returns the ID of the listener that serves a domain of a listener.
 func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) string) string {
 	if !p.Shared[slices.Index(p.Listeners, l)] {
 		return l.ID()
@@ -140,8 +140,8 @@ func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) st
 	return owner(l.socket(), domain)
 }
 
-// notAllowed says which condition none of the listeners meets: protocol, kind or
-// namespace.
+// notAllowed returns the attachment to listeners that reject the route. The message names the
+// condition that none of them meets: protocol, kind or namespace.
 func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 	reason := gwv1.RouteReasonNotAllowedByListeners
 	kind := func(l *Listener) bool { return l.admitsKind(r) }
@@ -164,7 +164,7 @@ func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 // maxOpenTo is how many listeners a hint describes.
 const maxOpenTo = 3
 
-// openTo says in a hint from which namespaces the listeners take routes of this kind.
+// openTo returns a hint with the namespaces whose routes the listeners accept.
 func openTo(named []*Listener, r Route) string {
 	var words []string
 	labelled := false
@@ -189,7 +189,7 @@ func openTo(named []*Listener, r Route) string {
 	return text
 }
 
-// namespaces says in words from which namespaces routes may attach.
+// namespaces returns the namespaces whose routes may attach, in words.
 func (l *Listener) namespaces() string {
 	switch {
 	case l.From == gwv1.NamespacesFromSame:
@@ -203,7 +203,7 @@ func (l *Listener) namespaces() string {
 // speaks reports whether routes of a kind may attach to listeners of the protocol.
 func (l *Listener) speaks(kind route.Kind) bool { return slices.Contains(kind.Protocols, l.Protocol) }
 
-// protocolWords names the protocols of listeners that a kind may attach to.
+// protocolWords returns the protocols of listeners that a kind may attach to.
 func protocolWords(kind route.Kind) string {
 	var names []string
 	for _, protocol := range kind.Protocols {
@@ -212,8 +212,8 @@ func protocolWords(kind route.Kind) string {
 	return strings.Join(names, " or ")
 }
 
-// namedBy returns the listeners of its object that a parentRef means: all, or those
-// of its sectionName and port.
+// namedBy returns the listeners of an object that a parentRef selects: all, or those with its
+// sectionName and port.
 func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	var out []*Listener
 	for _, l := range own {
@@ -236,7 +236,7 @@ func wanted(ref gwv1.ParentReference) string {
 	return out
 }
 
-// meantListener says which of the listeners the sectionName is most like.
+// meantListener returns the listener name that is most similar to the sectionName.
 func meantListener(ref gwv1.ParentReference, own []*Listener) string {
 	if ref.SectionName == nil {
 		return ""
@@ -280,8 +280,8 @@ func (l *Listener) admitsNamespace(r Route) bool {
 	return false
 }
 
-// intersect returns the hosts that a listener and a route have in common, the
-// more specific of each pair, sorted and unique.
+// intersect returns the hosts that a listener and a route share: the more specific one of each
+// pair, sorted and unique.
 func intersect(listener string, hosts ir.Hosts) []string {
 	if hosts.Every() {
 		return []string{domain(listener)}
@@ -313,13 +313,13 @@ func covers(a, b string) bool {
 	return a == "" || a == b || wild && strings.HasSuffix(strings.TrimPrefix(b, "*"), suffix) && b != ""
 }
 
-// place is that of a domain at the listener.
+// place returns the Place of a domain at the listener.
 func (l *Listener) place(domain string) Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID(), Raw: l.Passthrough}
 }
 
-// Places returns the virtual hosts that exist even without routes: a host that a listener
-// claims answers 404, and does not fall to routes of another listener.
+// Places returns the virtual hosts that exist even without routes. A host of a listener answers 404
+// then, so that routes of other listeners do not get its requests.
 func (g *Gateway) Places() []Place {
 	var out []Place
 	for _, l := range g.Listeners {

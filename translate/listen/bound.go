@@ -29,8 +29,8 @@ func (b Bound) String() string {
 	return fmt.Sprintf("%s may serve %s", b.Namespace, b.Hosts)
 }
 
-// Hint returns what to do: first, if it is not empty, or change the bound; if the bound cannot be
-// read, fix the Namespace.
+// Hint returns what to do: first, if it is not empty, or change the bound. If the bound cannot be
+// read, it is to fix the Namespace.
 func (b Bound) Hint(first string) string {
 	if b.Hosts.None() {
 		return "fix the Namespace"
@@ -52,8 +52,8 @@ func (b Bound) NoHost() Attachment {
 	return notAttached(HostnameNotAllowed, "the route serves no host: "+b.String(), b.Hint(""))
 }
 
-// checkHostname rejects a listener with a hostname that its namespace may not serve.
-// Listeners of protocols without hostnames are bounded by their ports alone.
+// checkHostname rejects a listener with a hostname that its namespace may not serve. For protocols
+// without hostnames, only ports are limited.
 func (r *specReader) checkHostname(field string, l *Listener) {
 	named := l.SpeaksHTTP() || l.Protocol == gwv1.TLSProtocolType
 	if !named || !l.Accepted.Good() || Covers(r.bound.Hosts, domain(l.Hostname)) {

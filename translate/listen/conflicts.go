@@ -12,10 +12,10 @@ import (
 )
 
 // resolveConflicts marks listeners that cannot be distinguished (Envoy Gateway's translator design,
-// Listener Compatibility; Gateway API, ListenerConditionConflicted): other
-// protocols on one port, one hostname twice, or one name twice in an object. Inside
-// one object both are marked; between objects, the later one. A listener that is not accepted,
-// or is marked, takes nothing from later ones.
+// Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different
+// protocols on one port, a duplicate hostname, or a duplicate name in an object. Within one object
+// both listeners are marked; between objects, only the later one. A listener that is marked or not
+// accepted has no effect on later ones.
 func resolveConflicts(listeners []*Listener) {
 	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
 	for begin := 0; begin < len(listeners); {
@@ -33,8 +33,8 @@ func resolveConflicts(listeners []*Listener) {
 	}
 }
 
-// standing are the listeners of earlier objects that hold their place: the first of
-// each port, whose protocol the others have, and by hostname.
+// standing are the listeners of earlier objects without conflicts: the first of each port, whose
+// protocol all others must have, and all by hostname.
 type standing struct {
 	ports map[Socket]*Listener
 	hosts map[Place]*Listener
@@ -64,13 +64,13 @@ func (s standing) add(own []*Listener) {
 	}
 }
 
-// claim is what no other listener may have.
+// claim returns the place that no other listener may have.
 func (l *Listener) claim() Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Domain: domain(l.Hostname)}
 }
 
-// resolveWithin marks what conflicts inside one object; what lost to another object
-// does not count.
+// resolveWithin marks conflicts within one object. It ignores listeners that lost to another
+// object.
 func resolveWithin(own []*Listener) {
 	own = slices.DeleteFunc(slices.Clone(own), func(l *Listener) bool { return !l.Conflicted.Good() })
 	for _, a := range own {
@@ -82,8 +82,8 @@ func resolveWithin(own []*Listener) {
 	}
 }
 
-// worse prefers a conflict of protocols to one of hostnames, and the later to the
-// earlier of its kind among protocols.
+// worse returns the more important conflict. A conflict of protocols is more important than one of
+// hostnames. Of two conflicts of protocols, the later one is.
 func worse(a, b manifest.Verdict[gwv1.ListenerConditionReason]) manifest.Verdict[gwv1.ListenerConditionReason] {
 	if b.Reason == gwv1.ListenerReasonProtocolConflict {
 		return b
@@ -118,8 +118,8 @@ func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason]
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
-// family names protocols that share a port where the hostnames differ: HTTPS and TLS
-// both go by the name in the handshake.
+// family returns a name for protocols that can share a port if their hostnames differ. HTTPS and
+// TLS both use the server name in the handshake.
 func family(p gwv1.ProtocolType) gwv1.ProtocolType {
 	if p == gwv1.HTTPSProtocolType {
 		return gwv1.TLSProtocolType
@@ -127,7 +127,7 @@ func family(p gwv1.ProtocolType) gwv1.ProtocolType {
 	return p
 }
 
-// layer returns "udp" or "tcp": ports of one conflict with none of the other.
+// layer returns "udp" or "tcp". Ports of different layers do not conflict.
 func layer(p gwv1.ProtocolType) string {
 	if p == gwv1.UDPProtocolType {
 		return "udp"
@@ -135,8 +135,9 @@ func layer(p gwv1.ProtocolType) string {
 	return "tcp"
 }
 
-// reportConflicts has one problem for each listener that has to change. All that meet on
-// a port have the condition; of two protocols the one of fewer listeners is the odd one.
+// reportConflicts adds one problem for each listener that the user must change. All listeners in a
+// conflict have the condition. Of two protocols on a port, the one with fewer listeners must
+// change.
 func (g *Gateway) reportConflicts() {
 	mixed := map[portOf][]*Listener{}
 	for _, l := range g.Listeners {
@@ -169,8 +170,8 @@ func ofOneFamily(all []*Listener) bool {
 	return !slices.ContainsFunc(all, func(l *Listener) bool { return family(l.Protocol) != family(all[0].Protocol) })
 }
 
-// mainProtocol is the protocol of the family of most of the listeners; of as many, the
-// first.
+// mainProtocol returns the first protocol of the family with most listeners. If families are equal,
+// the first one counts.
 func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	count := map[gwv1.ProtocolType]int{}
 	for _, l := range all {
@@ -185,7 +186,7 @@ func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	return main
 }
 
-// oddProtocol says what a listener keeps from serving.
+// oddProtocol returns which listeners cannot serve because of a listener, in words.
 func oddProtocol(odd *Listener, all []*Listener) string {
 	var others []string
 	for _, l := range all {

@@ -13,7 +13,7 @@ type Contender struct {
 	Domains []string // as in Place
 }
 
-// Loss is a host of a route that another route has.
+// Loss is a host of a route that belongs to another route.
 type Loss struct {
 	By manifest.Key
 	// Domain is the common host: the narrower of the two names.
@@ -56,8 +56,8 @@ func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	return Loss{}, false
 }
 
-// holdings are the hosts of one kind: at a domain itself, and anywhere below a
-// wildcard, with the first route there and its domain.
+// holdings are the hosts of one kind of route: at a domain, and anywhere below a wildcard. Each has
+// the first route there and its domain.
 type holdings struct{ at, below map[string]Loss }
 
 func newHoldings() *holdings { return &holdings{at: map[string]Loss{}, below: map[string]Loss{}} }
@@ -75,7 +75,7 @@ func (h *holdings) take(c *Contender) {
 	}
 }
 
-// holder returns a route with a host in common with domain.
+// holder returns a route that shares a host with domain.
 func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	for _, at := range append(wildcards(domain), domain) {
 		if loss, held = h.at[at]; held {
@@ -86,8 +86,8 @@ func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	return loss, held
 }
 
-// wildcards are the patterns that cover a domain, and are not it: "*.example.com",
-// "*.com" and "*" of "a.example.com".
+// wildcards returns the wildcards that cover a domain: "*.example.com", "*.com" and "*" for
+// "a.example.com".
 func wildcards(domain string) []string {
 	var out []string
 	for rest := strings.TrimPrefix(domain, "*."); ; {

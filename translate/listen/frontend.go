@@ -24,8 +24,7 @@ type validation struct {
 	accepted, resolved manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
-// frontend is what a Gateway's spec.tls.frontend says of clients, by port and for the
-// others.
+// frontend is the content of a Gateway's spec.tls.frontend: by port, and the default.
 type frontend struct {
 	ports    map[int32]validation
 	standard validation
@@ -42,8 +41,8 @@ func (r *specReader) readFrontend(from *gwv1.GatewayTLSConfig, follow References
 	r.frontend.standard = r.validation("spec.tls.frontend.default.validation", from.Frontend.Default.Validation, follow)
 }
 
-// ask makes the listeners that end TLS request client certificates: the configuration of a port
-// goes before the default (Gateway API, FrontendTLSConfig).
+// ask makes the listeners that terminate TLS request client certificates. The configuration of a
+// port wins over the default (Gateway API, FrontendTLSConfig).
 func (f *frontend) ask(listeners []*Listener) {
 	if f == nil {
 		return
@@ -91,8 +90,7 @@ func (r *specReader) validation(field string, from *gwv1.FrontendTLSValidation, 
 	return v
 }
 
-// readClient takes the certificate that the Gateway shows to backends. Without it, they
-// see none.
+// readClient reads the certificate that the Gateway presents to backends.
 func (r *specReader) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 	if from == nil || from.Backend == nil || from.Backend.ClientCertificateRef == nil {
 		return
@@ -109,15 +107,15 @@ func (r *specReader) readClient(from *gwv1.GatewayTLSConfig, follow References) 
 	r.problem(string(r.Client.Usable.Reason), "spec.tls.backend.clientCertificateRef", c.Usable.Message, c.Hint+"; until then backends are shown none")
 }
 
-// Client is the certificate that a Gateway shows to backends.
+// Client is the certificate that a Gateway presents to backends.
 type Client struct {
 	Secret manifest.Key
 	// Usable is zero if it can be used.
 	Usable manifest.Verdict[gwv1.GatewayConditionReason]
 }
 
-// Shows returns the Secret of the certificate that the Gateway shows to backends; ok is false
-// for none.
+// Shows returns the Secret of the certificate that the Gateway presents to backends. ok is false if
+// there is none.
 func (g *Gateway) Shows() (secret manifest.Key, ok bool) {
 	if g.Client == nil || !g.Client.Usable.Good() {
 		return manifest.Key{}, false

@@ -91,9 +91,8 @@ type specReader struct {
 	bound Bound // of the namespace in which the listeners are written
 }
 
-// Read validates the listeners of a Gateway. given are the addresses to use where it names
-// none: its own of the pool, or all interfaces. follow resolves its references. Call Join
-// afterwards.
+// Read validates the listeners of a Gateway. given are the addresses to use if it names none: those
+// from the pool, or all interfaces. follow resolves its references. Call Join afterwards.
 func Read(object *manifest.Object, given []string, follow References) *Gateway {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	r := &specReader{bound: follow.Bound, Gateway: &Gateway{
@@ -119,14 +118,14 @@ func (g *Gateway) problem(code, field, message, hint string) {
 	})
 }
 
-// problemOf is a problem of the object that a listener is written in.
+// problemOf adds a problem to the object that has the listener.
 func (g *Gateway) problemOf(l *Listener, code, field, message, hint string) {
 	g.problem(code, field, message, hint)
 	g.Problems[len(g.Problems)-1].Object = l.Owner
 }
 
-// addresses takes the IP addresses of the spec, and those given where it names
-// none, or an entry has no value (docs/design/gateways.md).
+// addresses sets the IP addresses of the spec. It uses those given if the spec has none, or for an
+// entry without a value (docs/design/gateways.md).
 func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	open := len(list) == 0
 	for i, address := range list {
@@ -157,7 +156,7 @@ func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	r.Addresses = slices.Compact(r.Addresses)
 }
 
-// Bound returns the addresses that the Gateway binds, none for one that cannot be served.
+// Bound returns the addresses that the Gateway binds, none if it cannot be served.
 func (g *Gateway) Bound() []string {
 	if !g.Unusable.Good() {
 		return nil
@@ -180,8 +179,8 @@ func (r *specReader) rejectAddress(field, message string) {
 	}
 }
 
-// readParameters rejects a reference to parameters: no kind of them is known, and a
-// Gateway is not served otherwise than it asks to be.
+// readParameters rejects a reference to parameters: no kind of parameters is supported, and a
+// Gateway must be served exactly as it asks.
 func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	if from == nil || from.ParametersRef == nil {
 		return
@@ -193,8 +192,8 @@ func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	}
 }
 
-// unusable says of a listener that its Gateway cannot be served at all, mostly as it
-// has no address that can be used.
+// unusable returns the verdict for listeners of a Gateway that cannot be served, usually because it
+// has no usable address.
 func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 	if g.Unusable.Reason == gwv1.GatewayReasonInvalidParameters {
 		return manifest.Because(gwv1.ListenerReasonInvalid, g.Unusable.Message)
@@ -202,7 +201,7 @@ func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 	return manifest.Because(gwv1.ListenerReasonPortUnavailable, g.Unusable.Message)
 }
 
-// listener runs the validators over one listener.
+// listener validates one listener.
 func (r *specReader) listener(i int, from *gwv1.Listener, certificate func(gwv1.SecretObjectReference) Certificate) *Listener {
 	l := &Listener{Owner: r.Origin.Key, Index: i, Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, rank: r.Origin, From: gwv1.NamespacesFromSame}
 	if from.Hostname != nil {
@@ -242,7 +241,7 @@ func (r *specReader) checkProtocol(field string, l *Listener) {
 	r.problem("UnsupportedProtocol", field+".protocol", message, hint)
 }
 
-// SpeaksHTTP reports whether requests are served, and not connections or datagrams.
+// SpeaksHTTP reports whether the listener serves requests, and not connections or datagrams.
 func (l *Listener) SpeaksHTTP() bool {
 	return l.Protocol == gwv1.HTTPProtocolType || l.Protocol == gwv1.HTTPSProtocolType
 }
@@ -266,7 +265,7 @@ func (r *specReader) checkKinds(field string, l *Listener, allowed *gwv1.Allowed
 	l.Kinds = kinds
 }
 
-// kindName names a kind, with its group where that is not the Gateway API's.
+// kindName returns the name of a kind. It includes the group unless that is the Gateway API's.
 func kindName(k gwv1.RouteGroupKind) string {
 	if k.Group == nil || *k.Group == gwv1.GroupName {
 		return string(k.Kind)

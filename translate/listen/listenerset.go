@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Set is a ListenerSet (GEP-1713): its listeners, each validated by itself, and whether its
+// Set is a ListenerSet (GEP-1713): its listeners, each validated separately, and whether its
 // Gateway accepts it.
 type Set struct {
 	Origin     *ir.Origin
@@ -92,7 +92,7 @@ func (s *Set) reject(reason gwv1.ListenerSetConditionReason, message, hint strin
 	})
 }
 
-// allowedFrom returns from which namespaces a Gateway takes ListenerSets (Gateway API,
+// allowedFrom returns the namespaces whose ListenerSets a Gateway accepts (Gateway API,
 // ListenerNamespaces.from: "The default value None").
 func allowedFrom(gateway *gwv1.Gateway) (gwv1.FromNamespaces, *metav1.LabelSelector) {
 	allowed := gateway.Spec.AllowedListeners
@@ -102,7 +102,8 @@ func allowedFrom(gateway *gwv1.Gateway) (gwv1.FromNamespaces, *metav1.LabelSelec
 	return *allowed.Namespaces.From, allowed.Namespaces.Selector
 }
 
-// readAllowedListeners rejects a selector that cannot be read: no set is taken then.
+// readAllowedListeners rejects a selector that cannot be read. Then the Gateway accepts no
+// ListenerSet.
 func (r *specReader) readAllowedListeners(gateway *gwv1.Gateway) {
 	from, by := allowedFrom(gateway)
 	r.allowsSets = from != gwv1.NamespacesFromNone
@@ -172,5 +173,5 @@ func (g *Gateway) AttachedSets() (count int32, allowed bool) {
 // the same name.
 func (l *Listener) ID() string { return ir.Listener{Name: l.Name, Object: l.Owner}.ID() }
 
-// field is the place of the listener in its object.
+// field returns the path of the listener in its object.
 func (l *Listener) field() string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }

@@ -10,8 +10,8 @@ import (
 )
 
 // Part is one object's part of a Gateway: the listeners of the Gateway itself or of one
-// ListenerSet, after all conflicts are resolved. Rules of a route read only the part that the
-// route names, so that an edit of one ListenerSet costs nothing to the routes of others.
+// ListenerSet, after all conflicts are resolved. Rules of a route read only the part that the route
+// names. So an edit of one ListenerSet does not affect routes of others.
 type Part struct {
 	// Gateway is "namespace/name".
 	Gateway string
@@ -33,8 +33,7 @@ func (g *Gateway) Part(owner manifest.Key) *Part {
 	return out
 }
 
-// Named returns the listeners without those that repeat a name: the status has one entry for
-// each name.
+// Named returns the listeners, one for each name: the status has one entry for each name.
 func (p *Part) Named() []*Listener {
 	var out []*Listener
 	for _, l := range p.Listeners {
@@ -56,10 +55,10 @@ func (p *Part) EnvoyNames() map[string]string {
 	return out
 }
 
-// span is where the listeners of one object stand among all of the Gateway.
+// span is the range of one object's listeners in the list of the Gateway.
 type span struct{ begin, end int }
 
-// index notes where each object's listeners stand.
+// index computes the span of each object's listeners.
 func (g *Gateway) index() {
 	g.spans = make(map[manifest.Key]span, len(g.Listeners))
 	for i, l := range g.Listeners {
@@ -72,7 +71,7 @@ func (g *Gateway) index() {
 	}
 }
 
-// indexHosts notes which listener serves which host of a port, and which hosts are shared.
+// indexHosts indexes which listener serves which host of a port, and which hosts are shared.
 func (g *Gateway) indexHosts() {
 	g.hosts, g.shared = make(map[Place]*Listener, len(g.Listeners)), map[Place]bool{}
 	for _, l := range g.Listeners {

@@ -46,7 +46,7 @@ func CompareAddressRequests(a, b *AddressRequest) int {
 	return route.CompareOrigins(a.Origin, b.Origin)
 }
 
-// isOpen reports whether an entry of spec.addresses leaves the address to us.
+// isOpen reports whether an entry of spec.addresses leaves the choice of the address to gatefold.
 func isOpen(a gwv1.GatewaySpecAddress) bool {
 	return a.Value == "" && (a.Type == nil || *a.Type == gwv1.IPAddressType)
 }
@@ -62,12 +62,12 @@ func CheckPool(pool netip.Prefix) error {
 	return nil
 }
 
-// AssignAddresses assigns addresses of the pool to Gateways, by key: fewer than requested if the pool is
-// exhausted. requests must be in the conflict resolution order. The address depends on the
-// Gateway's name, so that Gateways that come and go do not move others. If two names lead to
-// one address, the first in the order gets it, and the other the next free one. Under path
-// policies, a Gateway that is not from cluster paths takes no address from any other: two such
-// Gateways may have the same address, as no two namespaces have the same port.
+// AssignAddresses assigns addresses of the pool to Gateways, by key. A Gateway gets fewer than
+// requested if the pool is exhausted. requests must be in conflict resolution order. The address
+// depends on the Gateway's name, so that new and removed Gateways do not move others. If two names
+// lead to one address, the first in the order gets it, and the other the next free one. Under path
+// policies, a Gateway that is not from cluster paths takes no address from any other. Two such
+// Gateways may have the same address, because no two namespaces have the same port.
 func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[manifest.Key][]string {
 	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {
@@ -90,8 +90,8 @@ func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[
 	return out
 }
 
-// usable is how many addresses of a pool can be given away: the first and the last
-// of an IPv4 network, and the first of an IPv6 one, mean something else.
+// usable returns how many addresses of a pool can be assigned. The first and the last address of an
+// IPv4 network, and the first of an IPv6 one, are reserved.
 func usable(pool netip.Prefix) uint64 {
 	bits := pool.Addr().BitLen() - pool.Bits()
 	switch {
@@ -110,15 +110,15 @@ type assignment struct {
 	taken       map[netip.Addr]bool
 }
 
-// reserve keeps an address from Gateways that come later.
+// reserve makes an address unavailable to later Gateways.
 func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
 	if !w.Origin.Outside {
 		l.taken[ip] = true
 	}
 }
 
-// next returns the first free address from that on which name leads to. It looks at
-// no more than are taken.
+// next returns the first free address, beginning with the one that name leads to. It tries no more
+// addresses than are assigned.
 func (l *assignment) next(name string) (netip.Addr, bool) {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name)) // it does not fail
@@ -131,7 +131,7 @@ func (l *assignment) next(name string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// address returns the n-th address that can be given away.
+// address returns the n-th address that can be assigned.
 func (l *assignment) address(n uint64) netip.Addr {
 	bytes := l.pool.Addr().As16()
 	low := bytes[8:]

@@ -38,7 +38,7 @@ func (s Socket) String() string {
 	return fmt.Sprint(s.Port)
 }
 
-// socket is what the listener binds.
+// socket returns the socket that the listener binds.
 func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
 
 // Claims returns the ports that a Gateway wants to bind. A ListenerSet that is younger than
@@ -68,14 +68,14 @@ func Holders(claims []*Claim) map[string]string {
 	return holders
 }
 
-// bindings are the Gateways that bind a port: by address, on all addresses, and
-// the first of them on whatever address. 0.0.0.0 and :: stand for all.
+// bindings are the Gateways that bind a port: by address, on all addresses, and the first one on
+// any address. 0.0.0.0 and :: stand for all addresses.
 type bindings struct {
 	byAddress  map[string]string
 	all, first string
 }
 
-// holder returns a Gateway that binds one of the addresses, "" when none does.
+// holder returns a Gateway that binds one of the addresses, "" if none does.
 func (b *bindings) holder(addresses []string) string {
 	for _, address := range addresses {
 		by := cmp.Or(b.all, b.byAddress[address])
@@ -142,8 +142,8 @@ func (g *Gateway) Ports() []*ir.Port {
 	return ports
 }
 
-// fill adds the listeners that serve on a port: they have one chain together, or
-// with TLS one each, as no two have one hostname. Streams have no routes yet.
+// fill adds the listeners that serve on a port. Without TLS they share one chain. With TLS each has
+// its own chain, because no two have the same hostname. Streams have no routes yet.
 func (g *Gateway) fill(port *ir.Port, at Socket) {
 	for _, l := range g.Listeners {
 		if !l.Serves() || l.socket() != at {
@@ -162,8 +162,8 @@ func (g *Gateway) fill(port *ir.Port, at Socket) {
 	slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// PortName returns the name of the Envoy listener of a port with listeners of that protocol.
-// HTTPS and TLS share ports and therefore the name: adding one to the other replaces nothing.
+// PortName returns the name of the Envoy listener of a port with listeners of that protocol. HTTPS
+// and TLS share ports and so the name: adding one to the other does not replace the Envoy listener.
 func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	word := ""
 	switch protocol {
@@ -179,7 +179,8 @@ func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	return gateway + "/" + word + "-" + strconv.Itoa(int(port))
 }
 
-// RoutesName returns the name of the RouteConfiguration of a chain, for the filters of today.
+// RoutesName returns the name of the RouteConfiguration of a chain, for the current generation of
+// filters.
 func RoutesName(gateway string, port int32, chain string) string {
 	base := PortName(gateway, port, gwv1.HTTPProtocolType)
 	if chain != "" {

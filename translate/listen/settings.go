@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// readSettings reads what annotations say of all listeners.
+// readSettings reads the annotations for all listeners.
 func (r *specReader) readSettings(annotations map[string]string) {
 	switch value, set := annotations[api.AnnotationProxyProtocol]; {
 	case value == "true":

@@ -15,7 +15,7 @@ type Claimant struct {
 	Places []Place
 }
 
-// stream is what the listener serves of its own: nothing, until routes claim it.
+// stream returns the listener's stream without a route.
 func (l *Listener) stream() ir.Stream {
 	out := ir.Stream{Listener: l.ID(), Chain: l.chain(), TLS: l.terminate()}
 	if out.Chain != "" {
@@ -43,8 +43,8 @@ func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	port.Streams = out
 }
 
-// claim adds the stream that the route gets at a listener, if any, and notes the route as rival
-// of those before it.
+// claim adds the stream that the route gets at a listener, if any. It notes the route as a rival of
+// earlier routes.
 func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
 	stream, lost := own, map[int][]string{}
 	stream.Route, stream.Domains = c.Route, nil
@@ -74,5 +74,5 @@ func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) [
 	return append(out, stream)
 }
 
-// compareStreams orders the streams of a listener: an edit of one moves no other.
+// compareStreams orders the streams of a listener, so that an edit of one does not move the others.
 func compareStreams(a, b ir.Stream) int { return cmp.Compare(a.Name(), b.Name()) }

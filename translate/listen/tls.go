@@ -28,8 +28,8 @@ const (
 	optionALPN    = "gatefold.io/alpn-protocols"
 )
 
-// readTLS reads the usable certificates. A broken one beside a valid one stops nothing;
-// ResolvedRefs names it.
+// readTLS reads the usable certificates. A broken one beside a valid one does not stop the
+// listener; ResolvedRefs names it.
 func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
 	if l.SpeaksHTTP() { // what else is inside, the client and the backend know
 		l.TLS.ALPN = []string{"h2", "http/1.1"}
@@ -60,8 +60,8 @@ func (r *specReader) unresolved(field string, l *Listener, reason gwv1.ListenerC
 	}
 }
 
-// readOption rejects what it does not know: an option for more safety that does
-// nothing is worse than a listener that is not there.
+// readOption rejects unknown options: an option that should protect but has no effect is worse than
+// a listener that does not serve.
 func (r *specReader) readOption(field string, l *Listener, name, value string) {
 	message, hint := fmt.Sprintf("there is no option %s", name), fmt.Sprintf("the options are %s and %s", OptionVersion, optionALPN)
 	switch strings.Replace(name, "kgateway.dev/", "gatefold.io/", 1) {
@@ -83,7 +83,7 @@ func (r *specReader) readOption(field string, l *Listener, name, value string) {
 	l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedValue, message)
 }
 
-// Serving returns the listeners that are served; none of a nil Gateway.
+// Serving returns the listeners that are served, none for a nil Gateway.
 func (g *Gateway) Serving() iter.Seq[*Listener] {
 	return func(yield func(*Listener) bool) {
 		if g == nil {
@@ -97,7 +97,7 @@ func (g *Gateway) Serving() iter.Seq[*Listener] {
 	}
 }
 
-// endsTLS reports whether clients speak TLS with the listener.
+// endsTLS reports whether the listener terminates TLS.
 func (l *Listener) endsTLS() bool {
 	return l.Protocol == gwv1.HTTPSProtocolType || l.Protocol == gwv1.TLSProtocolType && !l.Passthrough
 }
@@ -107,8 +107,7 @@ func (l *Listener) Certified() bool {
 	return !l.endsTLS() || len(l.Certificates) > 0
 }
 
-// chain names what a client asks for in the handshake to come to the listener; ""
-// where there is no handshake.
+// chain returns the server name that leads to the listener, "" without TLS.
 func (l *Listener) chain() string {
 	if l.Protocol != gwv1.HTTPSProtocolType && l.Protocol != gwv1.TLSProtocolType {
 		return ""
@@ -116,7 +115,7 @@ func (l *Listener) chain() string {
 	return domain(l.Hostname)
 }
 
-// terminate returns how the listener ends TLS, nil when it does not.
+// terminate returns how the listener terminates TLS, nil if it does not.
 func (l *Listener) terminate() *ir.TLS {
 	if !l.endsTLS() {
 		return nil
@@ -129,8 +128,8 @@ func (l *Listener) terminate() *ir.TLS {
 }
 
 // TLSNames are the hostnames by which TLS handshakes choose among the listeners of a port. HTTP/2
-// clients send requests for all hosts of a certificate over one connection, and each listener serves
-// its own alone: it answers 421 for those of the others (Gateway API, ListenerTLSConfig and
+// clients send requests for all hosts of a certificate over one connection. Each listener serves
+// only its own hosts, and answers 421 for those of the others (Gateway API, ListenerTLSConfig and
 // GatewayHTTPSListenerDetectMisdirectedRequests).
 type TLSNames struct {
 	names []string
@@ -156,7 +155,7 @@ func (g *Gateway) TLSNames(port int32) *TLSNames {
 	return out
 }
 
-// under returns the names that each possible wildcard covers, itself excluded.
+// under returns the names that each possible wildcard covers, except the wildcard itself.
 func under(names []string) map[string][]string {
 	out := map[string][]string{}
 	for _, name := range names {
@@ -182,9 +181,10 @@ func (n *TLSNames) Same(other *TLSNames) bool {
 	return n == other || n != nil && other != nil && slices.Equal(n.names, other.names)
 }
 
-// Misdirected returns the hosts that answer 421 in the table of a chain. They are the names of the other
-// listeners. For more than ir.MaxMisdirected, they are the names that the chain covers, and "*" for
-// all that it does not: each table would be as long as the list of listeners.
+// Misdirected returns the hosts that answer 421 in the table of a chain: the names of the other
+// listeners. If there are more than ir.MaxMisdirected, they are the names that the chain covers,
+// and "*" for all names that it does not cover. Otherwise each table would be as long as the list
+// of listeners.
 func (n *TLSNames) Misdirected(chain string) (hosts []string) {
 	if n == nil {
 		return nil
