@@ -63,8 +63,7 @@ func (e *Engine) Flush(stop Stop) (err error) {
 // more. A panic of a rule itself does not: the rule will run again.
 func (e *Engine) Torn() bool { return e.torn }
 
-// check leaves the Flush where that has to end. The rules that run are due again
-// (Engine.abandon).
+// check ends the Flush if stop demands it. The interrupted rules become due again (Engine.abandon).
 func (e *Engine) check() {
 	if e.stop == nil {
 		return
@@ -75,10 +74,9 @@ func (e *Engine) check() {
 	}
 }
 
-// settleFirst settles the first family that is dirty, in the order of
-// declaration, and reports whether there was one. What is declared behind it waits
-// until it is quiet, also when it hears of changes through a later family: so
-// nothing is made of half a change, only to be made again.
+// settleFirst settles the first family that is dirty, in the order of declaration, and reports
+// whether there was one. Later families wait until it is clean, even if a later family makes it
+// dirty again. So no value is computed from half of a change.
 func (e *Engine) settleFirst() bool {
 	return slices.ContainsFunc(e.families, family.flush)
 }
@@ -95,7 +93,7 @@ func (e *Engine) collectIdle() bool {
 	return collected
 }
 
-// node is the beginning of every cell: its readers, and its neighbours in a list.
+// node is the common part of every cell: its readers, and its neighbours in a list.
 type node struct {
 	cell cell
 	// next is a cell of another family for the same key.
@@ -109,7 +107,7 @@ func (n *node) head() *node { return n }
 
 func (n *node) enqueue() {}
 
-// read notes a reader; it may be noted already.
+// read adds a reader, which may be there already.
 func (n *node) read(by *instance) {
 	switch {
 	case n.more != nil:
@@ -149,7 +147,7 @@ func (n *node) changed() {
 	}
 }
 
-// instance is one key of a rule as what it reads sees it.
+// instance is one key of a rule, as the cells that it reads refer to it.
 type instance struct {
 	node
 	reads []*node
@@ -165,7 +163,7 @@ func (i *instance) invalidate() {
 	i.schedule()
 }
 
-// schedule has a dirty instance looked at by the next flush of its family.
+// schedule adds a dirty instance to the next flush of its family.
 func (i *instance) schedule() {
 	if i.dirty && !i.queued {
 		i.queued = true
@@ -173,8 +171,7 @@ func (i *instance) schedule() {
 	}
 }
 
-// Ctx reads values for a rule, and records the reads. It is valid during one run of the rule
-// only.
+// Ctx reads values for a rule, and records the reads. It is valid only during one run of the rule.
 type Ctx struct {
 	engine *Engine
 	reader *instance
@@ -186,8 +183,8 @@ type Ctx struct {
 // manyReads is how many reads are looked through, one by one.
 const manyReads = 32
 
-// Pause is a point at which the run can be interrupted. A rule that works long between two
-// reads calls it now and then.
+// Pause is a point at which the run can be interrupted. A rule that works for long between two
+// reads should call it from time to time.
 func (c *Ctx) Pause() { c.engine.check() }
 
 // record notes a read. The reader calls Pause before the cell exists, so that no cell is left
@@ -228,7 +225,7 @@ func (e *Engine) begin(i *instance) *Ctx {
 	return c
 }
 
-// end closes the run: what it read before and did not read now is let go.
+// end ends the run. Cells that the previous run read and this run did not are released.
 func (e *Engine) end(c *Ctx) {
 	c.reader.running = false
 	if !slices.Equal(c.reader.reads, c.reads) {
@@ -239,8 +236,8 @@ func (e *Engine) end(c *Ctx) {
 	e.spare = append(e.spare, c.reads[:0])
 }
 
-// abandon ends a run that panicked: the rule is due again. Until then the instance hears of
-// changes of what it read in this run and in the one before.
+// abandon ends a run that panicked, and makes the rule due again. Until it runs, changes of cells
+// that it read in this run or the previous one still reach it.
 func (e *Engine) abandon(c *Ctx) {
 	i := c.reader
 	i.running = false
@@ -256,7 +253,8 @@ func (e *Engine) abandon(c *Ctx) {
 	i.invalidate()
 }
 
-// release lets go of all that reader read, but of what is read still.
+// release removes a reader from the cells that it read, except for those for which still returns
+// true.
 func (e *Engine) release(reader *instance, still func(*node) bool) {
 	for _, n := range reader.reads {
 		if still(n) {

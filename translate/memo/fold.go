@@ -13,7 +13,7 @@ type Fold[K, ID comparable, M, V any] struct {
 	subscribers[K, V]
 }
 
-// pending are changed members that their cell has not heard of.
+// pending are changed members that are not yet passed to their cell.
 type pending[K, ID comparable, M, V any] struct {
 	cell    *foldCell[K, ID, M, V]
 	members []Member[ID, M]
@@ -136,7 +136,7 @@ func (f *Fold[K, ID, M, V]) flush() bool {
 	return done > 0
 }
 
-// shorten takes what is settled off the queue: all of it, but for an interruption.
+// shorten removes what is settled from the queue: everything, unless it was interrupted.
 func (f *Fold[K, ID, M, V]) shorten(done int) {
 	f.queue = slices.Clone(f.queue[done:])
 	for i := range f.queue {

@@ -48,8 +48,8 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 	return j
 }
 
-// eachMove calls fn for each property that a change adds (1) or takes away (-1);
-// those that are added come first, so that a pair that stays is never broken.
+// eachMove calls fn for each property that a change adds (1) or removes (-1). Added ones come
+// first, so that a pair that stays is never removed in between.
 func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K, V) []X, fn func(at X, step int)) {
 	before := map[X]bool{}
 	if change.Had {

@@ -128,7 +128,7 @@ func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
 	r.engine.torn = false
 }
 
-// evaluate runs the rule for a cell, and reports whether the value is another than before.
+// evaluate runs the rule for a cell, and reports whether the value changed.
 func (r *Rule[K, V]) evaluate(cell *ruleCell[K, V]) (value V, changed bool) {
 	ctx, ended := r.engine.begin(&cell.instance), false
 	defer func() {

@@ -25,8 +25,8 @@ type cellOf[K comparable] interface {
 	at() *row[K]
 }
 
-// keys are those of all families of one type of key. Many families have cells for the
-// same keys, and a key is long: it stands once, in a row, with its cells.
+// keys are the keys of one type, of all families. Many families have cells for the same keys, and a
+// key is long. So each key is stored once, in a row with its cells.
 type keys[K comparable] struct {
 	seed   maphash.Seed
 	byHash map[uint64]*row[K]
