@@ -56,7 +56,8 @@ func serves(match *ir.Match, host string) bool {
 	return len(match.Hosts) == 0 || slices.ContainsFunc(match.Hosts, func(pattern string) bool { return explain.Covers(pattern, host) })
 }
 
-// matchKey returns a text that is the same for matches which take the same requests of a host.
+// matchKey returns a text for a match. Matches of one host with equal texts match the same
+// requests.
 func matchKey(m *ir.Match) string {
 	var b strings.Builder
 	b.Grow(len(m.Path.Value) + 16)
@@ -77,11 +78,12 @@ func matchKey(m *ir.Match) string {
 	return b.String()
 }
 
-// align finds the twins of two tables: of the rules with equal matches, the most that have the same
-// order in both. It reports whether an entry is changed. always says that all are.
+// align pairs the rules of two tables as twins: among the rules with equal matches, the most that
+// have the same order in both tables. changed is true if the effects of some twins differ; always
+// treats all effects as different.
 //
-// A request whose rule is a twin in both tables has the twin of its rule: if it had another one,
-// that one's twin would come before the rule in the other table, and match.
+// A request that meets a twin in both tables meets the two rules of one pair. Otherwise the twin of
+// the other rule would come before the rule, and match first.
 func align(before, after *table, always bool) (changed bool) {
 	places := make(map[string]*entry, len(after.entries))
 	for _, e := range after.entries {
@@ -106,7 +108,7 @@ func align(before, after *table, always bool) (changed bool) {
 	return changed
 }
 
-// longestRise returns a longest subsequence with rising values.
+// longestRise returns a longest subsequence with increasing values.
 func longestRise[T any](list []T, value func(T) int) []T {
 	var ends []int // ends[n] is the index of the least value that ends a rise of n+1
 	before := make([]int, len(list))

@@ -13,8 +13,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// cluster says what differs about a backend that both sides have. place is the rule's, for a backend
-// without an object.
+// cluster returns the differences of a backend that both sides have. place is the place of the
+// rule, for a backend without an object.
 func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
 	before, after := h.before.View.Clusters[name], h.after.View.Clusters[name]
 	if before == nil || after == nil {
@@ -49,7 +49,8 @@ func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
 	return out
 }
 
-// objectPlaces returns where a backend's objects of some kinds are written: after, or else before.
+// objectPlaces returns the places of a backend's objects of some kinds: on the side after, or else
+// before.
 func (h *hostPair) objectPlaces(cluster, field string, kinds ...string) (out []Place) {
 	for side, s := range []Side{h.before, h.after} {
 		for _, object := range s.View.Clusters[cluster].Objects {
@@ -61,7 +62,7 @@ func (h *hostPair) objectPlaces(cluster, field string, kinds ...string) (out []P
 	return currentFirst(out)
 }
 
-// tlsWords says which fields of TLS to a backend differ, "" for none.
+// tlsWords returns the fields of TLS to a backend that differ, in words; "" for none.
 func (h *hostPair) tlsWords(before, after *ir.UpstreamTLS) string {
 	switch {
 	case before == nil && after == nil:
@@ -115,7 +116,7 @@ func leastTLS(version13 bool) string {
 	return "1.2"
 }
 
-// upstreamWords says which fields of a BackendConfigPolicy differ, "" for none.
+// upstreamWords returns the fields of a BackendConfigPolicy that differ, in words; "" for none.
 func (h *hostPair) upstreamWords(before, after *ir.Upstream) string {
 	a, b := orEmpty(before), orEmpty(after)
 	var words []string
@@ -141,7 +142,7 @@ func orEmpty(u *ir.Upstream) ir.Upstream {
 	return *u
 }
 
-// howDiffers says how a pointer to a setting differs from the one before.
+// howDiffers returns the old and the new value of a setting, in words. Both are pointers.
 func howDiffers(before, after any) string {
 	x, y := reflect.ValueOf(before), reflect.ValueOf(after)
 	switch {

@@ -12,13 +12,13 @@ const (
 	maxHostSteps  = 10_000_000
 )
 
-// budget bounds what one Compare costs. It ends with the context, too.
+// budget limits the cost of one Compare. It also ends with the context.
 type budget struct {
 	ctx         context.Context
 	total, host int // the steps that are left
 }
 
-// spend takes steps; false if too few are left, for this host or at all.
+// spend uses up steps. It returns false if too few are left for this host, or in all.
 func (b *budget) spend(steps int) bool {
 	b.total, b.host = b.total-steps, b.host-steps
 	return !b.spent()
@@ -26,10 +26,10 @@ func (b *budget) spend(steps int) bool {
 
 func (b *budget) spent() bool { return b.total < 0 || b.host < 0 || b.ctx.Err() != nil }
 
-// sampleKey identifies a call of lists.samples.
+// sampleKey has the arguments of lists.samplesOf.
 type sampleKey struct{ pattern, others, characters string }
 
-// spent reports whether pairs are left out because they are too many.
+// spent reports whether the search is incomplete because there are too many pairs.
 func (f *finder) spent() bool { return f.attempts > maxPairs || f.budget.spent() }
 
 // samples are values that an expression matches; whole is true if there is one of each kind.

@@ -12,7 +12,7 @@ func strangers() []netip.Prefix {
 	return prefixes([]string{"203.0.113.7/32", "198.51.100.7/32", "192.0.2.7/32", "2001:db8::7/128"})
 }
 
-// admission is what the addresses of clients decide about a request.
+// admission has what the policies decide about a request by the client's address.
 type admission struct {
 	acl              map[netip.Prefix]bool
 	allow            bool // for an address in no range of acl
@@ -48,7 +48,7 @@ func admissionOf(acl *ir.ACL, rbac *ir.RBAC) *admission {
 	return a
 }
 
-// prefixes returns all ranges, in order.
+// prefixes returns all ranges, sorted.
 func (a *admission) prefixes() (out []netip.Prefix) {
 	for _, set := range []map[netip.Prefix]bool{a.acl, a.allowed, a.blocked} {
 		for prefix := range set {
@@ -66,10 +66,10 @@ func comparePrefixes(a, b netip.Prefix) int {
 	return a.Bits() - b.Bits()
 }
 
-// decision is what is decided about an address.
+// decision is the result for one address.
 type decision struct{ acl, allowed, blocked bool }
 
-// of returns the decision about an address: the longest range of an ACL decides.
+// of returns the decision about an address. Of an ACL, the longest range decides.
 func (a *admission) of(address netip.Addr) decision {
 	out, decided := decision{acl: a.allow}, false
 	for _, bits := range a.lengths {
@@ -85,8 +85,8 @@ func (a *admission) of(address netip.Addr) decision {
 	return out
 }
 
-// clients returns an address for each pair of decisions that two admissions make, and for which they
-// differ before the others. Decisions change only where a range begins, and behind its end.
+// clients returns an address for each combination of the decisions before and after. Combinations
+// that differ come first. Decisions can change only at the beginning of a range, and after its end.
 func clients(before, after *admission) (out []netip.Addr) {
 	both := slices.Concat(before.prefixes(), after.prefixes())
 	if len(both) == 0 && before.allow == after.allow {

@@ -47,8 +47,8 @@ type comparison struct {
 	requests, other []*Change
 }
 
-// Compare returns what differs between two configurations. Its search for requests is bounded: rules
-// that it did not come to are Undecided. It fails only if the context ends.
+// Compare returns what differs between two configurations. Its search for example requests is
+// limited: rules that it did not reach are Undecided. It fails only if the context ends.
 func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	c := &comparison{
 		before: before, after: after, report: &Report{Requests: []Change{}}, patterns: patterns{},
@@ -124,8 +124,9 @@ func (c *comparison) ports() {
 	}
 }
 
-// otherScheme returns the port of the same Envoy listener with another scheme, nil if there is none: HTTPS
-// and TLS share one (listen.PortName), which is https as soon as one of its listeners is.
+// otherScheme returns the port of the same Envoy listener with another scheme, nil if there is
+// none. HTTPS and TLS share an Envoy listener (listen.PortName). It counts as https if one of its
+// listeners is HTTPS.
 func otherScheme(ports map[portKey]*ir.PortView, key portKey) *ir.PortView {
 	switch key.scheme {
 	case "https":
@@ -153,8 +154,8 @@ type portPair struct {
 	changed []string
 }
 
-// portPlaces returns where the listeners are written that one side alone has, or all of the port if there
-// are none.
+// portPlaces returns the places of the listeners that only one side has. If there are none, it
+// returns the places of all listeners of the port.
 func (p *portPair) portPlaces() []Place {
 	if p.places != nil {
 		return p.places
@@ -200,7 +201,7 @@ func (p *portPair) table(side int, chain, host string) *ir.HostView {
 	return explain.Table(&shown, chain, host)
 }
 
-// leadsTo reports whether a name in the handshake leads to the chains.
+// leadsTo reports whether a server name leads to the given chains on both sides.
 func (p *portPair) leadsTo(name string, chains [2]string, found [2]bool) bool {
 	for side := range p.ports {
 		if chain, ok := p.chain(side, name); ok != found[side] || chain != chains[side] {

@@ -44,7 +44,7 @@ func (p *portPair) streams() {
 	}
 }
 
-// connections reports the connections for a name, if they are handled otherwise.
+// connections reports the connections for a name if the two sides handle them differently.
 func (p *portPair) connections(scheme, name, host string) {
 	var streams [2]*ir.Stream
 	for side := range p.ports {
@@ -94,7 +94,7 @@ func aclOf(s *ir.Stream) *ir.ACL {
 	return s.Access.ACL
 }
 
-// sameStreams reports whether streams do the same with every connection.
+// sameStreams reports whether two streams handle every connection in the same way.
 func (p *portPair) sameStreams(streams [2]*ir.Stream) bool {
 	if streams[0] == nil || streams[1] == nil {
 		return streams[0] == streams[1]
@@ -102,7 +102,7 @@ func (p *portPair) sameStreams(streams [2]*ir.Stream) bool {
 	return p.effects[0].of(streamEffect(streams[0])) == p.effects[1].of(streamEffect(streams[1]))
 }
 
-// streamEffect returns what of a stream says what happens to connections.
+// streamEffect returns the parts of a stream that decide what happens to connections.
 func streamEffect(s *ir.Stream) any {
 	if s.Route == nil {
 		return [2]any{s.TLS, s.Access}
@@ -110,7 +110,7 @@ func streamEffect(s *ir.Stream) any {
 	return [4]any{s.TLS, s.Access, s.Route.Backends, s.Route.Cluster}
 }
 
-// connection returns what a side does with a connection, as explain says, and by which stream.
+// connection returns what explain returns for a connection on one side, with its stream.
 func (p *portPair) connection(side int, q explain.Query) (Answer, *ir.Stream) {
 	if p.ports[side] == nil {
 		return Answer{Outcome: explain.NoListener}, nil
@@ -146,7 +146,7 @@ func (p *portPair) connection(side int, q explain.Query) (Answer, *ir.Stream) {
 	return out, a.Stream
 }
 
-// streamReasons says what differs about two streams.
+// streamReasons returns the differences between two streams.
 func (h *hostPair) streamReasons(streams [2]*ir.Stream) (out []Reason) {
 	x, y := streamWords(streams[0]), streamWords(streams[1])
 	if x != y {
@@ -185,7 +185,8 @@ func streamPlaces(streams [2]*ir.Stream) (out []Place) {
 	return currentFirst(out)
 }
 
-// accessReason says which clients may use the connections, and notes the policy.
+// accessReason returns which clients may use the connections, before and after, with the place of
+// the policy.
 func (h *hostPair) accessReason(before, after *ir.Stream) Reason {
 	x, y := accessWords(before.Access), accessWords(after.Access)
 	text := "acl of the connections: " + change(x, y)
@@ -220,7 +221,7 @@ func (h *hostPair) accessReason(before, after *ir.Stream) Reason {
 	return Reason{text, at}
 }
 
-// accessWords says which clients may use connections, "" for all.
+// accessWords returns which clients may use connections, in words; "" for all.
 func accessWords(a *ir.Access) string {
 	switch {
 	case a == nil:
@@ -254,7 +255,7 @@ func streamWords(s *ir.Stream) string {
 	return s.Route.Origin.Key.String() + " sends to " + orNone(backends)
 }
 
-// countRule adds a rule of a route to those with the same change of a policy.
+// countRule adds a rule of a route to a change of a policy.
 func (c *comparison) countRule(one PolicyChange, route manifest.Key, rule string) {
 	key := fmt.Sprint(one.Kind, one.Field, one.Before, one.After, one.Policies)
 	known := c.policies[key]

@@ -43,7 +43,7 @@ func (p *portPair) listener() {
 	p.report.Listeners = append(p.report.Listeners, one)
 }
 
-// listenerResource returns a port's Envoy listener, nil if it is not known.
+// listenerResource returns a port's Envoy listener, nil if it is unknown.
 func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
 	if p.listeners[side] == nil {
 		p.listeners[side] = map[string]*Resource{}
@@ -57,8 +57,9 @@ func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
 	return p.listeners[side][port.Gateway+" "+port.Name]
 }
 
-// drained returns the filter chains whose connections Envoy drains, as the new listener has no equal one. all is
-// true if something else of the listener differs, or if it is one of UDP: then Envoy replaces it, and drains all.
+// drained returns the filter chains that the new listener does not have: Envoy drains their
+// connections. all is true if another part of the listener differs, or if it is a UDP listener.
+// Then Envoy replaces the listener and drains all of its connections.
 func drained(before, after *Resource) (chains []ChainSum, all bool) {
 	x, y := before.Sums(), after.Sums()
 	if x == nil || y == nil || len(y.Chains) == 0 {
@@ -76,7 +77,8 @@ func drained(before, after *Resource) (chains []ChainSum, all bool) {
 	return chains, x.Rest != y.Rest
 }
 
-// listenersOf names the listeners of a port with some filter chains; nil is all of them.
+// listenersOf returns the names of a port's listeners with the given filter chains. chains nil
+// stands for all chains.
 func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 	hostnames := map[string]bool{}
 	for _, chain := range chains {
@@ -104,7 +106,7 @@ func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 	return out
 }
 
-// listenerWords says what differs about a listener.
+// listenerWords returns the differences of a listener, in words.
 func (p *portPair) listenerWords(before, after *ir.Port) string {
 	var words []string
 	add := func(differs bool, text string) {
@@ -132,7 +134,7 @@ func (p *portPair) listenerWords(before, after *ir.Port) string {
 	return strings.Join(words, ", ")
 }
 
-// streamsAlone returns the streams of a port without what their backends are.
+// streamsAlone returns the streams of a port without the content of their backends.
 func streamsAlone(port *ir.Port) (out []any) {
 	for i := range port.Streams {
 		out = append(out, streamEffect(&port.Streams[i]), port.Streams[i].Domains)

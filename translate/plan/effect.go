@@ -11,11 +11,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// effect is a hash of what is done with a request: equal effects are the same for every request,
-// wherever they are written.
+// effect is a hash of what is done with a request. Equal effects treat every request equally. The
+// place where they are written does not count.
 type effect [sha256.Size]byte
 
-// effects makes the effects of one View.
+// effects computes the effects of one View.
 type effects struct {
 	clusters map[string]*ir.Cluster
 	// known are the effects of rules and clusters that were asked for.
@@ -29,7 +29,7 @@ func newEffects(view *ir.View) *effects {
 	return &effects{clusters: view.Clusters, rules: map[*ir.Rule]effect{}, names: map[string]effect{}, unasked: map[string]bool{}}
 }
 
-// ofRule returns the effect of the rule's action, with that of the clusters that it sends to.
+// ofRule returns the effect of the rule's action and of the clusters that it sends to.
 func (e *effects) ofRule(rule *ir.Rule) effect {
 	known, ok := e.rules[rule]
 	if !ok {
@@ -42,7 +42,7 @@ func (e *effects) ofRule(rule *ir.Rule) effect {
 	return known
 }
 
-// unaskedBy returns the issuer because of which a rule is closed, as nobody has asked it; "" for none.
+// unaskedBy returns the issuer whose missing discovery document closes a rule, "" for none.
 func unaskedBy(rule *ir.Rule) string {
 	if rule.Action.Respond == nil {
 		return ""
@@ -71,14 +71,14 @@ func (e *effects) ofCluster(name string) effect {
 	return known
 }
 
-// effectWriter hashes values. What is in a slice, map or pointer begins with its length, so that
-// different values are different texts.
+// effectWriter hashes values. The content of a slice, map or pointer is preceded by its length, so
+// that different values are different texts.
 type effectWriter struct {
 	*effects
 	sum hash.Hash
 }
 
-// provenance reports whether a field says where a value is written, and not what it does.
+// provenance reports whether a field is about the place of a value, and has no effect on requests.
 func provenance(owner reflect.Type, field string) bool {
 	switch owner {
 	case reflect.TypeFor[ir.Action]():
@@ -153,8 +153,8 @@ func (w *effectWriter) value(v reflect.Value) {
 	}
 }
 
-// pointer hashes what it leads to. Extras and changes of headers are the same if they are nil or
-// empty.
+// pointer hashes the value that a pointer leads to. Extras and header changes that are empty count
+// as nil.
 func (w *effectWriter) pointer(v reflect.Value) {
 	emptyIsNil := v.Type() == reflect.TypeFor[*ir.Extras]() || v.Type() == reflect.TypeFor[*ir.HeaderMods]()
 	if v.IsNil() || emptyIsNil && v.Elem().IsZero() {

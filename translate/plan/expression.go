@@ -14,9 +14,9 @@ import (
 // maxByExpression bounds the requests that are made for one expression.
 const maxByExpression = 24
 
-// byExpression returns a request changed so that an expression of CEL may be true, and so that it may
-// be false: by what it compares of the method, the path and the headers. Whether it then is, explain
-// finds out.
+// byExpression returns variants of a request for which a CEL expression may be true or false. It
+// changes the method, the path and the headers that the expression compares. The results are only
+// candidates: explain finds the actual value.
 func (c *comparison) byExpression(text string, r request) (out []request) {
 	root, known := c.expressions[text]
 	if !known {
@@ -40,7 +40,7 @@ var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
 })
 
-// solve returns the requests changed so that an expression may have a value.
+// solve returns variants of the requests for which an expression may have the value want.
 func solve(e ast.Expr, want bool, requests []request) []request {
 	if e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly() {
 		return set(requests, attribute{"header", strings.ToLower(e.AsSelect().FieldName())}, "any", want)
@@ -70,7 +70,7 @@ func solve(e ast.Expr, want bool, requests []request) []request {
 
 func bounded(requests []request) []request { return requests[:min(len(requests), maxByExpression)] }
 
-// compared makes an attribute equal to a text, or different.
+// compared returns variants of the requests in which an attribute equals a text, or does not.
 func compared(a, b ast.Expr, equal bool, requests []request) []request {
 	if _, is := literal(a); is {
 		a, b = b, a
@@ -83,7 +83,8 @@ func compared(a, b ast.Expr, equal bool, requests []request) []request {
 	return set(requests, at, text, equal)
 }
 
-// member makes an attribute one of a list, or a header be there.
+// member returns variants of the requests in which an attribute is in a list or not, or a header
+// exists or not.
 func member(a, b ast.Expr, want bool, requests []request) []request {
 	if name, isText := literal(a); isText && isHeaders(b) {
 		return set(requests, attribute{"header", strings.ToLower(name)}, "any", want)
@@ -101,7 +102,8 @@ func member(a, b ast.Expr, want bool, requests []request) []request {
 	return bounded(out)
 }
 
-// called makes an attribute match a function of texts.
+// called returns variants of the requests in which a text function on an attribute has the value
+// want.
 func called(function string, target, arg ast.Expr, want bool, requests []request) []request {
 	at, is := attributeOf(target)
 	text, isText := literal(arg)
@@ -126,7 +128,7 @@ func called(function string, target, arg ast.Expr, want bool, requests []request
 	return bounded(out)
 }
 
-// attribute is what expressions see of a request: its method, its path, or a header.
+// attribute is a part of a request that expressions read: its method, its path, or a header.
 type attribute struct{ kind, header string }
 
 func attributeOf(e ast.Expr) (at attribute, ok bool) {
@@ -177,7 +179,7 @@ func literal(e ast.Expr) (text string, ok bool) {
 	return text, ok
 }
 
-// set gives an attribute of the requests a value, or another one.
+// set returns the requests with an attribute set to a value or, if want is false, to another value.
 func set(requests []request, at attribute, value string, want bool) (out []request) {
 	for _, r := range requests {
 		r.headers = r.headers.Clone()

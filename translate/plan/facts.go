@@ -16,8 +16,7 @@ func (c *comparison) addPolicies() {
 	}
 }
 
-// problems compares the problems without their places: lines move without anything being wrong
-// otherwise.
+// problems compares the problems without their places, because lines move without any other change.
 func (c *comparison) problems() {
 	c.report.Introduced = without(c.after.Problems, c.before.Problems)
 	c.report.Fixed = without(c.before.Problems, c.after.Problems)
@@ -43,7 +42,7 @@ func unplaced(p manifest.Problem) manifest.Problem {
 	return manifest.Problem{Code: p.Code, Severity: p.Severity, Object: p.Object, Field: p.Field}
 }
 
-// certificates compares what listeners show to clients.
+// certificates compares the certificates that listeners present.
 func (c *comparison) certificates() {
 	byKey := func(view *ir.View) map[manifest.Key]ir.Certificate {
 		out := map[manifest.Key]ir.Certificate{}
@@ -87,7 +86,7 @@ func (c *comparison) objects() {
 	}
 }
 
-// objectKinds returns how the objects themselves differ; those that are equal are left out.
+// objectKinds returns how each object changed. It leaves out equal objects.
 func (c *comparison) objectKinds() map[manifest.Key]Kind {
 	if c.changedObjects != nil {
 		return c.changedObjects

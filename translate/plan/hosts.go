@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// hostPair is what serves a class of hosts of a port, before and after.
+// hostPair is a class of hosts of a port, with the tables that serve it before and after.
 type hostPair struct {
 	*portPair
 	// named is the class as a hostname or wildcard, and host a member. sni is the name in the
@@ -76,8 +76,8 @@ func (h *hostPair) undecided(p pair, match, why string) {
 	}
 }
 
-// addUnasked reports rules that are closed on both sides as nobody has asked an issuer, and whose policy
-// changed.
+// addUnasked reports rules that are closed on both sides because of a missing discovery document,
+// if their policy changed.
 func (h *hostPair) addUnasked() {
 	for _, e := range h.tables[0].entries {
 		if e.changed || e.twin == nil || unaskedBy(e.rule) == "" || unaskedBy(e.twin.rule) == "" {
@@ -94,13 +94,13 @@ func (h *hostPair) addUnasked() {
 	}
 }
 
-// withoutRules compares what is answered where no rule serves the host: 404, 421, or no connection.
+// withoutRules compares the answers of hosts without rules: 404, 421, or no connection.
 func (h *hostPair) withoutRules() {
 	h.fill()
 	h.add(pair{}, request{path: "/", method: "GET"}, "every request", []Reason{{Text: "the listeners of the port have other hostnames", At: h.portPlaces()}})
 }
 
-// context returns what differs for all rules of the hosts alike.
+// context returns the differences that apply to all rules of the hosts.
 func (h *hostPair) context() (out []Reason) {
 	a, b := h.ports[0], h.ports[1]
 	if x, y := a.Port.Settings, b.Port.Settings; x.ProxyProtocol != y.ProxyProtocol || x.TrustedHops != y.TrustedHops {
@@ -120,8 +120,8 @@ func (h *hostPair) context() (out []Reason) {
 
 func orNone(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
 
-// add reports the requests of a pair by an example that gets another answer: one that shows what a policy
-// does, if the rules have other policies, or else the plainest.
+// add reports the requests of a pair with an example that gets another answer. If the policies of
+// the rules differ, the example shows an effect of a policy, else it is the simplest one.
 func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	if p.before != nil && p.after != nil && p.before.match == p.after.match {
 		h.countPolicies(p)
@@ -160,7 +160,8 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	}
 }
 
-// shown says how well a change shows a policy: 2 where it no longer answers, 1 where it answers now.
+// shown returns how well a change shows the effect of a policy: 2 if the policy does not answer any
+// more, 1 if it answers now.
 func shown(c Change) int {
 	switch {
 	case c.Before.policed && !c.After.policed:
@@ -171,7 +172,8 @@ func shown(c Change) int {
 	return 0
 }
 
-// mostShown returns the most that an example of a pair can show: 0 if its rules have the same policies.
+// mostShown returns the highest possible value of shown for a pair, 0 if its rules have the same
+// policies.
 func (h *hostPair) mostShown(p pair) (most int) {
 	if p.before == nil || p.after == nil {
 		return 0
@@ -194,7 +196,7 @@ func (h *hostPair) mostShown(p pair) (most int) {
 	return most
 }
 
-// group adds a change to those of the same kind: the same answers, for the same reasons.
+// group adds a change to the group with the same answers and reasons.
 func (h *hostPair) group(one *Change, list *[]*Change) {
 	key := fmt.Sprintf("%t %q %q %v", list == &h.comparison.requests, one.Before.Words(), one.After.Words(), append(reasonKeys(one.Reasons), fmt.Sprint(one.Lost)))
 	if known := h.groups[key]; known != nil {
@@ -246,7 +248,7 @@ func (h *hostPair) query(v variant) explain.Query {
 	return q
 }
 
-// authority returns a host with the port, where that is not the scheme's own.
+// authority returns a host with its port. It leaves out the default port of the scheme.
 func (h *hostPair) authority(host string) string {
 	if h.key.scheme == "http" && h.key.port == 80 || h.key.scheme == "https" && h.key.port == 443 {
 		return host
@@ -256,8 +258,8 @@ func (h *hostPair) authority(host string) string {
 
 func portText(port uint32) string { return fmt.Sprint(port) }
 
-// exampleOf returns a question as people ask it: a server name that is not the host is that of the
-// URL, and the host is a header.
+// exampleOf returns a question in the form that people write. If the server name differs from the
+// host, it is in the URL, and the host is a header.
 func exampleOf(q explain.Query) Example {
 	e := Example{Method: q.Method, URL: q.URL(), query: q}
 	if len(q.Headers) > 0 {
@@ -277,8 +279,8 @@ func exampleOf(q explain.Query) Example {
 	return e
 }
 
-// answer returns what one of the sides answers. Only rules that match the path are shown to package
-// explain, so that the costs do not depend on the size of the table.
+// answer returns the answer of one side. It passes only rules with a matching path to package
+// explain, so that the cost does not depend on the size of the table.
 func (h *hostPair) answer(side int, q explain.Query) Answer {
 	port := h.ports[side]
 	if port == nil {
@@ -301,7 +303,7 @@ func (h *hostPair) answer(side int, q explain.Query) Answer {
 	return answerOf(explain.Request(view, q), clusters, q.Method)
 }
 
-// answerOf returns an answer of explain.
+// answerOf converts an answer of explain.
 func answerOf(a explain.Answer, clusters map[string]*ir.Cluster, method string) Answer {
 	o := a.Outcome
 	out := Answer{Status: o.Status, Location: o.Location, Outcome: outcomeOf(a), Unless: o.Unless, policed: o.Policed}
@@ -354,7 +356,7 @@ func outcomeOf(a explain.Answer) explain.OutcomeKind {
 	return explain.Responded
 }
 
-// variant is a request with the address that it comes from.
+// variant is a request with the client's address.
 type variant struct {
 	request
 	from netip.Addr

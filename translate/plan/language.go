@@ -42,8 +42,8 @@ func newAutomaton(pattern string) (a automaton, ok bool) {
 	return automaton{prog}, true
 }
 
-// closure returns the instructions that can be reached from some without a character. At the
-// beginning and the end of the text, its conditions for these places hold.
+// closure returns the instructions that can be reached without reading a character. begin and end
+// mean that the text begins or ends here.
 func (a automaton) closure(from []uint32, begin, end bool) []uint32 {
 	var holds syntax.EmptyOp
 	if begin {
@@ -115,8 +115,8 @@ type language struct {
 	budget   *budget // of the Compare; may be nil
 }
 
-// newLanguage returns the language of the expressions that an automaton can be made of; whole is
-// false if some are left out. One character is kept of those that all expressions treat alike.
+// newLanguage returns the language of those expressions that have an automaton. whole is false if
+// some have none. Of characters that all expressions treat equally, it keeps one.
 func newLanguage(expressions []string, characters string, left *int) (l *language, whole bool) {
 	l, whole = &language{left: left}, true
 	for _, pattern := range expressions {
@@ -137,7 +137,7 @@ func newLanguage(expressions []string, characters string, left *int) (l *languag
 	return l, whole
 }
 
-// sign is the same for characters that all expressions treat alike.
+// sign returns a text that is equal for characters that all expressions treat equally.
 func (l *language) sign(r rune) string {
 	var b strings.Builder
 	for _, a := range l.all {
@@ -152,7 +152,7 @@ func (l *language) sign(r rune) string {
 	return b.String()
 }
 
-// reading is a text with the states of all automata after it.
+// reading is a text with the states of all automata after reading it.
 type reading struct {
 	text   string
 	states [][]uint32
@@ -166,8 +166,8 @@ func (l *language) begin() reading {
 	return reading{states: states}
 }
 
-// read returns the reading after one more character; alive is false if no expression can match any
-// longer.
+// read returns the reading after one more character. alive is false if no expression can match any
+// more.
 func (l *language) read(from reading, r rune) (next reading, alive bool) {
 	next = reading{text: from.text + string(r), states: make([][]uint32, len(l.all))}
 	for i, a := range l.all {
@@ -177,7 +177,7 @@ func (l *language) read(from reading, r rune) (next reading, alive bool) {
 	return next, alive
 }
 
-// accepted says which expressions match the text: "" for none.
+// accepted returns the set of expressions that match the text, as a key; "" for none.
 func (l *language) accepted(at reading) string {
 	var b strings.Builder
 	some := false
@@ -192,7 +192,7 @@ func (l *language) accepted(at reading) string {
 	return b.String()
 }
 
-// search is what texts looks for.
+// search configures texts.
 type search struct {
 	// start is how each text begins.
 	start string
@@ -204,8 +204,8 @@ type search struct {
 	differs func(text string) string
 }
 
-// texts returns a shortest text for each set of expressions that can match a text together; whole is
-// false if the search was ended before all were found.
+// texts returns a shortest text for each set of expressions that can match a text together. whole
+// is false if the search ended early.
 func (l *language) texts(s search) (found []string, whole bool) {
 	at := l.begin()
 	for _, r := range s.start {
@@ -242,7 +242,7 @@ func (l *language) texts(s search) (found []string, whole bool) {
 	return found, true
 }
 
-// byExpression returns a path of each class that an expression matches, beside exact values.
+// byExpression returns a path of each class that an expression matches. It leaves out exact paths.
 func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	if len(c.expressions) == 0 {
 		return nil
@@ -276,7 +276,7 @@ func (c *pathClasses) leaves(text, prefix string) bool {
 	return is
 }
 
-// near returns how a text can still become one of the values, and how it ends.
+// near returns a key for how a text can still become one of the exact values, and for its ending.
 func (c *pathClasses) near(text string) string {
 	for _, list := range [][]string{c.exact, c.prefixes} {
 		if i, _ := slices.BinarySearch(list, text); i < len(list) && strings.HasPrefix(list[i], text) {
@@ -286,8 +286,8 @@ func (c *pathClasses) near(text string) string {
 	return ending(text)
 }
 
-// ending is the same for beginnings of paths which Envoy leaves as they are if the same follows: an unfinished
-// escape, and a segment of dots.
+// ending returns a key for the end of the beginning of a path: an unfinished escape, or a segment
+// of dots. Envoy normalizes beginnings with equal keys in the same way.
 func ending(text string) string {
 	segment := text[strings.LastIndexByte(text, '/')+1:]
 	switch {
@@ -301,13 +301,13 @@ func ending(text string) string {
 	return ""
 }
 
-// isNormal reports whether Envoy leaves the beginning of a path as it is.
+// isNormal reports whether Envoy's normalization leaves the beginning of a path unchanged.
 func isNormal(text string) bool {
 	return strings.HasPrefix(text, "/") && !strings.Contains(text, "//") && !strings.Contains(text, "/./") && !strings.Contains(text, "/../")
 }
 
-// isEscaped reports whether each % of a path begins an escape that Envoy keeps; that of a path that is
-// not whole may be cut.
+// isEscaped reports whether each % of a path begins an escape that Envoy keeps. If the path is not
+// whole, the last escape may be cut.
 func isEscaped(text string, whole bool) bool {
 	for rest := text; ; {
 		_, after, found := strings.Cut(rest, "%")

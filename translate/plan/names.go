@@ -25,7 +25,7 @@ type names struct {
 	streams map[string][]int // by the hostname of the listener, and by those of the connections
 }
 
-// newNames returns the names of a port; nil has none.
+// newNames returns the names of a port. A nil port has none.
 func newNames(port *ir.PortView) *names {
 	n := &names{chains: map[string][]int{}, streams: map[string][]int{}}
 	if port == nil {
@@ -49,8 +49,8 @@ func newNames(port *ir.PortView) *names {
 // has reports whether a chain or a stream has a name.
 func (n *names) has(name string) bool { return len(n.chains[name])+len(n.streams[name]) > 0 }
 
-// around returns the port with those chains and streams alone that some hosts can meet: what explain finds
-// for these hosts is the same.
+// around returns the port with only those chains and streams that the hosts can meet. explain
+// returns the same for these hosts as with the whole port.
 func (n *names) around(hosts ...string) *ir.Port {
 	if len(n.port.Chains)+len(n.port.Streams) <= 2 {
 		return n.port
@@ -69,7 +69,7 @@ func (n *names) around(hosts ...string) *ir.Port {
 	return &out
 }
 
-// picked returns the elements at some indexes, in the order of the list.
+// picked returns the elements at the given indexes, in the order of the list.
 func picked[T any](list []T, indexes []int) (out []T) {
 	slices.Sort(indexes)
 	for _, i := range slices.Compact(indexes) {
@@ -78,7 +78,8 @@ func picked[T any](list []T, indexes []int) (out []T) {
 	return out
 }
 
-// memberOf returns a host that a pattern covers and none of the longer ones that are taken.
+// memberOf returns a host that a pattern covers and that no longer pattern covers for which taken
+// is true.
 func memberOf(pattern string, taken func(pattern string) bool) string {
 	suffix, wild := strings.CutPrefix(pattern, "*")
 	if !wild {
@@ -95,7 +96,7 @@ func memberOf(pattern string, taken func(pattern string) bool) string {
 	}
 }
 
-// among reports whether a pattern is in a set.
+// among returns a function that reports whether a pattern is in a set.
 func among(set map[string]bool) func(string) bool {
 	return func(pattern string) bool { return set[pattern] }
 }
@@ -103,8 +104,9 @@ func among(set map[string]bool) func(string) bool {
 // maxCross bounds the hosts of a port that are asked for over connections which were opened for others.
 const maxCross = 10_000
 
-// hosts compares the tables of all hosts. Its cost is that of the names and tables, not of their
-// combinations: what a connection for one name does with another host is tried for the first of them.
+// hosts compares the tables of all hosts. Its cost depends on the number of names and tables, not
+// of their combinations. Connections for one name with another host are tried only for the first
+// names.
 func (p *portPair) hosts() {
 	cross := maxCross
 	for _, name := range p.serverNames() {
@@ -147,10 +149,11 @@ func sorted(set map[string]bool) []string {
 	return out
 }
 
-// serverName is a class of names in the handshake, with a member.
+// serverName is a class of server names, with one member.
 type serverName struct{ pattern, member string }
 
-// serverNames returns the classes of names that lead to different chains; one without TLS.
+// serverNames returns classes of server names that lead to different chains. Without TLS there is
+// one class.
 func (p *portPair) serverNames() (out []serverName) {
 	if p.key.scheme != "https" {
 		return []serverName{{}}
@@ -172,9 +175,9 @@ func (p *portPair) serverNames() (out []serverName) {
 	return out
 }
 
-// domains returns the classes of hosts that connections for a name may ask for: those of the tables, and the
-// names of listeners that one side alone has, as the hosts of other listeners are answered alike. whole is
-// false if these are too many.
+// domains returns classes of hosts for connections with a server name: those of the tables, and the
+// names of listeners that only one side has. The hosts of all other listeners get equal answers.
+// whole is false if there are too many.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")
@@ -228,7 +231,7 @@ func (p *portPair) hostsOf(side int, chain string) []ir.HostView {
 	return hosts[from:to]
 }
 
-// changedNames returns the hostnames of listeners with TLS that one side alone has.
+// changedNames returns the hostnames of listeners with TLS that only one side has.
 func (p *portPair) changedNames() []string {
 	if p.changed == nil {
 		p.changed = []string{}

@@ -11,8 +11,8 @@ import (
 // maxOwn bounds the changed expressions whose paths are looked for one by one.
 const maxOwn = 512
 
-// byExpressions looks for pairs at the paths of each changed expression, beside the rules that can match a
-// path with it. Those of all expressions of a large table would be too many.
+// byExpressions looks for pairs at paths of each changed expression, together with the rules that
+// can match the same path. Combining all expressions of a large table would be too expensive.
 func (f *finder) byExpressions(changed []*entry) {
 	for i, e := range changed {
 		if e.rule.Match.Path.Kind != ir.PathRegex || f.spent() {
@@ -42,8 +42,8 @@ func (f *finder) byExpressions(changed []*entry) {
 	}
 }
 
-// besides returns the classes of the paths that an entry's expression may match: of the rules whose path may
-// begin as the expression does.
+// besides returns the classes of the paths that an entry's expression may match. It uses only rules
+// whose paths may begin like the expression.
 func (c *pathClasses) besides(e *entry) *pathClasses {
 	start := c.patterns.start(e.rule.Match.Path.Value)
 	may := func(other string) bool { return strings.HasPrefix(start, other) || strings.HasPrefix(other, start) }
@@ -66,7 +66,7 @@ func (c *pathClasses) besides(e *entry) *pathClasses {
 	return own
 }
 
-// start returns what all texts begin with that an expression matches.
+// start returns the common beginning of all texts that an expression matches.
 func (p patterns) start(pattern string) string {
 	key := "\x00" + pattern // no expression of a folder
 	expression, known := p[key]
@@ -83,7 +83,7 @@ func (p patterns) start(pattern string) string {
 
 const tooMany = "there are too many combinations of rules to try"
 
-// whyUnfound says why there may be a request for an entry that was not tried, "" if there is none.
+// whyUnfound returns why the search for an entry's requests is incomplete, "" if it is complete.
 func (f *finder) whyUnfound(e *entry) string {
 	if f.spent() {
 		return tooMany
@@ -91,7 +91,7 @@ func (f *finder) whyUnfound(e *entry) string {
 	return f.unsure[e]
 }
 
-// isBefore reports whether an entry is of the table before.
+// isBefore reports whether an entry belongs to the table before.
 func (f *finder) isBefore(e *entry) bool {
 	return slices.Contains(f.classes.before.all(e.rule.Match.Path), e)
 }

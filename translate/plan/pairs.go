@@ -9,16 +9,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pair is a rule before and a rule after that the same request can have; nil is no rule.
+// pair is a rule before and a rule after that one request can meet. nil means no rule.
 type pair struct{ before, after *entry }
 
-// found is a pair with a request that has it.
+// found is a pair with a request that meets it.
 type found struct {
 	pair
 	request request
 }
 
-// request is what a match looks at.
+// request has the parts of a request that matches compare.
 type request struct {
 	method, path string
 	headers      http.Header
@@ -27,7 +27,7 @@ type request struct {
 
 type parameter struct{ name, value string }
 
-// unfound is a pair that may be possible, and why no request was found.
+// unfound is a pair that may be possible, with the reason why no request was found.
 type unfound struct {
 	pair
 	why string
@@ -48,8 +48,8 @@ type finder struct {
 	*comparison
 }
 
-// pairsOf returns the pairs of two aligned tables, and those for which no request was found, but may
-// be there. whole is false if not all were tried.
+// pairsOf returns the pairs of two aligned tables whose effects differ. open are pairs that may be
+// possible, but for which no request was found. whole is false if the search ended early.
 func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []unfound, whole bool) {
 	f := &finder{classes: newPathClasses(before, after, c.patterns), comparison: c, always: always, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
 	var changed []*entry
@@ -87,9 +87,9 @@ func placeOf(p pair) int {
 	return p.before.place
 }
 
-// addUnfound notes the changed entries that may have a pair and have none: expressions whose paths
-// were not all found, or that want characters which plan does not write, and all entries after too
-// many attempts.
+// addUnfound adds the changed entries that may have a pair and for which none was found. Either not
+// all paths of their expressions were found, or they need characters that plan does not write, or
+// there were too many attempts.
 func (f *finder) addUnfound(changed []*entry) {
 	known := map[*entry]bool{}
 	for p := range f.found {
@@ -119,7 +119,7 @@ func (x *index) all(path ir.Path) []*entry {
 	return x.prefix[segments(path.Value)]
 }
 
-// at finds the pairs of a path.
+// at finds the pairs of requests with a path.
 func (f *finder) at(path string) {
 	l := lists{before: f.classes.before.at(path, f.classes.patterns), after: f.classes.after.at(path, f.classes.patterns), patterns: f.classes.patterns, comparison: f.comparison}
 	for _, a := range l.before {
@@ -151,7 +151,7 @@ type lists struct {
 	*comparison
 }
 
-// try looks for a request with the path that has a pair.
+// try looks for a request with the path that meets the pair.
 func (f *finder) try(path string, l lists, p pair) {
 	if _, known := f.found[p]; known || !f.differs(p) || !possible(p) {
 		return
@@ -185,13 +185,13 @@ func (f *finder) try(path string, l lists, p pair) {
 	}
 }
 
-// differs reports whether the rules of a pair do something else.
+// differs reports whether the rules of a pair have different effects.
 func (f *finder) differs(p pair) bool {
 	return p.before == nil || p.after == nil || f.always || p.before.effect != p.after.effect
 }
 
-// possible reports whether the twins of the pair's rules let it be: a twin that comes before the
-// other rule takes its requests.
+// possible reports whether a pair is possible: no twin of one rule comes before the other rule and
+// takes its requests.
 func possible(p pair) bool {
 	a, b := p.before, p.after
 	switch {
@@ -211,7 +211,7 @@ func possible(p pair) bool {
 	return true
 }
 
-// pairOf returns the rules that a request has.
+// pairOf returns the rules that a request meets.
 func (l lists) pairOf(r request) (p pair) {
 	first := func(list []*entry) *entry {
 		i := slices.IndexFunc(list, func(e *entry) bool { return l.patterns.takes(&e.rule.Match, r) })
@@ -223,7 +223,7 @@ func (l lists) pairOf(r request) (p pair) {
 	return pair{first(l.before), first(l.after)}
 }
 
-// takes reports whether a match whose path matches takes the request.
+// takes reports whether a match accepts the request. It does not compare the path.
 func (p patterns) takes(m *ir.Match, r request) bool {
 	if m.Method != "" && m.Method != r.method {
 		return false
@@ -249,9 +249,10 @@ func (p patterns) equal(want ir.ValueMatch, value string) bool {
 	return want.Value == value
 }
 
-// requests returns requests with a path that both rules of a pair take, and that ask for as little
-// as can be: what a rule before them takes, every other request with the path and this pair has, too.
-// why is "" if there are no others, and else why these may not be all.
+// requests returns requests with a path that both rules of a pair match. They have as few
+// conditions as possible: if an earlier rule matches such a request, it matches every other request
+// with the path and this pair, too. why is "" if the list is complete, else the reason why it may
+// not be.
 func (l lists) requests(path string, p pair) (out []request, why string) {
 	matches := p.matches()
 	method, ok := l.method(matches)
@@ -286,7 +287,7 @@ func (l lists) requests(path string, p pair) (out []request, why string) {
 	return all, why
 }
 
-// unsendable says why no request has what a match wants, "" if one may.
+// unsendable returns why no request can meet a match, "" if one may.
 func unsendable(m *ir.Match) string {
 	for _, want := range m.Query {
 		if !want.Regex && !inURL(want.Value) {
@@ -296,7 +297,7 @@ func unsendable(m *ir.Match) string {
 	return ""
 }
 
-// inURL reports whether a value of a query parameter can be in a URL as it is.
+// inURL reports whether a value of a query parameter can be in a URL without an escape.
 func inURL(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' || r == '&' })
 }
@@ -310,8 +311,8 @@ func (p pair) matches() (out []*ir.Match) {
 	return out
 }
 
-// method returns the methods to try: that of the matches, or one that no rule wants; ok is false if
-// the matches want different ones.
+// method returns the methods to try: the method of the matches, or one that no rule has. ok is
+// false if the matches have different methods.
 func (l lists) method(matches []*ir.Match) (methods []string, ok bool) {
 	var want string
 	for _, m := range matches {

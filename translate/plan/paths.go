@@ -31,11 +31,11 @@ func newIndex(t *table) *index {
 	return x
 }
 
-// segments returns a prefix without a slash at its end: "" for "/".
+// segments returns a prefix without a slash at its end. For "/" it returns "".
 func segments(prefix string) string { return strings.TrimSuffix(prefix, "/") }
 
-// at returns the entries whose path matches, in their order. Those after the first that takes every
-// request with the path are left out.
+// at returns the entries whose path matches, in their order. It stops after the first that matches
+// every request with the path.
 func (x *index) at(path string, patterns patterns) []*entry {
 	list := slices.Clone(x.exact[path])
 	for end := len(path); end >= 0; end = strings.LastIndexByte(path[:end], '/') {
@@ -59,13 +59,13 @@ func (x *index) at(path string, patterns patterns) []*entry {
 	return list
 }
 
-// within compares a prefix by whole segments; "" and "/" hold every path.
+// within compares a prefix by whole segments. The prefixes "" and "/" contain every path.
 func within(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, segments(prefix))
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// patterns keeps compiled regular expressions.
+// patterns caches compiled regular expressions.
 type patterns map[string]*regexp.Regexp
 
 // match reports whether an expression matches a whole value.
@@ -116,7 +116,7 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 	return c
 }
 
-// around returns a path of each class that meets one of the entries with an exact path or a prefix.
+// around returns a path of each class with one of the exact paths or prefixes of the entries.
 func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
 	everywhere := map[string]bool{}
@@ -144,7 +144,7 @@ func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	return slices.Compact(paths)
 }
 
-// insideAnother reports whether a shorter prefix is in the set, too.
+// insideAnother reports whether the set also has a shorter prefix of the prefix.
 func insideAnother(prefix string, set map[string]bool) bool {
 	for end := strings.LastIndexByte(prefix, '/'); end >= 0; end = strings.LastIndexByte(prefix[:end], '/') {
 		if set[prefix[:end]] {
@@ -154,7 +154,7 @@ func insideAnother(prefix string, set map[string]bool) bool {
 	return false
 }
 
-// below returns the values of a sorted list that are a prefix or lie below it.
+// below returns the values of a sorted list that equal a prefix or are below it.
 func below(sorted []string, prefix string) []string {
 	var out []string
 	from, _ := slices.BinarySearch(sorted, prefix)
@@ -169,8 +169,8 @@ func below(sorted []string, prefix string) []string {
 	return out
 }
 
-// member returns a path of the class of all paths whose longest prefix it is, and that no
-// expression matches if that can be.
+// member returns a path of the class of paths with this longest prefix. If possible, no expression
+// matches the path.
 func (c *pathClasses) member(prefix string) string {
 	choices := []string{prefix, prefix + "/", prefix + "/any", prefix + "/any-other", prefix + "/~any", prefix + "/any/other", prefix + "/0"}
 	fallback := ""
@@ -191,7 +191,7 @@ func (c *pathClasses) member(prefix string) string {
 	return fallback
 }
 
-// fresh returns a member of the class that no list of choices has.
+// fresh returns a member of the class that is not in the list of choices of member.
 func (c *pathClasses) fresh(prefix string) string {
 	path := prefix + "/any"
 	for !c.isMember(path, prefix) {
@@ -200,7 +200,8 @@ func (c *pathClasses) fresh(prefix string) string {
 	return path
 }
 
-// isMember reports whether the prefix is the longest one of the path, and no value is the path.
+// isMember reports whether the prefix is the longest one of the path, and the path is none of the
+// exact values.
 func (c *pathClasses) isMember(path, prefix string) bool {
 	if _, is := slices.BinarySearch(c.exact, path); is {
 		return false

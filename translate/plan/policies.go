@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// losses says which policies no longer hold for the requests of a pair, as another rule takes them, and
-// counts them. A rule that closes its requests loses nothing.
+// losses returns the policies that do not apply to the requests of a pair any more because another
+// rule matches them, and counts them. A rule that is closed loses nothing.
 func (h *hostPair) losses(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	for _, kind := range lostKinds(a, b) {
@@ -25,8 +25,8 @@ func (h *hostPair) losses(p pair) (out []Reason) {
 	return out
 }
 
-// lostKinds returns the kinds of the policies' parts that an action has in force and the one after
-// has not, "" for none: an action that closes its requests loses nothing.
+// lostKinds returns the kinds of effective policy fields that the action before has, and the action
+// after has not. An action that is closed loses nothing.
 func lostKinds(before, after *ir.Action) (kinds []string) {
 	if after.Respond != nil {
 		return nil
@@ -39,13 +39,13 @@ func lostKinds(before, after *ir.Action) (kinds []string) {
 	return kinds
 }
 
-// inForce reports whether an action has a part of a kind that is not turned off.
+// inForce reports whether an action has an effective part of a kind.
 func inForce(kind string, a *ir.Action) bool {
 	words := partWords(kind, a)
 	return words != "" && words != explain.TurnedOff
 }
 
-// countPolicies notes the fields of policies that a rule gains, loses or has otherwise.
+// countPolicies counts the policy fields that a rule gains, loses or changes.
 func (h *hostPair) countPolicies(p pair) {
 	if h.counted[[2]*ir.Rule{p.before.rule, p.after.rule}] {
 		return
@@ -82,7 +82,7 @@ func (h *hostPair) countPolicies(p pair) {
 	}
 }
 
-// countClosed notes the fields of the policy because of which a rule is closed.
+// countClosed counts the fields of the policy that closes a rule.
 func (h *hostPair) countClosed(p pair) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	if b.ClosedBy() == "" {
@@ -97,14 +97,14 @@ func (h *hostPair) countClosed(p pair) {
 	}
 }
 
-// count adds a rule to those with the same change of a policy. A rule counts once, whatever the
-// number of its matches and listeners.
+// count adds a rule to a change of a policy. A rule counts once, independent of its matches and
+// listeners.
 func (h *hostPair) count(one PolicyChange, rule *ir.Rule) {
 	h.countRule(one, rule.Source.Key, fmt.Sprint(rule.Position[:len(rule.Position)-1]))
 }
 
-// details says what of a field differs that its words may leave out: addresses, expressions and the
-// fields of CORS; "" where one side lacks the field.
+// details returns differences of a field that its words may leave out: addresses, expressions and
+// the fields of CORS. It is "" if one side lacks the field.
 func (h *hostPair) details(kind string, before, after *ir.Action) string {
 	x, y := before.Extras.OrNone(), after.Extras.OrNone()
 	cors := func(a, b *ir.CORS) string {
@@ -151,7 +151,7 @@ func aclLines(acl *ir.ACL) (out []string) {
 // maxListed bounds the values of a list that are shown.
 const maxListed = 6
 
-// listDetails says which values a list has gained and lost, "" for none.
+// listDetails returns the values that a list has gained and lost, in words; "" for none.
 func listDetails(name string, before, after []string) string {
 	only := func(list, others []string) string {
 		known := map[string]bool{}
@@ -182,7 +182,7 @@ func listDetails(name string, before, after []string) string {
 // oneLine returns a text without line breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// corsDetails says which fields of CORS differ, beside the origins.
+// corsDetails returns the fields of CORS that differ, except the origins.
 func corsDetails(a, b *ir.CORS) (out []string) {
 	say := func(name, x, y string) {
 		if x != y {
@@ -198,7 +198,7 @@ func corsDetails(a, b *ir.CORS) (out []string) {
 	return out
 }
 
-// prefixes reads ranges; those that cannot be read are left out.
+// prefixes parses ranges. It leaves out those that cannot be parsed.
 func prefixes(texts []string) (out []netip.Prefix) {
 	for _, text := range texts {
 		if prefix, err := netip.ParsePrefix(text); err == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Effect is what a Change does with its Example, in a word.
+// Effect is the effect of a Change on its Example, in one word.
 type Effect string
 
 // The effects, the one to look at first in front: a Change has the first that it is.
@@ -35,7 +35,7 @@ func allEffects() []Effect {
 	return []Effect{Opens, LosesPolicy, Fails, OtherRule, OtherBackends, OtherShares, Differs}
 }
 
-// effect returns what a change does.
+// effect returns the effect of a change.
 func (c *Change) effect() Effect {
 	passed := func(a Answer) bool { return a.Outcome == explain.Forwarded || a.Outcome == explain.Redirected }
 	region := c.Regions[0]
@@ -59,12 +59,14 @@ func (c *Change) effect() Effect {
 	return Differs
 }
 
-// sameRule reports whether two rules are of one object and have one match: a rule that moved in its object is the same.
+// sameRule reports whether two rules have the same object and match. A rule that moved within its
+// object is the same.
 func sameRule(a, b *Rule) bool {
 	return a.Object == b.Object && (a.envoy == b.envoy || a.RuleName == b.RuleName)
 }
 
-// clustersOf returns the backends of an answer, sorted; "" is what no backend gets.
+// clustersOf returns the backends of an answer, sorted. "" stands for the share that no backend
+// gets.
 func clustersOf(a Answer) (out []string) {
 	for _, b := range a.Backends {
 		out = append(out, b.Cluster)
@@ -73,7 +75,7 @@ func clustersOf(a Answer) (out []string) {
 	return slices.Compact(out)
 }
 
-// rank gives changes their effects, and sorts those first that are to be looked at first.
+// rank sets the effects of changes, and sorts the most important first.
 func rank(list []*Change) {
 	for _, c := range list {
 		c.Effect = c.effect()
@@ -84,7 +86,7 @@ func rank(list []*Change) {
 	})
 }
 
-// lost returns the fields of policies that no longer hold for the requests of a pair.
+// lost returns the policy fields that do not apply to the requests of a pair any more.
 func (p pair) lost() (fields []ir.Field) {
 	if p.before == nil || p.after == nil {
 		return nil

@@ -32,7 +32,7 @@ func (p pair) words() string {
 	return first + ", and also " + second
 }
 
-// narrower reports whether every request that a takes surely is one that b takes.
+// narrower reports whether b certainly matches every request that a matches.
 func narrower(a, b *ir.Match) bool {
 	inPath := a.Path == b.Path && a.Within == b.Within
 	if b.Path.Kind == ir.PathPrefix && b.Within == "" && a.Path.Kind != ir.PathRegex {
@@ -47,7 +47,7 @@ func narrower(a, b *ir.Match) bool {
 	return inPath && (b.Method == "" || a.Method == b.Method) && has(a.Headers, b.Headers) && has(a.Query, b.Query)
 }
 
-// reasons says why the rules of a pair are not the same, or do something else.
+// reasons returns why the rules of a pair are different, or have different effects.
 func (h *hostPair) reasons(p pair) []Reason {
 	if p.before == nil || p.after == nil {
 		return []Reason{h.order(p)}
@@ -65,14 +65,14 @@ func placeOfRule(e *entry, before bool) Place {
 
 const corsFilter = string(gwv1.HTTPRouteFilterCORS)
 
-// component is a part of an action that is compared by itself.
+// component is a part of an action that is compared on its own.
 type component struct {
 	kind  string // as Part.Kind
 	value any
 }
 
-// components returns the parts of an action, beside what it forwards to. The fields of policies are
-// those of ir.Extras.
+// components returns the parts of an action except its targets. Policy fields are those of
+// ir.Extras.
 func components(a *ir.Action) []component {
 	e := a.Extras.OrNone()
 	field := func(f ir.Field, value any) component { return component{f.PartKind(), value} }
@@ -95,7 +95,7 @@ func components(a *ir.Action) []component {
 	}
 }
 
-// differences says what the actions of two rules with the same match do otherwise.
+// differences returns how the actions of two rules with the same match differ.
 func (h *hostPair) differences(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	out = append(out, h.targets(p)...)
@@ -120,7 +120,7 @@ func (h *hostPair) differences(p pair) (out []Reason) {
 	return out
 }
 
-// currentFirst leaves places before out if there are places after.
+// currentFirst returns the places after, or all places if there are none after.
 func currentFirst(places []Place) []Place {
 	var now []Place
 	for _, at := range places {
@@ -134,7 +134,7 @@ func currentFirst(places []Place) []Place {
 	return places
 }
 
-// change says what was and what is; "" is nothing.
+// change returns the old and new value in words. "" means no value.
 func change(before, after string) string {
 	switch {
 	case before == after:
@@ -170,7 +170,7 @@ func partPlaces(kind string, a *ir.Action, before bool) (out []Place) {
 	return out
 }
 
-// targets says what differs about where the requests go.
+// targets returns the differences of the targets of requests.
 func (h *hostPair) targets(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	place := []Place{placeOfRule(p.after, false)}
@@ -195,8 +195,9 @@ func (h *hostPair) targets(p pair) (out []Reason) {
 	return out
 }
 
-// targetPlaces returns where it is written that the requests go elsewhere: what closes the rule, the
-// backends that are gone, in their place before, the references that changed, or else the rule.
+// targetPlaces returns the places that change the targets. These are the policy that closes the
+// rule, or the removed backends in their former places, or the changed references, or else the
+// rule.
 func (h *hostPair) targetPlaces(p pair) (out []Place) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	source := p.after.rule.Source.Key
@@ -230,8 +231,8 @@ func (h *hostPair) references(e *entry) explain.Source {
 	return explain.Source{Object: rule.Object, Field: fmt.Sprintf("spec.rules[%d].backendRefs", rule.Rule)}
 }
 
-// goneBackends returns the objects of backends that the configuration after has no more, where they
-// were, or where they are invalid now.
+// goneBackends returns the objects of backends that the configuration after does not have: their
+// former places, or the places of their invalid versions.
 func (h *hostPair) goneBackends(p pair) (out []Place) {
 	a, b := p.before.rule.Action.Forward, p.after.rule.Action.Forward
 	if a == nil {

@@ -40,7 +40,7 @@ type Report struct {
 	Resources []ResourceChange `json:"resources,omitempty"`
 }
 
-// Kind says how something differs.
+// Kind is the kind of a difference.
 type Kind string
 
 // The ways in which something differs.
@@ -68,7 +68,7 @@ type Change struct {
 	Reasons []Reason `json:"reasons"`
 }
 
-// Region is the requests for a host that a rule before and a rule after take.
+// Region is the requests for one host that one rule matches before and one rule after.
 type Region struct {
 	Gateway string `json:"gateway"` // "namespace/name"
 	Port    uint32 `json:"port"`
@@ -112,7 +112,7 @@ func (r *Rule) Envoy() string {
 	return r.envoy
 }
 
-// Example is a request, or a connection with an URL alone.
+// Example is a request, or a connection, which has only a URL.
 type Example struct {
 	Method  string      `json:"method,omitempty"`
 	URL     string      `json:"url"`
@@ -141,8 +141,8 @@ type Answer struct {
 	policed bool // a policy answers
 }
 
-// sameAs reports whether clients and backends see the same, as far as the example says. Why Envoy answers, and the
-// header that tells backends a timeout is no part of that.
+// sameAs reports whether clients and backends get the same, as far as the example shows. It ignores
+// the reason of a local reply and the header with the timeout for backends.
 func (a Answer) sameAs(b Answer) bool {
 	seen := func(a Answer) Answer {
 		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)
@@ -246,8 +246,8 @@ type Place struct {
 	Before bool `json:"before,omitempty"`
 }
 
-// PolicyChange is a field of policies that rules gain (Added), lose (Removed) or have otherwise, or
-// that closes them (Closed).
+// PolicyChange is a policy field that rules gain (Added), lose (Removed) or have with another value
+// (Changed), or that closes them (Closed).
 type PolicyChange struct {
 	Kind  Kind   `json:"change"`
 	Field string `json:"field"`
@@ -278,7 +278,7 @@ type ListenerChange struct {
 	What     string   `json:"what,omitempty"`
 }
 
-// CertificateChange is a certificate that clients are shown.
+// CertificateChange is a certificate that a listener presents.
 type CertificateChange struct {
 	Kind   Kind         `json:"change"`
 	Object manifest.Key `json:"object"` // the Secret

@@ -22,20 +22,20 @@ type Resource struct {
 	Body []byte `json:"-"`
 }
 
-// ListenerSums are the sums of the parts of an Envoy listener.
+// ListenerSums are the hashes of the parts of an Envoy listener.
 type ListenerSums struct {
 	Chains []ChainSum
 	// Rest is the sum of all but the filter chains.
 	Rest string
 }
 
-// ChainSum is the sum of a filter chain, with the names in the handshake that lead to it.
+// ChainSum is the hash of a filter chain, with the server names that lead to it.
 type ChainSum struct {
 	ServerNames []string
 	Sum         string
 }
 
-// ResourcesOf returns the resources of a cold start.
+// ResourcesOf returns the resources of updates that begin from a cold start.
 func ResourcesOf(updates []xds.Update) []Resource {
 	out := make([]Resource, 0, len(updates))
 	for _, u := range updates {
@@ -55,7 +55,7 @@ func ResourceOf(gateway string, r *xds.Resource) Resource {
 	return out
 }
 
-// Sums returns the sums of a listener, nil for what is none.
+// Sums returns the hashes of a listener's parts, nil for other resources.
 func (r *Resource) Sums() *ListenerSums {
 	if r.Listener != nil || r.Body == nil {
 		return r.Listener

@@ -13,7 +13,7 @@ import (
 // for that.
 const maxPlaces = 2000
 
-// locate fills in the places of the first sources.
+// locate sets the places of the first sources.
 func (c *comparison) locate() {
 	var sources [2][]*explain.Source
 	add := func(source *explain.Source, before bool) {
@@ -130,8 +130,8 @@ func (r *Report) summarize() {
 	r.Summary = strings.Join(words, ", ")
 }
 
-// kindsOf counts the kinds of requests of changes, their regions and the listeners that they are on. What is
-// the same on several listeners is one kind.
+// kindsOf counts the kinds of requests in changes, their regions and their listeners. Equal
+// requests on several listeners are one kind.
 func kindsOf(list []Change) (kinds, regions, listeners int) {
 	type listener struct {
 		gateway, scheme string

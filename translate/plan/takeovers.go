@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// routeMatch is a match of a route, wherever in it.
+// routeMatch is a match of a route, independent of its position in the route.
 type routeMatch struct {
 	route manifest.Key
 	match string
@@ -24,13 +24,13 @@ type domainAt struct {
 	chain, domain string
 }
 
-// whereabouts are the rules of a whole configuration, and where they serve.
+// whereabouts has the rules of a whole configuration, with the tables that they are in.
 type whereabouts struct {
 	domains map[routeMatch][]domainAt
 	named   map[string]*ir.Rule
 }
 
-// rulesOf returns the whereabouts of a side, which are found out once.
+// rulesOf returns the whereabouts of a side. It computes them once.
 func (c *comparison) rulesOf(side int) *whereabouts {
 	if c.whereabouts[side] != nil {
 		return c.whereabouts[side]
@@ -50,7 +50,7 @@ func (c *comparison) rulesOf(side int) *whereabouts {
 	return w
 }
 
-// fate is what became of a rule that one side has in a table and the other has not.
+// fate is what happened to a rule that only one side has in a table.
 type fate uint8
 
 const (
@@ -61,8 +61,8 @@ const (
 	hidden         // the other side has the rule, and a more specific host takes the requests
 )
 
-// fateOf returns what became of an entry of one side (0 is before) on the other; of an edited one, with the
-// other rule.
+// fateOf returns what happened to an entry of one side (0 is before) on the other side. For an
+// edited entry it also returns the other rule.
 func (h *hostPair) fateOf(side int, e *entry) (fate, *ir.Rule) {
 	other := 1 - side
 	if e == nil || h.counterpart(other, e) != nil && h.counterpart(other, e).rule.Source.Key == e.rule.Source.Key {
@@ -85,7 +85,7 @@ func (h *hostPair) fateOf(side int, e *entry) (fate, *ir.Rule) {
 	return edited, one
 }
 
-// order says why another rule takes the requests.
+// order returns why another rule gets the requests.
 func (h *hostPair) order(p pair) Reason {
 	was, old := h.fateOf(0, p.before)
 	is, _ := h.fateOf(1, p.after)
@@ -109,7 +109,8 @@ func (h *hostPair) order(p pair) Reason {
 	return Reason{text, at}
 }
 
-// fatePlace returns the place of a rule, or of what it is because of that it serves other hosts.
+// fatePlace returns the place of a rule or, if it serves other hosts now, the place of the
+// hostnames.
 func (h *hostPair) fatePlace(e *entry, what fate, before bool) Place {
 	if route := e.rule.Source.Key; what == moved && h.objectKinds()[route] == Changed {
 		return Place{Source: explain.Source{Object: route, Field: "spec.hostnames"}}
@@ -154,7 +155,7 @@ func (h *hostPair) orderWords(p pair, was, is fate) string {
 	return fmt.Sprintf("%s, and comes before %s%s", h.afterWords(p, is), a.Words(), why)
 }
 
-// hostWords names the hosts of a virtual host.
+// hostWords returns the hosts of a virtual host, in words.
 func hostWords(domain string) string {
 	if domain == "*" {
 		return "every other host"
@@ -162,7 +163,7 @@ func hostWords(domain string) string {
 	return "the host " + domain
 }
 
-// afterWords says where the rule after comes from.
+// afterWords returns where the rule after comes from, in words.
 func (h *hostPair) afterWords(p pair, is fate) string {
 	name := ruleOf(p.after).Words()
 	switch is {
@@ -177,7 +178,7 @@ func (h *hostPair) afterWords(p pair, is fate) string {
 	return name + " is new"
 }
 
-// beforeWords says what became of the rule before.
+// beforeWords returns what happened to the rule before, in words.
 func (h *hostPair) beforeWords(p pair, was fate) string {
 	name := ruleOf(p.before).Words()
 	switch was {

@@ -11,7 +11,7 @@ import (
 // maxChoices bounds the values that are tried of one regular expression.
 const maxChoices = 8
 
-// withHeader returns the requests with a header that is wanted.
+// withHeader returns the requests with a header that a match wants.
 func (l lists) withHeader(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	name := http.CanonicalHeaderKey(want.Name)
 	for _, r := range requests {
@@ -32,8 +32,8 @@ func (l lists) withHeader(requests []request, want ir.ValueMatch, values []strin
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// withParameter returns the requests with a query parameter that is wanted; none if it has another
-// value. Envoy compares the first of several.
+// withParameter returns the requests with a query parameter that a match wants, none if it already
+// has another value. Envoy compares the first of several values.
 func (l lists) withParameter(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	for _, r := range requests {
 		if i := slices.IndexFunc(r.query, func(one parameter) bool { return one.name == want.Name }); i >= 0 {

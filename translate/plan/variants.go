@@ -11,8 +11,8 @@ import (
 // maxVariants bounds the requests that are tried for one example.
 const maxVariants = 200
 
-// variants returns the request of a pair as it is, and then as the policies of its rules would have
-// to look at it: all have the same pair, if no rule matches the headers that are added.
+// variants returns the request of a pair, and variants that its rules' policies may treat
+// differently. All meet the same pair, unless a rule matches the added headers.
 func (h *hostPair) variants(p pair, r request) []variant {
 	byGRPC := false
 	for _, m := range p.matches() {
@@ -38,8 +38,8 @@ func (h *hostPair) variants(p pair, r request) []variant {
 	return out[:min(len(out), maxVariants)]
 }
 
-// byAccess returns requests that the rules' ACL and RBAC may treat otherwise: of other clients, and
-// with what expressions compare.
+// byAccess returns variants that the rules' ACL and RBAC may treat differently: from other clients,
+// or with values that expressions compare.
 func (h *hostPair) byAccess(p pair, r request) (out []variant) {
 	var both [2]*admission
 	requests := []request{r}
@@ -76,13 +76,13 @@ func (h *hostPair) byAccess(p pair, r request) (out []variant) {
 	return out[:min(len(out), maxVariants)]
 }
 
-// samePlace reports whether a request has the pair, too.
+// samePlace reports whether a request meets the pair, too.
 func (h *hostPair) samePlace(p pair, r request) bool {
 	l := lists{before: h.indexes[0].at(r.path, h.patterns), after: h.indexes[1].at(r.path, h.patterns), patterns: h.patterns, comparison: h.comparison}
 	return l.pairOf(r) == p
 }
 
-// byPolicies returns requests that the policies of an action may treat otherwise than others.
+// byPolicies returns variants that the policies of an action may treat differently.
 func (h *hostPair) byPolicies(p pair, r request, action *ir.Action) (out []variant) {
 	with := func(method string, headers ...string) {
 		one := r

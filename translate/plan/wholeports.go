@@ -24,7 +24,8 @@ func (p *portPair) whole() {
 	h.add(pair{}, r, WholePort, []Reason{{Text: p.wholeWords(side), At: h.portPlaces()}})
 }
 
-// wholeWords says which listeners come or go, and where listeners of the same name are on the other side.
+// wholeWords returns which listeners are added or removed, and where listeners with the same name
+// are on the other side.
 func (p *portPair) wholeWords(side int) string {
 	port := p.ports[side].Port
 	verb := []string{"is gone", "is new"}[side]
@@ -72,8 +73,8 @@ func listenerNames(all []ir.Listener) string {
 // maxServed bounds the hosts that are tried for a request that a route serves, and the rules of each.
 const maxServed = 32
 
-// servedRequest returns a request that a route of the port's side answers: with a backend, if there is
-// such a request among the first that are tried.
+// servedRequest returns a request that a route of the port serves. If one of the first requests
+// that it tries reaches a backend, it returns that one.
 func (p *portPair) servedRequest(side int) (best *hostPair, request request) {
 	port := p.ports[side]
 	domains := map[string]bool{}
@@ -111,7 +112,7 @@ func (p *portPair) servedRequest(side int) (best *hostPair, request request) {
 	return best, request
 }
 
-// rankOf says how well an answer shows that a port serves.
+// rankOf returns how well an answer shows that a port serves.
 func rankOf(a Answer) int {
 	switch a.Outcome {
 	case explain.Forwarded:
@@ -131,7 +132,7 @@ func plainRequest() request {
 	return request{path: "/", method: http.MethodGet, headers: http.Header{}}
 }
 
-// hostAt returns the tables for a host of ports of which one may be nil.
+// hostAt returns the tables of the two ports for a host. One port may be nil.
 func (p *portPair) hostAt(host string) *hostPair {
 	h := &hostPair{portPair: p, sni: host, host: host, named: "*"}
 	for side, port := range p.ports {
