@@ -38,7 +38,7 @@ func lowerAuthService(from *api.ExtAuthProvider) *ir.AuthService {
 	}
 }
 
-// lowerHTTPService returns an extension that is asked by HTTP.
+// lowerHTTPService returns an extension that Envoy calls by HTTP.
 func lowerHTTPService(from *api.ExtAuthProvider) *ir.Extension {
 	service := from.HTTPService
 	to := &ir.Extension{Service: ir.Service{Timeout: api.ParseDuration(service.RequestTimeout), Retry: callRetry(service.Retry)}, Auth: lowerAuthService(from)}

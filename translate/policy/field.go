@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field says how one field of TrafficPolicies is read and merged. Fields are merged
+// Field has the functions that read and merge one field of TrafficPolicies. Fields are merged
 // independently.
 type Field struct {
 	Name ir.Field
@@ -164,7 +164,7 @@ func RouteHas(action *ir.Action, name ir.Field) bool {
 	})
 }
 
-// Outcome says where the value of a field comes from after a merge.
+// Outcome is where the value of a field comes from after a merge.
 type Outcome uint8
 
 // The outcomes.
@@ -174,8 +174,8 @@ const (
 	Joined                // parts of both
 )
 
-// merge merges the field of from, which is above, into that of into, and returns what into
-// holds then.
+// merge merges the field of from, the higher level, into that of into. It returns where the new
+// value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):

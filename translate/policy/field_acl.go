@@ -19,8 +19,8 @@ func aclOff(s *api.TrafficPolicySpec) bool {
 		!slices.ContainsFunc(s.ACL.Rules, func(r api.ACLRule) bool { return r.Action == api.ACLDeny })
 }
 
-// joinACLs has the rules of both sides. A range of both is decided by last, which is preferred,
-// and so are defaultAction and denyResponse.
+// joinACLs joins the rules of both sides. last is preferred: it decides a range of both,
+// defaultAction and denyResponse.
 func joinACLs(into, first, last *api.TrafficPolicySpec) {
 	out := *last.ACL
 	preferred := map[netip.Prefix]bool{}
@@ -104,7 +104,7 @@ func lowerACLResponse(from *api.ACLDenyResponse, problems []manifest.Problem) (*
 	return to, problems
 }
 
-// cidrFault is what is wrong with a CIDR, and what to do.
+// cidrFault is what is wrong with a CIDR, with a hint.
 type cidrFault struct{ message, hint string }
 
 func (f *cidrFault) at(field string) manifest.Problem {

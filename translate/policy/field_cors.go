@@ -40,8 +40,8 @@ func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 	return to, nil
 }
 
-// corsOrigin reads an origin of the Gateway API: a star alone, or in place of
-// the first labels of the host.
+// corsOrigin reads an origin of the Gateway API. A star may be the whole origin, or replace the
+// first labels of the host.
 func corsOrigin(origin string) ir.StringMatch {
 	if origin == "*" {
 		return ir.StringMatch{Kind: ir.StringRegex, Value: ".*"}

@@ -110,13 +110,13 @@ func secretKey(ref *api.SecretRef) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: string(*ref.Namespace), Name: string(ref.Name)}
 }
 
-// ReadUsers returns the users of an htpasswd file, sorted by name. fault says what is wrong with
-// it, without any of its content; nil for nothing.
+// ReadUsers returns the users of an htpasswd file, sorted by name. fault is what is wrong with the
+// file, nil for nothing. It has no content of the file.
 func ReadUsers(text string) (users []ir.Credential, fault *CredentialFault) {
 	return readUsers(strings.Split(text, "\n"), func(line int) string { return fmt.Sprintf("line %d ", line+1) })
 }
 
-// CredentialFault says why credentials cannot be used, and what to do. It has no hash and no key.
+// CredentialFault is why credentials cannot be used, with a hint. It has no hash and no key.
 type CredentialFault struct {
 	// Line is the first line at fault, from 0.
 	Line          int
@@ -135,7 +135,7 @@ func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 	}}
 }
 
-// readUsers reads the lines of an htpasswd file. subject names a line.
+// readUsers reads the lines of an htpasswd file. subject returns the name of a line for messages.
 func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, *CredentialFault) {
 	known := map[string]ir.Hidden{}
 	for i, line := range lines {
@@ -164,8 +164,8 @@ func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, 
 	return sortedCredentials(known), nil
 }
 
-// ReadKeys adds the clients of a Secret to known, by their names. fault says what is wrong,
-// without any key; nil for nothing.
+// ReadKeys adds the clients of a Secret to known, by name. fault is what is wrong, nil for nothing.
+// It has no key.
 func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFault {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		key := ir.Hidden(strings.TrimSpace(string(data[name])))
@@ -182,8 +182,8 @@ func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFau
 	return nil
 }
 
-// Clients returns the clients of Secrets, sorted by name. fault says why they cannot be used
-// together, without any key; nil for nothing.
+// Clients returns the clients of Secrets, sorted by name. fault is why they cannot be used
+// together, nil for nothing. It has no key.
 func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *CredentialFault) {
 	if len(known) == 0 {
 		return nil, &CredentialFault{0, "there is no key", "write an entry for each client, with its key"}
@@ -218,7 +218,7 @@ func isSHA(hash string) bool {
 	return found && err == nil && len(sum) == sha1.Size
 }
 
-// hashKind says what a hash is that Envoy does not accept.
+// hashKind returns the kind of a hash that Envoy does not accept, in words.
 func hashKind(hash string) string {
 	for _, known := range [][2]string{
 		{"$2", "a bcrypt hash"}, {"$apr1$", "an MD5 hash"}, {"$5$", "a SHA-256 hash"}, {"$6$", "a SHA-512 hash"}, {"{SHA}", "a {SHA} hash that is not whole"},

@@ -72,8 +72,8 @@ func processingMode(from *api.ProcessingMode) *ir.ProcessingMode {
 	}
 }
 
-// WithNamespace returns a spec in which references to GatewayExtensions without a namespace
-// have the policy's namespace. A merge separates them from their policy.
+// WithNamespace returns a spec in which references to GatewayExtensions without a namespace get the
+// policy's namespace. It is needed because a merged spec has no policy any more.
 func WithNamespace(from *api.TrafficPolicySpec, namespace string) *api.TrafficPolicySpec {
 	spec := *from
 	for _, field := range Fields() {

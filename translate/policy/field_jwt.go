@@ -92,7 +92,7 @@ func lowerJWTProvider(from *api.JWTProvider, configMap func(string) (string, *Cr
 	return to, append(problems, lowerKeys(&from.JWKS, to, configMap)...)
 }
 
-// anyToken warns of tokens that are for others.
+// anyToken warns of a provider that accepts tokens for other audiences.
 func anyToken(from *api.JWTProvider) (problems []manifest.Problem) {
 	if api.Text(from.Issuer) == "" {
 		problems = append(problems, openToken("issuer", "tokens of any issuer are accepted, if they are signed with one of the keys", "write the iss of the provider's tokens"))
@@ -107,7 +107,7 @@ func openToken(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "AnyToken", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
-// lowerKeys writes the keys of a provider.
+// lowerKeys sets the keys of a provider.
 func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (string, *CredentialFault)) []manifest.Problem {
 	if from.Remote != nil {
 		return lowerRemoteKeys(from.Remote, to)

@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// never is protection.off of a field that cannot be turned off.
+// never is protection.off for a field that cannot be turned off.
 func never(*api.TrafficPolicySpec) bool { return false }
 
 // oauth2In is Field.inNamespace for oauth2.
@@ -75,8 +75,8 @@ func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []m
 	return &ir.Extension{SignIn: to}, problems
 }
 
-// NeededIssuer returns the issuer whose discovery document names endpoints that an identity provider
-// needs and its extension does not, "" for none.
+// NeededIssuer returns the issuer whose discovery document is needed, "" for none. It is needed if
+// the extension lacks an endpoint.
 func NeededIssuer(from *api.OAuth2Provider) string {
 	if from.AuthorizationEndpoint != nil && from.TokenEndpoint != nil {
 		return ""
@@ -84,8 +84,8 @@ func NeededIssuer(from *api.OAuth2Provider) string {
 	return api.Text(from.IssuerURI)
 }
 
-// SetEndpoints fills in the endpoints that an extension does not name. Envoy accepts that of the end of a
-// session with the scope openid alone.
+// SetEndpoints sets the endpoints that an extension does not name. Envoy accepts the end-session
+// endpoint only with the scope openid.
 func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 	to.Authorization, to.Token = cmp.Or(to.Authorization, found.Authorization), cmp.Or(to.Token, found.Token)
 	if to.EndSession == "" && slices.Contains(to.Scopes, scopeOpenID) {
@@ -101,7 +101,7 @@ var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$`)
 var redirectURIs = regexp.MustCompile(`^(?:https?|%REQ\((?:x-forwarded-proto|X-FORWARDED-PROTO|:scheme|:SCHEME)\)%)://` +
 	`(?:%REQ\((?::authority|:AUTHORITY)\)%|[A-Za-z0-9.-]+(?::[0-9]{1,5})?)(/[^%?#]*)$`)
 
-// redirectPath returns the path of a redirect URI; fault says why it cannot be used.
+// redirectPath returns the path of a redirect URI. fault is why it cannot be used.
 func redirectPath(uri string) (path, fault string) {
 	parts := redirectURIs.FindStringSubmatch(uri)
 	switch {
@@ -113,7 +113,7 @@ func redirectPath(uri string) (path, fault string) {
 	return parts[1], ""
 }
 
-// hasDots reports whether a path has a part that normalization takes out.
+// hasDots reports whether a path has a segment that normalization removes.
 func hasDots(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
 }
@@ -168,8 +168,8 @@ func ClientSecret(key manifest.Key, from *api.OAuth2Provider) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: key.Namespace, Name: string(from.Credentials.ClientSecretRef.Name)}
 }
 
-// ReadClientSecret returns the client's secret of an identity provider. fault says why it cannot
-// be used, without any of it; nil for nothing.
+// ReadClientSecret returns the client secret of an identity provider. fault is why it cannot be
+// used, nil for nothing. It has no part of the secret.
 func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *CredentialFault) {
 	text, found := data[ClientSecretEntry]
 	secret = ir.Hidden(strings.TrimSpace(string(text)))
@@ -184,8 +184,8 @@ func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *Credenti
 	return secret, nil
 }
 
-// CookieSecret returns the text that the secret of the cookies is derived from: that of the
-// Secret, or else the client's secret.
+// CookieSecret returns the text from which the secret of the cookies is derived: the Secret's entry
+// for it, else the client secret.
 func CookieSecret(data map[string][]byte, client ir.Hidden) ir.Hidden {
 	if own := strings.TrimSpace(string(data[CookieSecretEntry])); own != "" {
 		return ir.Hidden(own)

@@ -29,8 +29,8 @@ func rateLimits(spec *api.TrafficPolicySpec) api.RateLimit {
 	return *spec.RateLimit
 }
 
-// localRateLimitOff reports whether the field has no limit: a route below lifts the limit of
-// one above by it.
+// localRateLimitOff reports whether the field has no limit. Such a field of a route below removes
+// the limit of a route above.
 func localRateLimitOff(s *api.TrafficPolicySpec) bool { return s.RateLimit.Local.TokenBucket == nil }
 
 func lowerLocalRateLimit(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// rbacOff reports whether the field says in so many words that all requests pass.
+// rbacOff reports whether the field explicitly lets all requests pass.
 func rbacOff(s *api.TrafficPolicySpec) bool {
 	policy := s.RBAC.Policy
 	return s.RBAC.Action != api.RBACDeny && slices.Contains(policy.MatchExpressions, "true") &&

@@ -10,8 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// joinTransformations is the only deep merge: the lists are joined, those of the preferred
-// side last.
+// joinTransformations joins the lists, those of the preferred side last. It is the only deep merge.
 func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	into.Transformation = &api.Transformation{
 		Request:  join(first.Transformation.Request, last.Transformation.Request),
@@ -19,8 +18,8 @@ func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	}
 }
 
-// join returns the changes of first and then those of last, which is preferred: first adds
-// to no header that last sets, and removes none that last sets or adds.
+// join returns the changes of first and then those of last, which is preferred. It drops changes of
+// first that add to a header which last sets, or remove a header which last sets or adds.
 func join(first, last *api.Transform) *api.Transform {
 	if first == nil || last == nil {
 		if first == nil {
@@ -57,7 +56,7 @@ func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manif
 	return append(request, response...)
 }
 
-// headerChanges returns the steps in their order: set, add, remove.
+// headerChanges returns the changes in the order set, add, remove.
 func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil

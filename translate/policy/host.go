@@ -28,7 +28,7 @@ func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	return out
 }
 
-// Under returns r in which fields that it does not set are those of its virtual host.
+// Under returns r with the fields of its virtual host that r does not set.
 func (r *Resolved) Under(host *Resolved) Resolved {
 	out := Resolved{Spec: r.Spec}
 	from := func(origins []FieldOrigin) map[ir.Field][]manifest.Key {
@@ -44,7 +44,7 @@ func (r *Resolved) Under(host *Resolved) Resolved {
 	return out
 }
 
-// inOrder lists origins as Fields does.
+// inOrder returns the origins in the order of Fields.
 func inOrder(origins map[ir.Field][]manifest.Key) []FieldOrigin {
 	var out []FieldOrigin
 	for _, field := range Fields() {

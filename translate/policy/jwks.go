@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// jwk is a public key (RFC 7517), with what Envoy reads of it.
+// jwk is a public key (RFC 7517), with the members that Envoy reads.
 type jwk struct {
 	Kty string `json:"kty"`
 	Kid string `json:"kid,omitempty"`
@@ -33,9 +33,9 @@ type jwk struct {
 // minRSABits is the least size of an RSA key (RFC 7518, section 3.3).
 const minRSABits = 2048
 
-// ReadJWKS returns the public keys of a text as a JWKS: the text is a JWKS, a single JWK, or a public key as
-// PEM. skipped says which keys of several are left out, and why. fault says why there are no keys; no
-// text has any part of a key.
+// ReadJWKS returns the public keys in a text as a JWKS. The text is a JWKS, a single JWK, or a
+// public key as PEM. skipped has the keys that are left out, with the reasons. fault is why there
+// are no keys. No message has any part of a key.
 func ReadJWKS(text string) (jwks string, skipped []string, fault *CredentialFault) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "-----BEGIN") {
@@ -91,7 +91,7 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK reads one key. why says that it cannot be used, secret that it is no public one.
+// readJWK reads one key. why is why it cannot be used. secret is true if it is not a public key.
 func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {
@@ -133,7 +133,7 @@ func (k *jwk) checkRSA() (why string) {
 
 func knownSize(bits string) bool { return bits == "256" || bits == "384" || bits == "512" }
 
-// curves are those of kty EC, with the alg that belongs to each.
+// curves returns the curves of kty EC, each with its alg.
 func curves() map[string]struct {
 	elliptic.Curve
 	alg string
@@ -216,7 +216,7 @@ func readPEM(text string) (*jwk, *CredentialFault) {
 	return checked, nil
 }
 
-// keyOfPublic returns a JWK with the alg that kgateway takes for such a key.
+// keyOfPublic returns a JWK with the alg that kgateway uses for such a key.
 func keyOfPublic(public any) (*jwk, *CredentialFault) {
 	encode := base64.RawURLEncoding.EncodeToString
 	switch k := public.(type) {

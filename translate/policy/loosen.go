@@ -22,7 +22,7 @@ type Loosening struct {
 	Off bool
 }
 
-// Problem returns the warning at what loosens: the preference of policies lets it.
+// Problem returns the warning, at the policy that loosens. The preference of policies allows it.
 func (l Loosening) Problem() manifest.Problem {
 	what := string(l.Field)
 	if l.Filter {
@@ -40,7 +40,8 @@ func (l Loosening) Problem() manifest.Problem {
 	return problem
 }
 
-// protection says when a field that keeps requests away from backends no longer does.
+// protection describes a protecting field: one that keeps requests away from backends. It has the
+// conditions under which the field does not protect any more.
 type protection struct {
 	// off reports whether a spec that sets the field lifts what others ask for; nil for a
 	// field that does not protect.
@@ -49,9 +50,9 @@ type protection struct {
 	replaced bool
 }
 
-// Loosened returns the protecting fields of higher levels that lower levels override. levels,
-// the root's first, are those that were merged into resolved. A limit that is replaced by
-// another limit does not count.
+// Loosened returns the protecting fields of higher levels that lower levels override. levels are
+// those that were merged into resolved, the root's first. A limit that is replaced by another limit
+// does not count.
 func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	var out []Loosening
 	for _, field := range Fields() {
@@ -69,8 +70,8 @@ func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	return out
 }
 
-// protector returns the outermost policy that asks for the protection, and the index of the
-// first level below it.
+// protector returns the outermost policy that sets the protection, and the index of the first level
+// below it.
 func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	for i, level := range levels {
 		for _, a := range level.Specs {
@@ -86,7 +87,7 @@ func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	return policy, len(levels)
 }
 
-// setter returns the policy of one of the levels whose field is in force.
+// setter returns the policy of one of the levels whose field is effective.
 func (f *Field) setter(levels []Level, inForce []manifest.Key) (policy manifest.Key, found bool) {
 	for _, level := range levels {
 		for _, a := range level.Specs {

@@ -17,7 +17,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Strategy says how the policies of a level are merged with those of lower levels.
+// Strategy is how the policies of a level are merged with those of lower levels.
 type Strategy uint8
 
 // The strategies of EP-10943. With a deep one, fields that cannot be merged deeply are merged
@@ -29,15 +29,15 @@ const (
 	DeepMergePreferParent
 )
 
-// Strategies are the values of the annotation, by Strategy.
+// Strategies returns the values of the annotation, indexed by Strategy.
 func Strategies() []string {
 	return []string{"ShallowMergePreferChild", "ShallowMergePreferParent", "DeepMergePreferChild", "DeepMergePreferParent"}
 }
 
 func (s Strategy) String() string { return Strategies()[s] }
 
-// StrategyOf reads the annotation of a route; ok is false if its value is not one of the four,
-// and the default is used.
+// StrategyOf reads the annotation of a route. ok is false if its value is not one of the four; then
+// s is the default.
 func StrategyOf(annotations map[string]string) (s Strategy, ok bool) {
 	text, written := annotations[api.AnnotationPolicyPriority]
 	if i := slices.Index(Strategies(), text); i >= 0 {
@@ -53,7 +53,7 @@ func (s Strategy) PrefersParent() bool {
 
 func (s Strategy) deep() bool { return s >= DeepMergePreferChild }
 
-// Standing says how a policy applies to a rule. Lower values have precedence.
+// Standing is how a policy applies to a rule. Lower values win.
 type Standing uint8
 
 // The standings: what names the policy, or what its target is.
@@ -118,20 +118,20 @@ type Resolved struct {
 	Uses []Use
 }
 
-// FieldOrigin names the policies whose field is in force: several if they were merged deeply,
-// the preferred one last.
+// FieldOrigin names the policies whose field is effective: several if they were merged deeply, the
+// preferred one last.
 type FieldOrigin struct {
 	Field ir.Field
 	From  []manifest.Key
 }
 
-// Use says how much of one policy is in force.
+// Use is how much of one policy is effective.
 type Use struct {
 	Policy manifest.Key
 	Fate   Fate
 }
 
-// Fate is how much of a policy is in force.
+// Fate is how much of a policy is effective.
 type Fate uint8
 
 // The fates, with the reasons of the condition Attached.
@@ -155,7 +155,7 @@ func Resolve(levels []Level) Resolved {
 	return m.resolved()
 }
 
-// merging is a Resolve on its way.
+// merging is the state of Resolve.
 type merging struct {
 	spec    api.TrafficPolicySpec
 	origins map[ir.Field][]manifest.Key
@@ -163,7 +163,8 @@ type merging struct {
 	set     map[manifest.Key]int // how many fields each policy sets
 }
 
-// augment returns a level's own result: a lower policy fills what is open.
+// augment merges the policies of one level: a policy with lower precedence sets the fields that the
+// others do not set.
 func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[ir.Field][]manifest.Key) {
 	var spec api.TrafficPolicySpec
 	origins := map[ir.Field][]manifest.Key{}
@@ -192,7 +193,7 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// merge joins from, which stands above, into into, and their origins alike.
+// merge merges from, the higher level, into into, with their origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name
@@ -209,7 +210,7 @@ func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, fro
 	}
 }
 
-// unique keeps the last of equal keys: the preferred ones come last.
+// unique keeps the last of equal keys, because the preferred ones come last.
 func unique(keys []manifest.Key) []manifest.Key {
 	var out []manifest.Key
 	for i, key := range keys {

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ForStreams reports whether a field holds for connections and datagrams.
+// ForStreams reports whether a field applies to connections and datagrams.
 func ForStreams(name ir.Field) bool {
 	for _, field := range Fields() {
 		if field.Name == name {
@@ -18,7 +18,7 @@ func ForStreams(name ir.Field) bool {
 	return false
 }
 
-// SetsForStreams reports whether a spec sets a field that holds for connections and datagrams.
+// SetsForStreams reports whether a spec sets a field that applies to connections and datagrams.
 func SetsForStreams(spec *api.TrafficPolicySpec) bool {
 	for _, field := range Fields() {
 		if field.streams && field.has(spec) {
@@ -28,8 +28,8 @@ func SetsForStreams(spec *api.TrafficPolicySpec) bool {
 	return false
 }
 
-// Unchecked returns the fields of a spec that keep requests away from backends, and connections
-// not.
+// Unchecked returns the fields of a spec that protect backends from requests, but not from
+// connections.
 func Unchecked(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	for _, field := range Fields() {
 		if !field.streams && field.has(spec) && field.protects.off != nil && !field.protects.off(spec) {
@@ -39,8 +39,8 @@ func Unchecked(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// CheckStreams returns what a policy whose targets include a route of connections or datagrams
-// cannot say. Another field closes the targets: it would be ignored there.
+// CheckStreams returns the problems of a policy that targets a route of connections or datagrams. A
+// field that does not apply to them closes the targets, because it would have no effect there.
 func CheckStreams(spec *api.TrafficPolicySpec, kind string) (problems []manifest.Problem) {
 	for _, name := range SetFields(spec) {
 		if !ForStreams(name) {

@@ -27,7 +27,7 @@ var readable = regexp.MustCompile(`^:?[A-Za-z0-9._-]+$`)
 // tokens splits the inside of {{ }}.
 var tokens = regexp.MustCompile(`\s*(?:([A-Za-z_]\w*)|"((?:[^"\\]|\\["\\])*)"|'((?:[^'\\]|\\['\\])*)'|([(),]))\s*`)
 
-// parseTemplate reads text with expressions in {{ }}. A fault names no field.
+// parseTemplate reads text with expressions in {{ }}. The problem names no field.
 func parseTemplate(value string) (ir.Template, *manifest.Problem) {
 	var out ir.Template
 	for value != "" {
