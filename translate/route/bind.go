@@ -13,8 +13,8 @@ import (
 // weightAnnotation is EP-11466's.
 const weightAnnotation = "kgateway.dev/route-weight"
 
-// readWeight reads the weight of the route that holds the rules (EP-11466). One
-// that cannot be read counts as 0 and is a condition.
+// readWeight reads the weight of the route with the rules (EP-11466). A weight that cannot be read
+// counts as 0 and is a condition.
 func (b *builder) readWeight(weighted bool) {
 	text, ok := b.object.Value.GetAnnotations()[weightAnnotation]
 	if !ok {
@@ -36,8 +36,8 @@ func (b *builder) readWeight(weighted bool) {
 	b.weight = int32(weight)
 }
 
-// ignoreWeight warns of a weight that nothing heeds: they order HTTPRoutes alone
-// (EP-11466, Non-Goals).
+// ignoreWeight warns of a weight that has no effect: weights order only HTTPRoutes (EP-11466,
+// Non-Goals).
 func (b *builder) ignoreWeight() {
 	if _, ok := b.object.Value.GetAnnotations()[weightAnnotation]; ok {
 		b.problem(manifest.Warning, "RouteWeightIgnored", "metadata.annotations["+weightAnnotation+"]",
@@ -45,9 +45,9 @@ func (b *builder) ignoreWeight() {
 	}
 }
 
-// bind takes the links under which the rules are placed. Inclusion is one
-// transaction for the pair of parent and child: a conflict of any rule fails all
-// of its links, and no others (GEP-1058, Binding Parent and Child Routes).
+// bind sets the links under which the rules are placed. Inclusion is one transaction for the pair
+// of parent and child: a conflict of any rule removes all links of the pair, and no others
+// (GEP-1058, Binding Parent and Child Routes).
 func (b *builder) bind(route *api.HTTPRoute, links []Link) {
 	b.links = links
 	if conflict := includeConflict(route, links); conflict != "" {
@@ -90,9 +90,9 @@ func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	return ""
 }
 
-// filterConflict returns why a child that is included cannot have its filters below a level:
-// those that can be set once are set on both sides, or the parent's rule redirects
-// (docs/design/routes.md). It returns "" when it can.
+// filterConflict returns why an included child cannot have its filters below a level. Either both
+// sides set a filter that can be set only once, or the parent's rule redirects
+// (docs/design/routes.md). It returns "" if there is no conflict.
 func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
 	if level.Action.Redirect != nil {
 		return "the parent's rule redirects, so that no request can reach a child"

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Breadth counts the matches of candidates for children, by how they are combined with a Point.
-// The counts multiply in a tree of delegation, so they are made before a level of the tree is
+// Breadth counts the matches of child candidates, by how they are combined with a Point. The counts
+// multiply in a tree of delegation, so they are computed before a level of the tree is made
 // (docs/design/routes.md).
 type Breadth struct {
 	// Routes is the number of candidates.
@@ -70,8 +70,8 @@ func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth)
 	return total
 }
 
-// Spread returns the same for the children of each namespace. offered returns the Breadth of a
-// property by namespace.
+// Spread is Fanout for the children of each namespace. offered returns the Breadth of a property by
+// namespace.
 func Spread(route manifest.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
 	out := map[string]int{}
 	for property, under := range byProperty(route, points) {
@@ -82,14 +82,14 @@ func Spread(route manifest.Key, points []*Point, offered func(Property) map[stri
 	return out
 }
 
-// fanout returns how many routes the candidates of one property can come to.
+// fanout returns how many routes the candidates of one property can add.
 func fanout(under []*Point, b Breadth) int {
 	combined := saturating(b.Within+b.Joined, len(under))
 	placed := saturating(b.Within, nested(under)) + saturating(b.Joined, len(under))
 	return max(b.Routes, placed, combined/combinedPerRoute)
 }
 
-// saturating multiplies, to maxFanout at most.
+// saturating returns the product, at most maxFanout.
 func saturating(a, b int) int {
 	if b > 0 && a > maxFanout/b {
 		return maxFanout
@@ -97,7 +97,7 @@ func saturating(a, b int) int {
 	return a * b
 }
 
-// byProperty groups Points by what they look for.
+// byProperty groups Points by the properties that they look for.
 func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 	out := map[Property][]*Point{}
 	for _, p := range points {
@@ -108,7 +108,7 @@ func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 	return out
 }
 
-// nested returns the largest number of Points that one path can lie within.
+// nested returns the largest number of Points that can contain one path.
 func nested(points []*Point) int {
 	var prefixes []string
 	for _, p := range points {

@@ -24,9 +24,8 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	return within(parent, child)
 }
 
-// levels returns the levels above a child. An including parent wins over nothing
-// that its child sets, whatever its annotation says (docs/design/routes.md: child's
-// if set, else parent's).
+// levels returns the levels above a child. If the parent is included, it never wins over what its
+// child sets, independent of its annotation (docs/design/routes.md: child's if set, else parent's).
 func (l *Link) levels() []Level {
 	levels := slices.Clone(l.Point.Levels)
 	if l.Mode == Included {
@@ -35,8 +34,8 @@ func (l *Link) levels() []Level {
 	return levels
 }
 
-// within asks that the child lies inside the parent (EP-10943, Path matching;
-// Header, query parameter, and method matching). Paths are compared by segment.
+// within requires that the child is inside the parent (EP-10943, Path matching; Header, query
+// parameter, and method matching). It compares paths by segment.
 func within(parent, child ir.Match) (ir.Match, string) {
 	if parent.Path.Kind != ir.PathPrefix {
 		return child, "the parent's path is not of type PathPrefix, so that nothing can lie within it"
@@ -78,9 +77,9 @@ func containsAll(all, some []ir.ValueMatch) bool {
 	return true
 }
 
-// inherit joins the child's match to the parent's (EP-10943, Matcher
-// inheritance): path behind path, headers and query of both with the parent's
-// first, the parent's method if it has one.
+// inherit joins the child's match to the parent's (EP-10943, Matcher inheritance). The child's path
+// follows the parent's. Headers and query parameters of both are joined, the parent's first. The
+// parent's method wins if it has one.
 func inherit(parent, child ir.Match) (ir.Match, string) {
 	path, refused := joinPaths(parent.Path, child.Path)
 	if refused != "" {
@@ -98,13 +97,13 @@ func inherit(parent, child ir.Match) (ir.Match, string) {
 	return match, ""
 }
 
-// union returns the matches of both by name, a's where both have one.
+// union returns the matches of both lists by name. If both have a name, a's wins.
 func union(a, b []ir.ValueMatch) []ir.ValueMatch {
 	return firstOfName(slices.Concat(a, b))
 }
 
-// joinPaths puts the child's path behind the parent's. A child's "/" adds
-// nothing: the result is the parent's path with the parent's type.
+// joinPaths appends the child's path to the parent's. A child's "/" adds nothing: the result is the
+// parent's path with the parent's type.
 func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	base := trimSlash(parent.Value)
 	switch {
@@ -122,8 +121,8 @@ func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	return ir.Path{Kind: child.Kind, Value: base + child.Value}, ""
 }
 
-// bare joins a child's "/": a prefix takes the parent as it is, an exact "/" is
-// the parent's path itself.
+// bare joins a child's "/" to the parent's path. A prefix "/" returns the parent's path unchanged,
+// an exact "/" returns it as an exact path.
 func bare(parent, child ir.Path) ir.Path {
 	if child.Kind == ir.PathExact && parent.Kind == ir.PathPrefix {
 		parent.Kind = ir.PathExact
@@ -131,8 +130,8 @@ func bare(parent, child ir.Path) ir.Path {
 	return parent
 }
 
-// group strips anchors, which the whole path gives anyway, and makes an
-// expression one item.
+// group removes anchors, because the whole path is compared anyway, and puts an expression into a
+// group.
 func group(pattern string) string {
 	pattern = strings.TrimPrefix(pattern, "^")
 	if body, anchored := strings.CutSuffix(pattern, "$"); anchored && !escapes(body) {
@@ -146,7 +145,7 @@ func escapes(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
 
-// asRegex writes a path match as a regular expression.
+// asRegex returns a path match as a regular expression.
 func asRegex(path ir.Path) string {
 	switch path.Kind {
 	case ir.PathRegex:
@@ -157,8 +156,8 @@ func asRegex(path ir.Path) string {
 	return regexp.QuoteMeta(path.Value) + "(?:/.*)?"
 }
 
-// include joins both matches (GEP-1058, RouteMatches): all conditions of both,
-// and no contradiction between them.
+// include joins both matches (GEP-1058, RouteMatches). The result has all conditions of both.
+// Contradictions are rejected.
 func include(parent, child ir.Match) (ir.Match, string) {
 	path, refused := includePaths(parent.Path, child.Path)
 	switch {
@@ -177,8 +176,8 @@ func include(parent, child ir.Match) (ir.Match, string) {
 	return match, ""
 }
 
-// includePaths joins prefix to prefix, or a postfix to a prefix with anything
-// between; "/" on either side is no path (GEP-1058, Path Matching, option 2).
+// includePaths joins two prefixes, or a prefix and a postfix with anything between them. A "/" on
+// either side counts as no path (GEP-1058, Path Matching, option 2).
 func includePaths(parent, child ir.Path) (ir.Path, string) {
 	base := trimSlash(parent.Value)
 	none := ir.Path{Kind: ir.PathPrefix, Value: "/"}
@@ -195,8 +194,8 @@ func includePaths(parent, child ir.Path) (ir.Path, string) {
 	return child, "only a PathPrefix or PathPostfix can be joined to a parent's path, which must be a PathPrefix"
 }
 
-// between is the anything before a postfix, by whole segments of the parent:
-// /store and .html must not meet in /storefront.html.
+// between returns the expression between a prefix and a postfix. It ends the last segment of the
+// parent, so that /store and .html do not match /storefront.html.
 func between(postfix string) string {
 	if strings.HasPrefix(postfix, "/") {
 		return "(?:/.*)?"
@@ -204,7 +203,7 @@ func between(postfix string) string {
 	return "/.*"
 }
 
-// contradicts reports whether both ask of one name for different values.
+// contradicts reports whether two lists require different values of one name.
 func contradicts(a, b []ir.ValueMatch) bool {
 	for _, x := range a {
 		for _, y := range b {

@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// externalAuth has a service decide about the requests of a rule (GEP-1494). It is in the place of
-// the extAuth of policies. A service that cannot be used closes the rule.
+// externalAuth reads the filter ExternalAuth: a service decides about the requests of a rule
+// (GEP-1494). It replaces the extAuth of policies. If the service cannot be used, the rule is
+// closed.
 func externalAuth(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	from := f.ExternalAuth
 	calls := from.ExternalAuthProtocol == gwv1.HTTPRouteExternalAuthGRPCProtocol

@@ -15,13 +15,12 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// readFilter writes a filter, which is at a field, into the action; ok is false when requests
-// must not pass without it.
+// readFilter writes a filter into the action. field is its path. ok is false if requests must not
+// pass without the filter.
 type readFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
 
-// part is one thing that a rule may say of its requests beside where they go: a filter, or
-// a field of the rule. It is how the API is read, and how the rules of a delegating route
-// hand it down.
+// part is something that a rule configures other than its backends: a filter, or a field of the
+// rule. The row has how it is read, and how a delegating rule hands it down.
 type part struct {
 	// kind is that of the ir.Part: the type of the filter.
 	kind string
@@ -42,14 +41,13 @@ type part struct {
 	features []features.FeatureName
 }
 
-// merge is a rule's action and that of the delegating rule above it; first is the one of both
-// that is preferred.
+// merge has a rule's action and that of the delegating rule above it. first is the preferred one.
 type merge struct {
 	below, above  *ir.Action
 	first, second *ir.Action
 }
 
-// parts returns a row for each.
+// parts returns a row for each kind of part.
 func parts() []part {
 	return []part{
 		{
@@ -125,7 +123,7 @@ func Features() (names []features.FeatureName) {
 	return names
 }
 
-// partOf returns the row of a kind; known is false without one.
+// partOf returns the row of a kind. known is false if there is none.
 func partOf(kind string) (row part, known bool) {
 	for _, p := range parts() {
 		if p.kind == kind {
@@ -135,8 +133,8 @@ func partOf(kind string) (row part, known bool) {
 	return part{}, false
 }
 
-// onRule and onBackend return how a filter of a rule, or of a backendRef, is read; nil for
-// one that is not served there.
+// onRule returns the function that reads a filter of a rule, nil if the filter is not served there.
+// onBackend does so for a filter of a backendRef.
 func onRule(kind gwv1.HTTPRouteFilterType) readFilter {
 	row, _ := partOf(string(kind))
 	return row.read
@@ -149,9 +147,8 @@ func onBackend(kind gwv1.HTTPRouteFilterType) readFilter {
 	return nil
 }
 
-// filters reads all filters of a list. A filter that is not known is never
-// skipped: ok is false, and requests answer 500 (Gateway API,
-// HTTPRouteRule.filters).
+// filters reads all filters of a list. It never skips an unknown filter: ok is false, and requests
+// answer 500 (Gateway API, HTTPRouteRule.filters).
 func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, served func(gwv1.HTTPRouteFilterType) readFilter) (ok bool) {
 	ok = true
 	for i := range list {
@@ -168,7 +165,7 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, serve
 	return ok
 }
 
-// unservedFilter notes a filter that is not served: nowhere, or not for a backendRef alone.
+// unservedFilter reports a filter that gatefold does not serve at all, or not for a backendRef.
 func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterType) {
 	rule, _, ofBackend := strings.Cut(field, ".backendRefs[")
 	if !ofBackend || onRule(kind) == nil {
@@ -181,7 +178,7 @@ func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterTy
 	a.flat.Unserved(field + ": " + message)
 }
 
-// part notes where a part of the action is read from.
+// part notes the field that a part of the action comes from.
 func (a *actionBuilder) part(kind, field string) {
 	a.action.Parts = append(a.action.Parts, ir.Part{Kind: kind, Object: a.origin.Key, Field: field})
 }
@@ -223,11 +220,11 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// redirectPort returns the port to write into the Location, 0 for none. A missing
-// one is the well-known port of the scheme if that is written, else the
-// listener's (Gateway API, HTTPRequestRedirectFilter.port). A well-known port is
-// left out, as the same comment asks. hidden is true if the host name stays and clients may send
-// a port of their own, which Envoy must then remove.
+// redirectPort returns the port to write into the Location, 0 for none. If the filter has no port,
+// it is the well-known port of the scheme that the filter sets, else the listener's port (Gateway
+// API, HTTPRequestRedirectFilter.port). A well-known port is left out, as the same comment
+// requires. hidden is true if the host name stays and clients may send a port, which Envoy must
+// then remove.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
 	scheme := api.Text(f.Scheme)
 	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
@@ -259,8 +256,7 @@ func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// inheritRewrite takes host and path apart from each other. A rule that redirects rewrites
-// nothing.
+// inheritRewrite merges host and path separately. A rule that redirects rewrites nothing.
 func inheritRewrite(out *ir.Action, m merge) {
 	if m.below.Redirect != nil {
 		return
@@ -277,8 +273,8 @@ func showsRewrite(out *ir.Action, m merge) bool {
 	return out.Rewrite != nil && (m.first.Rewrite == nil || *out.Rewrite != *m.first.Rewrite)
 }
 
-// pathChange copies a path modifier. The schema admits a prefix replacement
-// only beside a PathPrefix match.
+// pathChange copies a path modifier. The schema allows a prefix replacement only with a PathPrefix
+// match.
 func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 	switch {
 	case p == nil:
@@ -289,8 +285,8 @@ func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 	return &ir.PathChange{Value: trimSlash(api.Text(p.ReplacePrefixMatch))}
 }
 
-// mirror copies requests; a mirror that leads nowhere is left out and reported
-// (Gateway API, HTTPRequestMirrorFilter.backendRef).
+// mirror adds a mirror of requests. A mirror whose reference cannot be resolved is left out and
+// reported (Gateway API, HTTPRequestMirrorFilter.backendRef).
 func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	cluster, _ := a.cluster(field+".requestMirror.backendRef", f.RequestMirror.BackendRef)
 	if cluster == "" {
@@ -310,8 +306,8 @@ func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// cors answers every preflight request, those of other origins without allowing
-// them (Gateway API, HTTPCORSFilter.allowOrigins).
+// cors adds an answer to every preflight request. A request from another origin is answered without
+// permission (Gateway API, HTTPCORSFilter.allowOrigins).
 func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	to, problems := policy.CORS(field+".cors", f.CORS)
 	for _, p := range problems {
@@ -322,13 +318,13 @@ func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// IsTrafficPolicy reports whether a rule names a TrafficPolicy of its namespace.
+// IsTrafficPolicy reports whether a reference of a rule names a TrafficPolicy.
 func IsTrafficPolicy(ref *gwv1.LocalObjectReference) bool {
 	return ref.Group == api.Group && ref.Kind == api.KindTrafficPolicy
 }
 
-// extensionRef takes what the policies of the rule see to; the rules of package
-// translate close it when the policy is missing.
+// extensionRef accepts a reference to a TrafficPolicy. The policies of the rule are added later;
+// package translate closes the rule if the policy is missing.
 func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	if IsTrafficPolicy(f.ExtensionRef) {
 		return true
@@ -337,7 +333,7 @@ func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool 
 	return false
 }
 
-// inheritTimeouts takes the two limits apart from each other.
+// inheritTimeouts merges the two timeouts separately.
 func inheritTimeouts(out *ir.Action, m merge) {
 	out.RequestTimeout = cmp.Or(m.first.RequestTimeout, m.second.RequestTimeout)
 	out.BackendTimeout = cmp.Or(m.first.BackendTimeout, m.second.BackendTimeout)
@@ -347,8 +343,7 @@ func showsTimeouts(out *ir.Action, m merge) bool {
 	return out.RequestTimeout != m.first.RequestTimeout || out.BackendTimeout != m.first.BackendTimeout
 }
 
-// below completes an action for one match: a replaced prefix is that of the
-// match.
+// below completes an action for one match: a replaced prefix is the prefix of that match.
 func below(action ir.Action, path ir.Path) ir.Action {
 	if r := action.Redirect; r != nil && r.Path != nil {
 		copied := *r

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// forward spreads requests over the references by weight. The share of one that
-// cannot be resolved answers 500; if that is all, the rule does (Gateway API,
+// forward distributes requests to the references by weight. The share of a reference that cannot be
+// resolved answers 500. If no reference can be resolved, the rule answers 500 (Gateway API,
 // HTTPRouteRule.backendRefs).
 func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	forward := &ir.Forward{}
@@ -40,8 +40,8 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 // weightless says why a rule serves nothing whose backends all have weight 0.
 const weightless = "all backendRefs of the rule have weight 0"
 
-// weighsNothing warns of a rule of which all backends have weight 0 (Gateway API,
-// BackendRef.weight: "If weight is set to 0, no traffic should be forwarded").
+// weighsNothing warns of a rule whose backends all have weight 0 (Gateway API, BackendRef.weight:
+// "If weight is set to 0, no traffic should be forwarded").
 func (a *actionBuilder) weighsNothing(at string, backends []ir.Backend) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(backends) == 0 || slices.ContainsFunc(backends, weighs) {
@@ -76,9 +76,9 @@ func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backen
 	return target
 }
 
-// rewriteFor sees to the backends' own rewrites. Envoy rewrites a host for each of
-// several, and a path for the rule alone: so the rule takes over what its one backend
-// asks for, and a path of one among several closes that one.
+// rewriteFor applies the rewrites of backends. Envoy can rewrite the host for each of several
+// backends, but the path only for the rule. So the rule takes over the rewrite of a single backend.
+// One of several backends that rewrites the path is closed.
 func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 	several := len(backends) > 1
 	for i := range backends {
@@ -103,13 +103,13 @@ func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 	}
 }
 
-// cluster resolves a reference to a cluster's name, "" when that fails, and to the DNS
+// cluster resolves a reference. It returns the name of the cluster, "" if that fails, and the DNS
 // name of its endpoints.
 func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) (name, dnsName string) {
 	return a.resolved(field, a.resolve(ref, false))
 }
 
-// resolved notes what a reference at a field was resolved to, and returns it as cluster does.
+// resolved notes the resolution of a reference at a field, and returns the same as cluster.
 func (a *actionBuilder) resolved(field string, resolution backend.Resolution) (name, dnsName string) {
 	if resolution.OK() {
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)

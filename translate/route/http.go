@@ -52,7 +52,7 @@ type Unresolved struct {
 	Message string
 }
 
-// Miss is a match that fits no Point, and why.
+// Miss is a match that fits no Point, with the reason.
 type Miss struct {
 	Field, Why string
 }
@@ -129,7 +129,7 @@ type builder struct {
 	unresolved []string
 }
 
-// problem notes a mistake at a field of the object.
+// problem adds a problem at a field of the object.
 func (b *builder) problem(severity manifest.Severity, code, field, message, hint string) {
 	b.flat.Problems = append(b.flat.Problems, manifest.Problem{
 		Code: code, Severity: severity, Object: b.origin.Key, Field: field, Message: message, Hint: hint,
@@ -139,14 +139,14 @@ func (b *builder) problem(severity manifest.Severity, code, field, message, hint
 // codeUnsupported is the code of something that is valid and not done.
 const codeUnsupported = "UnsupportedValue"
 
-// unsupported notes something that is valid and not done.
+// unsupported adds a valid field that gatefold does not support.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
 	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers 500 until it is taken out")
 	b.flat.Unserved(field + ": " + message)
 }
 
-// Unserved adds to Unsupported what the route asks for and gatefold does not support.
+// Unserved adds something that the route asks for and gatefold does not support to Unsupported.
 func (f *Flat) Unserved(what string) {
 	if !slices.Contains(f.Unsupported, what) {
 		f.Unsupported = append(f.Unsupported, what)
@@ -165,7 +165,7 @@ func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	return nil
 }
 
-// rule flattens one rule, and notes when it cannot do what it says.
+// rule flattens one rule, and notes if the rule cannot be served as it is written.
 func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	if rule.SessionPersistence != nil {
@@ -195,7 +195,7 @@ func section(name *gwv1.SectionName) string {
 	return string(*name)
 }
 
-// httpMatches returns the matches of a rule; without one it takes every request.
+// httpMatches returns the matches of a rule. A rule without matches accepts every request.
 func httpMatches(list []gwv1.HTTPRouteMatch) []ir.Match {
 	if len(list) == 0 {
 		list = []gwv1.HTTPRouteMatch{{}}
@@ -267,7 +267,7 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
-// action returns what a rule does; ok is false when it cannot do what it says.
+// action returns the action of a rule. ok is false if it cannot be served as it is written.
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, onRule)
@@ -289,7 +289,7 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 	return a.action, true
 }
 
-// closed answers in the place of what cannot be served.
+// closed returns the answer for a rule that cannot be served.
 func (b *builder) closed() *ir.Respond {
 	return &ir.Respond{Status: ir.Path{RPC: ir.RPC{Is: b.grpc}}.Unresolved()}
 }
@@ -316,7 +316,7 @@ func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 // maxAttempts is the largest number that Envoy takes.
 const maxAttempts = math.MaxUint32
 
-// httpRetry reads a retry: 1 attempt more where attempts is not set, as in Envoy.
+// httpRetry returns a retry. Without attempts it is one more attempt, as in Envoy.
 func httpRetry(r *gwv1.HTTPRouteRetry) *ir.Retry {
 	retry := &ir.Retry{Attempts: 1}
 	if r.Attempts != nil {

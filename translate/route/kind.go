@@ -60,7 +60,7 @@ func readUDP(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
 	return from.Spec.CommonRouteSpec, nil
 }
 
-// KindOf returns the kind with that name; ok is false for one that is not served.
+// KindOf returns the kind with that name. ok is false if gatefold does not serve it.
 func KindOf(key manifest.Key) (kind Kind, ok bool) {
 	all := Kinds()
 	i := slices.IndexFunc(all, func(k Kind) bool { return key.Group == gwv1.GroupName && key.Kind == k.Name })
@@ -83,7 +83,7 @@ func KindsOf(protocol gwv1.ProtocolType) []gwv1.RouteGroupKind {
 	return out
 }
 
-// Common is what all kinds of route have.
+// Common has the fields that all kinds of route share.
 type Common struct {
 	Kind       Kind
 	Key        manifest.Key
@@ -95,7 +95,7 @@ type Common struct {
 	Hosts     ir.Hosts
 }
 
-// Read returns what all kinds of route have in common. It panics for an object of another kind.
+// Read returns the fields that all kinds of route share. It panics for an object of another kind.
 func Read(o *manifest.Object) Common {
 	kind, ok := KindOf(o.Key)
 	if !ok {

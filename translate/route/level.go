@@ -18,16 +18,16 @@ type Level struct {
 	Closed bool
 }
 
-// prefersParent reads the annotation: two of the four values prefer the parent.
+// prefersParent reports whether the annotation prefers the parent, as two of its four values do.
 func prefersParent(object *manifest.Object) bool {
 	strategy, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	return strategy.PrefersParent()
 }
 
-// underLevels returns a rule's action with what the rules above it set, merged
-// from the nearest to the root (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule): fields that both
-// sides set go to the preferred side, header changes of the preferred side run
-// last, mirrors are collected.
+// underLevels merges a rule's action with the rules above it, from the nearest to the root
+// (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). For fields that both sides
+// set, the preferred side wins. Header changes of the preferred side run last. Mirrors are
+// collected.
 func underLevels(action ir.Action, levels []Level) ir.Action {
 	for _, level := range slices.Backward(levels) {
 		if level.Closed {
@@ -48,7 +48,7 @@ func underLevels(action ir.Action, levels []Level) ir.Action {
 	return action
 }
 
-// inForce returns the parts of both sides that show in the merged action.
+// inForce returns the parts of both sides that are effective in the merged action.
 func inForce(merged *ir.Action, m merge) []ir.Part {
 	out := slices.Clone(m.first.Parts)
 	for _, p := range m.second.Parts {

@@ -22,8 +22,8 @@ const (
 	DelegationLabel = "delegation.kgateway.dev/label"
 )
 
-// Mode says whether the parent or the child made a Link. Only combine.go reads it, and bind.go
-// for the transaction of an inclusion.
+// Mode is whether the parent or the child made a Link. Only combine.go reads it, and bind.go for
+// the transaction of an inclusion.
 type Mode uint8
 
 // The modes.
@@ -80,7 +80,7 @@ type Selector struct {
 	Ref int
 }
 
-// SelectorForm says by what a Selector selects routes.
+// SelectorForm is how a Selector selects routes.
 type SelectorForm uint8
 
 // The forms (EP-10943).
@@ -99,8 +99,8 @@ type ParentRoute struct {
 	Index   int    // in parentRefs
 }
 
-// parentRoutes returns the parentRefs that name routes. Kind must be written
-// (GEP-1058, 3.1); a missing namespace is the child's.
+// parentRoutes returns the parentRefs that name routes. The kind must be set (GEP-1058, 3.1). The
+// default namespace is the child's.
 func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	var out []ParentRoute
 	for i, ref := range route.Spec.ParentRefs {
@@ -160,7 +160,7 @@ type BindingRejection struct {
 	Section, Rule string
 }
 
-// String returns a text that says which rule rejects the child, and why.
+// String returns which rule rejects the child, and why.
 func (r BindingRejection) String() string {
 	if r.Rule == "" {
 		return r.Message
@@ -168,7 +168,7 @@ func (r BindingRejection) String() string {
 	return "not under " + r.Rule + " of the parent: " + r.Message
 }
 
-// Concerns reports whether the rejection is about a rule of that name; "" is any rule.
+// Concerns reports whether the rejection is about the rule of that name. "" stands for any rule.
 func (r BindingRejection) Concerns(section string) bool {
 	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
@@ -209,15 +209,16 @@ func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels
 	return out
 }
 
-// Consents reports whether a route may be delegated to by the parent: it has no
-// parentRefs, or one that names the parent (docs/design/routes.md).
+// Consents reports whether a route allows the parent to delegate to it: it has no parentRefs, or
+// one that names the parent (docs/design/routes.md).
 func Consents(parent manifest.Key, child *manifest.Object) bool {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	return len(route.Spec.ParentRefs) == 0 ||
 		slices.ContainsFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key == parent })
 }
 
-// reject notes why a rule does not take the candidate, once for its matches.
+// reject notes why a rule does not accept the candidate. It does so once for all matches of the
+// rule.
 func (l *Linked) reject(point *Point, why BindingRejection) {
 	why.Section, why.Rule = point.RuleName, point.At()
 	if !slices.Contains(l.Rejections, why) {
@@ -225,8 +226,8 @@ func (l *Linked) reject(point *Point, why BindingRejection) {
 	}
 }
 
-// unmet rejects what the candidate's parentRefs ask for and no rule grants: each
-// rule that they name, and the parent when nothing at all came of them.
+// unmet adds rejections for the candidate's parentRefs that no rule accepts: for each rule that
+// they name, or for the parent if it accepts nothing of the candidate.
 func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute, child *manifest.Object) {
 	for _, ref := range refs {
 		has := slices.ContainsFunc(l.Links, func(k Link) bool { return ref.Section == "" || k.Point.RuleName == ref.Section })
@@ -244,8 +245,8 @@ func NotAllowed(parent manifest.Key) BindingRejection {
 		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
 }
 
-// notAdmitted returns the rejection of a parentRef that no rule with allowedRoutes admits, with
-// the names of those rules.
+// notAdmitted returns the rejection of a parentRef that no rule with allowedRoutes admits. It names
+// these rules.
 func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) BindingRejection {
 	out := NotAllowed(parent)
 	out.Section = ref.Section
@@ -277,7 +278,7 @@ func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *m
 	return out
 }
 
-// At returns where the rule of the Point is in its route, and its name.
+// At returns the path and the name of the Point's rule in its route.
 func (p *Point) At() string {
 	if p.RuleName == "" {
 		return fmt.Sprintf("spec.rules[%d]", p.Rule)
@@ -302,8 +303,7 @@ func (l Linked) Sections(live map[string]bool) []string {
 	return slices.Compact(out)
 }
 
-// selects returns the first reference of the rule that selects the route; ok is false
-// for none.
+// selects returns the first reference of the rule that selects the route. ok is false if none does.
 func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	value, labelled := child.Value.GetLabels()[DelegationLabel]
 	i := slices.IndexFunc(p.Selectors, func(s Selector) bool {
@@ -352,7 +352,8 @@ func admitsNamespace(from *gwv1.RouteNamespaces, child, parent string, set map[s
 	return false
 }
 
-// inherits reads the annotation as kgateway does.
+// inherits reports whether the annotation enables inheritance. It accepts the same values as
+// kgateway.
 func inherits(route *api.HTTPRoute) bool {
 	return slices.Contains([]string{"true", "yes", "enabled"}, strings.ToLower(route.Annotations[inheritMatcher]))
 }

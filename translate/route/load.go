@@ -96,7 +96,7 @@ func ruleBurden(rule *api.HTTPRouteRule) Burden {
 	return out
 }
 
-// matchBurden returns what a match is made of.
+// matchBurden returns the Burden of a match.
 func matchBurden(match *ir.Match) Burden {
 	out := Burden{Bytes: len(match.Path.Value)}
 	if match.Path.Kind == ir.PathRegex || match.Path.Kind == ir.PathPostfix {
@@ -112,7 +112,7 @@ func matchBurden(match *ir.Match) Burden {
 	return out
 }
 
-// RuleCost returns the cost of a rule; the size of its encoding is in bytes.
+// RuleCost returns the cost of a rule. encoded is the size of its encoding in bytes.
 func RuleCost(rule *ir.Rule, encoded int) int {
 	units := matchBurden(&rule.Match).Units + ExtrasBurden(rule.Action.Extras).Units
 	if rule.Action.ExternalAuth != nil {
@@ -124,7 +124,7 @@ func RuleCost(rule *ir.Rule, encoded int) int {
 // ExtrasBurden returns what policies add to the route of each match.
 func ExtrasBurden(extras *ir.Extras) Burden { return burdenOf(reflect.ValueOf(extras)) }
 
-// burdenOf adds up the texts, the items of lists, and the regular expressions in a value.
+// burdenOf counts the texts, the items of lists, and the regular expressions in a value.
 func burdenOf(v reflect.Value) (out Burden) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -164,7 +164,7 @@ func regexUnits(pattern string) int {
 	return unitsPerRegex + instructions(parsed)/instructionsPerUnit
 }
 
-// instructions returns about how many instructions an expression compiles to, at most
+// instructions returns the approximate number of instructions of an expression, at most
 // mostInstructions.
 func instructions(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/2 // of a class, the ranges

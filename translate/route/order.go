@@ -26,8 +26,8 @@ func Compare(a, b *ir.Rule) int {
 	return cmp.Or(compareSteps(parting(a, b)), cmp.Compare(len(a.Blocks), len(b.Blocks)))
 }
 
-// parting returns what decides between two rules: the outermost blocks that are not
-// the same, or the rules themselves.
+// parting returns the pair that decides between two rules: the outermost blocks that differ, or the
+// rules themselves.
 func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	for i := 0; ; i++ {
 		x, y = step(a, i), step(b, i)
@@ -42,7 +42,7 @@ func compareSteps(x, y *ir.Rule) int {
 	return cmp.Or(order[:]...)
 }
 
-// step returns the i-th block of a rule from outside, at last the rule itself.
+// step returns the i-th block of a rule from outside. The last step is the rule itself.
 func step(rule *ir.Rule, i int) *ir.Rule {
 	if i < len(rule.Blocks) {
 		return rule.Blocks[i]
@@ -50,7 +50,7 @@ func step(rule *ir.Rule, i int) *ir.Rule {
 	return rule
 }
 
-// criteria compares by each criterion; the first that is not 0 decides. Why has
+// criteria compares two rules by each criterion. The first result that is not 0 decides. Why has
 // the words for each.
 func criteria(a, b *ir.Rule) [11]int {
 	return [...]int{
@@ -68,12 +68,13 @@ func criteria(a, b *ir.Rule) [11]int {
 	}
 }
 
-// endsBlock reports whether a rule answers what nothing else in its block does.
+// endsBlock reports whether a rule is the guard of a block.
 func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
-// comparePlaces compares the ways down from a common root, depth first: at each level the
-// reference of the rule above, the route that it leads to, and the rule and match in that
-// route (docs/design/routes.md). A reference that leads to many has them by age and name.
+// comparePlaces compares the chains of two rules from their common root, level by level. At each
+// level it compares the reference of the rule above, the route that it leads to, and the rule and
+// match in that route (docs/design/routes.md). Routes of one reference are compared by age and
+// name.
 func comparePlaces(a, b *ir.Rule) int {
 	for i := range min(len(a.Chain), len(b.Chain)) + 1 {
 		if order := compareHops(hopOf(a, i), hopOf(b, i)); order != 0 {
@@ -83,7 +84,7 @@ func comparePlaces(a, b *ir.Rule) int {
 	return cmp.Compare(len(a.Chain), len(b.Chain))
 }
 
-// hopOf returns the i-th level of the way down to a rule; the last is the rule itself.
+// hopOf returns the i-th level of a rule's chain. The last one is the rule itself.
 func hopOf(rule *ir.Rule, i int) ir.Hop {
 	if i < len(rule.Chain) {
 		return rule.Chain[i]
@@ -100,10 +101,9 @@ func compareHops(a, b ir.Hop) int {
 	)
 }
 
-// comparePaths puts exact paths first, then regular expressions (all alike,
-// whatever their length), then prefixes; longer values first.
-// Those of GRPCRoutes go by the length of the service, then of the method
-// (Gateway API, GRPCRouteRule.matches), before all that.
+// comparePaths puts exact paths first, then regular expressions (all equal, independent of their
+// length), then prefixes, longer values first. Paths of GRPCRoutes come before all of them, ordered
+// by the length of the service, then of the method (Gateway API, GRPCRouteRule.matches).
 func comparePaths(a, b ir.Path) int {
 	if order := compareRPCs(a.RPC, b.RPC); order != 0 {
 		return order

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// place is one match of a rule under one source: the Gateway, when link is nil,
-// or a Point of a parent.
+// place is one match of a rule under one source. The source is the Gateway if link is nil, else a
+// Point of a parent.
 type place struct {
 	rule, match int
 	section     string
@@ -21,8 +21,8 @@ type place struct {
 	link        *Link
 }
 
-// places returns where the i-th rule stands: each of its matches under each
-// source that it fits. What does not fit is noted.
+// places returns the places of the i-th rule: each of its matches under each source that it fits.
+// It notes matches that fit none.
 func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []place {
 	var out []place
 	for j := range matches {
@@ -46,8 +46,7 @@ func (b *builder) appendRoot(out []place, own place) []place {
 	return out
 }
 
-// appendLinked places a match under each link that it fits. It is missed when
-// it fits none.
+// appendLinked adds a place for each link that a match fits. It notes a match that fits none.
 func (b *builder) appendLinked(out []place, own place) []place {
 	var missed []string
 	placed := len(out)
@@ -73,7 +72,7 @@ func (b *builder) appendLinked(out []place, own place) []place {
 	return out
 }
 
-// placeUnder notes that a match is placed under the Point.
+// placeUnder notes that the Point has a match of this route.
 func (b *builder) placeUnder(point *Point) {
 	if b.live[point.Name] {
 		return
@@ -85,8 +84,8 @@ func (b *builder) placeUnder(point *Point) {
 	b.flat.Live = append(b.flat.Live, point.Name)
 }
 
-// overruled warns of values in an inheriting match that have no effect, because the parent's
-// match has another value.
+// overruled warns of values in an inheriting match that have no effect because the parent's match
+// has another value.
 func (b *builder) overruled(own place, link *Link) {
 	if link.Mode == Included || !link.Inherit {
 		return
@@ -107,7 +106,7 @@ func (b *builder) overruled(own place, link *Link) {
 	}
 }
 
-// loosens warns where the filter ExternalAuth of a rule replaces that of a rule above it.
+// loosens warns if the filter ExternalAuth of a rule replaces that of a rule above it.
 func (b *builder) loosens(link *Link, own *ir.Action) {
 	at := slices.IndexFunc(own.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if link == nil || own.ExternalAuth == nil || at < 0 {
@@ -128,7 +127,7 @@ func (b *builder) loosens(link *Link, own *ir.Action) {
 	}
 }
 
-// newRule returns the rule that stands at a place.
+// newRule returns the rule at a place.
 func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	rule := &ir.Rule{
 		Match: p.matcher, Source: b.origin, Root: b.origin, Section: p.section, Position: []int{p.rule, p.match},
@@ -157,16 +156,16 @@ func Delegates(object *manifest.Object) bool {
 	return ok && slices.ContainsFunc(route.Spec.Rules, func(rule api.HTTPRouteRule) bool { return (&builder{}).delegates(&rule) })
 }
 
-// delegates reports whether a rule hands requests to other routes.
+// delegates reports whether a rule delegates requests to other routes.
 func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 	return rule.AllowedRoutes != nil || slices.ContainsFunc(rule.BackendRefs, b.toRoutes)
 }
 
-// toRoutes reports whether a reference is to routes. A GRPCRoute hands nothing on.
+// toRoutes reports whether a reference selects routes. A GRPCRoute does not delegate.
 func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool { return !b.grpc && toRoutes(ref) }
 
-// delegate makes the Points of a rule that hands requests to other routes; ok is
-// false when it cannot do what it says, and then all below it answers 500.
+// delegate makes the Points of a rule that delegates. ok is false if the rule cannot be served as
+// it is written; then everything below it answers 500.
 func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	a := &actionBuilder{builder: b}
@@ -199,15 +198,15 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 	return ok
 }
 
-// blockOf returns the block that the rule at a Point would stand for.
+// blockOf returns the block with the match of the rule at a Point.
 func blockOf(rule *ir.Rule) *ir.Rule {
 	block := *rule
 	block.Section, block.Blocks, block.Action = "", nil, ir.Action{} // they order nothing
 	return &block
 }
 
-// rest is what answers where no child does: the Services beside the references,
-// which guard the children's rest whether they can be reached or not, else 500
+// rest returns the action for requests that no child matches: the Services of the rule, else 500.
+// guarded is true if there are such Services, even if they cannot be reached
 // (docs/design/kgateway.md#what-answers-when-something-is-wrong).
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
@@ -233,7 +232,7 @@ func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 	return out
 }
 
-// ignored warns of what has no meaning on a reference to routes.
+// ignored warns of fields without effect on a reference to routes.
 func (b *builder) ignored(at string, ref gwv1.HTTPBackendRef) {
 	warn := func(field string) {
 		b.problem(manifest.Warning, "DelegatedRefField", at+"."+field, field+" has no effect on a reference to routes", "take it out")

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Property is what a parent and a child must have in common to be linked.
+// Property is what a parent looks for in children, and what a child offers.
 type Property struct {
 	Form             SelectorForm
 	Namespace, Value string
@@ -38,14 +38,15 @@ func (p Property) Named() (key manifest.Key, ok bool) {
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
 }
 
-// toRoutes reports whether a reference is to routes; group and kind must both be written (EP-10943).
+// toRoutes reports whether a reference selects routes. Group and kind must both be set (EP-10943).
 func toRoutes(ref gwv1.HTTPBackendRef) bool {
 	group, kind := api.Text(ref.Group), api.Text(ref.Kind)
 	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"
 }
 
-// Wanted returns the property of the routes that a backendRef of an HTTPRoute in the namespace hands requests to; ok
-// is false for a reference to something else. wildcard is the word for all namespaces in a reference by label.
+// Wanted returns the property of the routes to which a backendRef of an HTTPRoute delegates. ok is
+// false for other references. wildcard is the name that stands for all namespaces in a reference by
+// label.
 func Wanted(ref gwv1.HTTPBackendRef, namespace, wildcard string) (p Property, ok bool) {
 	if !toRoutes(ref) {
 		return p, false
@@ -77,9 +78,9 @@ func Wants(route manifest.Key, points []*Point) []Property {
 	return uniqueProperties(out)
 }
 
-// Offers returns the properties of a route by which parents may find it. A route whose
-// parentRefs name no route is a root: it is found only by its name, to report why it is not
-// accepted. Routes of other kinds have none.
+// Offers returns the properties by which parents may find a route. A route whose parentRefs name no
+// route is a root. It is found only by its name, to report why it is not accepted. Routes of other
+// kinds offer none.
 func Offers(object *manifest.Object) []Property {
 	route, ok := manifest.As[*api.HTTPRoute](object)
 	if !ok {

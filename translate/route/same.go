@@ -17,8 +17,8 @@ func SameRequests(a, b *ir.Rule) bool {
 		slices.Equal(x.Headers, y.Headers) && slices.Equal(x.Query, y.Query)
 }
 
-// SumOfRequests returns a hash that is equal for rules with SameRequests. The seed prevents
-// that a user can write two different rules with one hash.
+// SumOfRequests returns a hash that is equal for rules with SameRequests. The seed prevents users
+// from writing two different rules with one hash.
 func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	m := &rule.Match
 	var hash maphash.Hash
@@ -50,8 +50,8 @@ func IsBelow(rule, guard *ir.Rule) bool {
 	return guard.Guard && strings.HasPrefix(rule.Name, guard.Name+">")
 }
 
-// Parting returns the first level at which the chains of two rules differ: hops of two routes,
-// or of two matches of one. The last hop of a chain is the rule itself.
+// Parting returns the first level at which the chains of two rules differ: the hops have different
+// routes, or different matches of one route. The last hop of a chain is the rule itself.
 func Parting(a, b *ir.Rule) (x, y ir.Hop) {
 	for i := 0; ; i++ {
 		x, y = hopOf(a, i), hopOf(b, i)

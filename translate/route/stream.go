@@ -29,9 +29,8 @@ func IsStream(key manifest.Key) bool {
 	return served && !kind.Tables && !slices.Contains(kind.Protocols, gwv1.HTTPProtocolType)
 }
 
-// Stream reads the only rule of such a route; the schema allows no more. The share of a
-// reference that cannot be resolved is closed or dropped (Gateway API,
-// TCPRouteRule.backendRefs).
+// Stream reads the only rule of a route of streams; the schema allows no more. The share of a
+// reference that cannot be resolved is closed or dropped (Gateway API, TCPRouteRule.backendRefs).
 func Stream(object *manifest.Object, resolve Resolver) *StreamFlat {
 	out := &StreamFlat{Route: &ir.StreamRoute{Origin: OriginOf(object)}}
 	section, refs := streamRule(object)
@@ -69,7 +68,7 @@ func Stream(object *manifest.Object, resolve Resolver) *StreamFlat {
 	return out
 }
 
-// weigh warns of a route of which all backends have weight 0.
+// weigh warns of a route whose backends all have weight 0.
 func (f *StreamFlat) weigh(key manifest.Key) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(f.Route.Backends) == 0 || slices.ContainsFunc(f.Route.Backends, weighs) {

@@ -10,7 +10,7 @@ import (
 // EqualMatches is the beginning of Why's text for rules with the same match.
 const EqualMatches = "the matches are equal, and "
 
-// Why returns a text that says why winner comes before loser in the order of Compare.
+// Why returns why winner comes before loser in the order of Compare, in words.
 func Why(winner, loser *ir.Rule) string {
 	first, second := parting(winner, loser)
 	for i, order := range criteria(first, second) {
@@ -21,7 +21,7 @@ func Why(winner, loser *ir.Rule) string {
 	return "it is the same rule"
 }
 
-// whyBlocks says which blocks are compared in place of the rules inside of them.
+// whyBlocks returns which blocks are compared instead of the rules in them, in words.
 func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	switch {
 	case firstIs && secondIs:
@@ -34,13 +34,13 @@ func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	return ""
 }
 
-// whose names the match that a block is made of.
+// whose returns the match of a block, in words.
 func whose(block *ir.Rule) string {
 	at := block.Position[len(block.Position)-2:]
 	return fmt.Sprintf("rule %d, match %d of %s", at[0], at[1], block.Source.Key)
 }
 
-// reasons has the words for each of the criteria, in their order.
+// reasons returns the words for each of the criteria, in their order.
 func reasons(winner, loser *ir.Rule) [11]string {
 	w, l := winner.Match, loser.Match
 	return [...]string{
@@ -76,7 +76,7 @@ func whyPlace(winner, loser *ir.Rule) string {
 	return "its way through the parents comes first"
 }
 
-// whyOrigin is about ties (docs/design/inputs.md).
+// whyOrigin returns the words for the conflict resolution order (docs/design/inputs.md).
 func whyOrigin(winner, loser *ir.Origin) string {
 	switch {
 	case winner.Outside != loser.Outside:

@@ -8,7 +8,7 @@ import (
 // Named is the most items that a message lists.
 const Named = 5
 
-// Several joins the items of a message, at most the first Named.
+// Several joins the items of a message. It leaves out items after the first Named.
 func Several[T any](items []T) string {
 	var out []string
 	for _, item := range items[:min(len(items), Named)] {
