@@ -63,7 +63,7 @@ func streamLogFields(route string) map[string]string {
 const textStreamLog = "%START_TIME% %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% %REQUESTED_SERVER_NAME% %RESPONSE_FLAGS% %DURATION%ms " +
 	"%BYTES_RECEIVED% %BYTES_SENT% "
 
-// streamLogs writes a line for each connection, with the name of the route.
+// streamLogs returns access logs with a line for each connection, with the name of the route.
 func streamLogs(form ir.AccessLog, stream *ir.Stream) []*accesslogv3.AccessLog {
 	route := "-"
 	if stream.Route != nil {

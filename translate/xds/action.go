@@ -18,8 +18,8 @@ import (
 
 const million = 1_000_000
 
-// live reports whether any of a Forward's traffic has somewhere to go. All weights
-// zero, no backend, or none resolved answers 500 (Gateway API, backendRefs).
+// live reports whether a Forward has a backend that gets requests. If all weights are zero, or
+// there is no backend, or none is resolved, the answer is 500 (Gateway API, backendRefs).
 func live(forward *ir.Forward) bool {
 	return forward != nil && slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool {
 		return b.Weight > 0 && b.Cluster != ""
@@ -41,7 +41,7 @@ func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	return action
 }
 
-// notFound is the answer for the share of a backend that could not be resolved.
+// notFound returns the status for the share of a backend that is not resolved.
 func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	if path.RPC.Is {
 		return routev3.RouteAction_SERVICE_UNAVAILABLE
@@ -49,8 +49,8 @@ func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	return routev3.RouteAction_INTERNAL_SERVER_ERROR
 }
 
-// setClusters names the one cluster, or several by weight. Backends of weight
-// zero get nothing and are not named.
+// setClusters sets the cluster, or several clusters by weight. It leaves out backends with weight
+// zero.
 func setClusters(action *routev3.RouteAction, backends []ir.Backend) {
 	weighted := &routev3.WeightedCluster{}
 	plain := true
@@ -87,10 +87,10 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	return weight
 }
 
-// timeouts returns the limit of the whole exchange and, where the listener's idle
-// limit would cut in before it, the stream's idle limit. 0 means none; that is
-// also the default, as Envoy's own 15 s would cut downloads. A backend's limit
-// without retries is a limit of the one attempt, so the smaller one holds.
+// timeouts returns the timeout of the whole exchange. It also returns the idle timeout of the
+// stream if the listener's idle timeout would end the exchange earlier. 0 means no timeout. It is
+// the default, because Envoy's own 15 s would end downloads. Without retries, a backend's timeout
+// limits the only attempt, so the smaller timeout applies.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout
 	if action.Retry == nil {
@@ -105,7 +105,7 @@ func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Durati
 	return *limit, idle
 }
 
-// smaller is the stricter of two limits: nil is not set, 0 is no limit.
+// smaller returns the stricter of two limits. nil is not set, 0 is no limit.
 func smaller(a, b *time.Duration) *time.Duration {
 	switch {
 	case a == nil:
@@ -118,7 +118,7 @@ func smaller(a, b *time.Duration) *time.Duration {
 	return a
 }
 
-// mirrors copies requests; a mirror that could not be resolved copies nothing.
+// mirrors returns the policies that copy requests. It leaves out mirrors that are not resolved.
 func mirrors(list []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	var policies []*routev3.RouteAction_RequestMirrorPolicy
 	for _, mirror := range list {
@@ -133,8 +133,8 @@ func mirrors(list []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	return policies
 }
 
-// fraction writes the share in the denominator that Envoy has for it. A
-// denominator of 0 says nothing, which means all (Gateway API, HTTPRequestMirrorFilter).
+// fraction returns the share with a denominator that Envoy has. A denominator of 0 means all
+// requests (Gateway API, HTTPRequestMirrorFilter).
 func fraction(mirror ir.Mirror) *typev3.FractionalPercent {
 	switch denominator := uint64(mirror.Denominator); {
 	case denominator == 0 || mirror.Numerator >= mirror.Denominator:
@@ -149,9 +149,8 @@ func fraction(mirror ir.Mirror) *typev3.FractionalPercent {
 	}
 }
 
-// headersToAdd are the headers to set and to add. Envoy removes first, then
-// overwrites, then appends, whatever the order here. The Gateway API allows one
-// action for each name, so their order makes no difference.
+// headersToAdd returns the headers to set and to add. Their order has no effect: Envoy removes
+// first, then overwrites, then appends, and the Gateway API allows one action for each name.
 func headersToAdd(mods *ir.HeaderMods) []*corev3.HeaderValueOption {
 	set, add := mods.OrNone().Set, mods.OrNone().Add
 	var options []*corev3.HeaderValueOption
@@ -164,8 +163,8 @@ func headersToAdd(mods *ir.HeaderMods) []*corev3.HeaderValueOption {
 	return options
 }
 
-// headerOption writes a plain value: Envoy would run %COMMANDS% in it, with
-// which one team could read another's headers.
+// headerOption returns a header with a plain value. It escapes %, because Envoy would execute
+// commands in the value, and one team could read the headers of another.
 func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppendAction) *corev3.HeaderValueOption {
 	return &corev3.HeaderValueOption{
 		Header:         &corev3.HeaderValue{Key: header.Name, Value: strings.ReplaceAll(header.Value, "%", "%%")},
@@ -174,7 +173,7 @@ func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppend
 	}
 }
 
-// checkAction checks what an action says, its filters among it.
+// checkAction checks an action, with its filters.
 func (c *checker) checkAction(action *ir.Action) {
 	filters := c.place(false, "filters")
 	c.headers(filters, action.RequestHeaders.OrNone())
@@ -223,7 +222,7 @@ func (c *checker) checkRedirect(field string, redirect *ir.Redirect) {
 	c.checkPathChange(field, redirect.Path)
 }
 
-// checkPathChange wants a path that begins with a slash: "Location: http://host" +
+// checkPathChange rejects a path that does not begin with a slash: "Location: http://host" +
 // ".evil.example" would lead to another host.
 func (c *checker) checkPathChange(field string, change *ir.PathChange) {
 	if change == nil {

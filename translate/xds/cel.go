@@ -32,7 +32,8 @@ var celEnvironment = sync.OnceValue(func() *cel.Env {
 	return env
 })
 
-// parseCEL returns the expression as Envoy takes it, and what is wrong with it, "" for nothing.
+// parseCEL returns an expression in the form that Envoy accepts. fault is what is wrong with it, ""
+// for nothing.
 func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, fault string) {
 	read, issues := celEnvironment().Parse(text)
 	if issues.Err() != nil {
@@ -61,8 +62,8 @@ func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, faul
 	return parsed, tree, ""
 }
 
-// celAttributes are the attributes of Envoy that are known when a request is checked, by the word
-// that they begin with. Those of nil have fields of any name.
+// celAttributes returns the attributes of Envoy that are known when a request is checked, by their
+// first word. A nil list means fields of any name.
 func celAttributes() map[string][]string {
 	return map[string][]string{
 		"request":     {"path", "url_path", "host", "scheme", "method", "headers", "referer", "useragent", "time", "id", "protocol", "query", "size"},
@@ -76,8 +77,8 @@ func celAttributes() map[string][]string {
 	}
 }
 
-// celFunctions are those that Envoy has; true are those of true and false. It has + for texts, but
-// answers that with a failure.
+// celFunctions returns the functions that Envoy has. The value is true for functions that return a
+// boolean. Envoy also has + for texts, but fails at run time.
 func celFunctions() map[string]bool {
 	return map[string]bool{
 		operators.LogicalAnd: true, operators.LogicalOr: true, operators.LogicalNot: true, operators.Conditional: true, operators.In: true,
@@ -88,7 +89,7 @@ func celFunctions() map[string]bool {
 	}
 }
 
-// celChecker looks for what Envoy rejects, or what never matches there.
+// celChecker finds what Envoy rejects in an expression, or what never matches.
 type celChecker struct {
 	nodes int
 	fault string
@@ -123,7 +124,7 @@ func (c *celChecker) walk(e ast.Expr, depth int) {
 	}
 }
 
-// ident checks a word that is no part of an attribute's name.
+// ident checks a word that does not belong to the name of an attribute.
 func (c *celChecker) ident(name string) {
 	fields, known := celAttributes()[name]
 	switch {
@@ -180,7 +181,7 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 	}
 }
 
-// compare rejects a comparison of different types, which fails for every request.
+// compare rejects a comparison of different types, because it fails for every request.
 func (c *celChecker) compare(operator string, a, b ast.Expr) {
 	others := []ast.Expr{b}
 	switch operator {
@@ -200,8 +201,8 @@ func (c *celChecker) compare(operator string, a, b ast.Expr) {
 	}
 }
 
-// celType returns the type of an expression as far as it can be seen: "a text", "a number" or
-// "true or false", "" for unknown.
+// celType returns the type of an expression: "a text", "a number" or "true or false", "" if it is
+// unknown.
 func celType(e ast.Expr) string {
 	const text, number, truth = "a text", "a number", "true or false"
 	switch e.Kind() {
@@ -245,7 +246,7 @@ func celType(e ast.Expr) string {
 	return ""
 }
 
-// mayBeBool reports whether an expression can be true or false: others never match.
+// mayBeBool reports whether an expression can be a boolean. Other expressions never match.
 func mayBeBool(e ast.Expr) bool {
 	switch e.Kind() {
 	case ast.LiteralKind:
@@ -260,8 +261,8 @@ func mayBeBool(e ast.Expr) bool {
 	return false
 }
 
-// unguarded returns the first header that an expression reads and whose presence it does not ask
-// for, "" for none.
+// unguarded returns the first header that an expression reads without a test whether the request
+// has it, "" for none.
 func unguarded(tree ast.Expr) string {
 	var read []string
 	asked := map[string]bool{}

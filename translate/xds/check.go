@@ -25,15 +25,15 @@ const (
 	maxHeaderValue = 16 << 10
 )
 
-// checker gathers what Envoy would reject in one rule. One bad route makes it
-// reject the whole table, so that nothing may get by.
+// checker collects what Envoy would reject in one rule. One bad route makes Envoy reject the whole
+// table, so the check must miss nothing.
 type checker struct {
 	rule     *ir.Rule
 	problems []manifest.Problem
 }
 
-// place names a part of the rule's own object. The last two numbers of Position
-// are the rule and the match inside Source.
+// place returns the path of a part of the rule's own object. The last two numbers of Position are
+// the rule and the match inside Source.
 func (c *checker) place(inMatch bool, field string) string {
 	n := len(c.rule.Position)
 	if n < 2 {
@@ -53,8 +53,8 @@ func (c *checker) reject(field, message, hint string) {
 	})
 }
 
-// rejected returns the problem of a rule that passed check and yet breaks a constraint of
-// the message.
+// rejected returns the problem of a rule that passed check but violates a constraint of the
+// message.
 func rejected(rule *ir.Rule, err error) manifest.Problem {
 	c := checker{rule: rule}
 	c.reject(strings.TrimSuffix(c.place(false, ""), "."),
@@ -84,7 +84,8 @@ func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	return c.problems[0]
 }
 
-// TooOld returns the problem of a policy that Envoys are too old for, which close the hosts that hold it.
+// TooOld returns the problem of a policy that Envoys are too old for. These Envoys close the hosts
+// whose virtual host sets the policy.
 func TooOld(policy manifest.Key, said *ir.Rejection) manifest.Problem {
 	return tooOld(said, policy, said.Lacks.Path())
 }
@@ -138,8 +139,8 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 	c.text(field, match.Value)
 }
 
-// regex rejects what Envoy's RE2 does not accept or what would be costly to run. Go
-// and RE2 speak almost the same language: foreignEscape knows the difference.
+// regex rejects patterns that Envoy's RE2 does not accept, or that would be costly to run. Go and
+// RE2 have almost the same syntax; foreignEscape finds the differences.
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
 		c.reject(field, fmt.Sprintf("regular expression %q %s", shorten(pattern), reason),
@@ -174,10 +175,9 @@ func regexFault(pattern string) string {
 	return ""
 }
 
-// foreignEscape describes the first escape that Go accepts and Envoy rejects: a
-// character above one byte, and a name of a Unicode class in a spelling other
-// than Unicode's own (Go takes aliases such as \p{Letter}, and \p{greek}). What
-// stands between \Q and \E is plain text.
+// foreignEscape returns the first escape that Go accepts and Envoy rejects, in words. It is a
+// character above one byte, or the name of a Unicode class in another spelling than Unicode's: Go
+// accepts aliases such as \p{Letter}, and \p{greek}. Text between \Q and \E is plain.
 func foreignEscape(pattern string) string {
 	escapes := regexp.MustCompile(`\\(?:Q(?s:.*?)(?:\\E|$)|(x\{0*[1-9A-Fa-f][0-9A-Fa-f]{2,}\}|[4-7][0-7]{2})|[pP]\{\^?([^}]*)\}|.)`)
 	for _, escape := range escapes.FindAllStringSubmatch(pattern, -1) {
@@ -219,8 +219,9 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 	}
 }
 
-// changedName checks the name of a header that is set, added or (remove) removed. Envoy
-// rejects changes of Host and the pseudo headers; protectedHeaders are those that it takes.
+// changedName checks the name of a header that is set, added or (if remove is true) removed. Envoy
+// rejects changes of Host and of the pseudo headers. It accepts changes of protectedHeaders, which
+// changedName rejects.
 func (c *checker) changedName(field, name string, remove bool) {
 	if strings.EqualFold(name, "host") {
 		c.reject(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")
@@ -241,7 +242,7 @@ func (c *checker) headerName(field, name string) {
 	}
 }
 
-// text rejects what no HTTP message can carry and no message of ours encode.
+// text rejects texts that cannot be in an HTTP message or in a protobuf message.
 func (c *checker) text(field, text string) {
 	if strings.ContainsAny(text, "\x00\r\n") || !utf8.ValidString(text) {
 		c.reject(field, fmt.Sprintf("%q contains a line break, a NUL or bytes that are not UTF-8", shorten(text)),
@@ -249,8 +250,8 @@ func (c *checker) text(field, text string) {
 	}
 }
 
-// headerValue rejects what RFC 9110, section 5.5, does not allow in a header's value: a
-// line break would begin a header of its own.
+// headerValue rejects values that RFC 9110, section 5.5, does not allow: a line break would begin
+// another header.
 func (c *checker) headerValue(field, value string) {
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		c.reject(field, fmt.Sprintf("%q contains a line break, another control character or bytes that are not UTF-8", shorten(value)),
@@ -266,7 +267,7 @@ func isToken(name string) bool {
 	}) < 0
 }
 
-// shorten keeps a message readable.
+// shorten cuts a long text, so that a message stays readable.
 func shorten(text string) string {
 	const limit = 80
 	if len(text) <= limit {

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckExtension returns what Envoy would reject in a GatewayExtension; problems name its
+// CheckExtension returns what Envoy would reject in a GatewayExtension. The problems name its
 // fields.
 func CheckExtension(key manifest.Key, e *ir.Extension) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}

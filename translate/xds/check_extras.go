@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckExtras returns what Envoy would reject in a policy; problems name its fields. Policies
+// CheckExtras returns what Envoy would reject in a policy. The problems name its fields. Policies
 // that pass may be merged without another check.
 func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}

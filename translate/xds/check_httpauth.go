@@ -10,12 +10,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// authFields are the paths of the fields that an ir.AuthService for HTTP is written in.
+// authFields are the paths of the fields of an ir.AuthService for HTTP.
 type authFields struct {
 	prefix, sent, added, toBackend, toClient, onSuccess string
 }
 
-// extensionFields are those of a GatewayExtension.
+// extensionFields returns the paths in a GatewayExtension.
 func extensionFields() authFields {
 	const at = "spec.extAuth.httpService"
 	return authFields{
@@ -25,8 +25,8 @@ func extensionFields() authFields {
 	}
 }
 
-// filterFields are those of the filter ExternalAuth of a rule. filters, the place of all filters of
-// the rule, stands for a filter of a route above.
+// filterFields returns the paths in the filter ExternalAuth of a rule. If the filter belongs to a
+// route above, it uses filters, the path of all filters of the rule.
 func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 	at := filters
 	for _, part := range action.Parts {
@@ -40,8 +40,8 @@ func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 	return authFields{prefix: at + ".path", sent: at + ".allowedHeaders", toBackend: at + ".allowedResponseHeaders"}
 }
 
-// checkHTTPAuth rejects what Envoy rejects of a service that is asked by HTTP, and what would
-// let a client or the service say more than headers.
+// checkHTTPAuth rejects what Envoy rejects of an HTTP authorization service, and what would let a
+// client or the service set more than headers.
 func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 	http := auth.HTTP
 	for _, name := range auth.Headers {
@@ -77,8 +77,7 @@ func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 	}
 }
 
-// authPrefix rejects a prefix that does not begin with a slash, or has steps that programs
-// resolve.
+// authPrefix rejects a prefix that does not begin with a slash, or that has dot segments.
 func (c *checker) authPrefix(field, prefix string) {
 	if prefix == "" {
 		return
@@ -101,15 +100,16 @@ func (c *checker) authPrefix(field, prefix string) {
 // maxHeaderName is the longest name of a header, in bytes, as the Gateway API has it elsewhere.
 const maxHeaderName = 256
 
-// nameLength rejects names that are too long: the lists of the filter ExternalAuth have no limit.
+// nameLength rejects names that are too long, because the lists of the filter ExternalAuth have no
+// limit.
 func (c *checker) nameLength(field, name string) {
 	if len(name) > maxHeaderName {
 		c.reject(field, fmt.Sprintf("the name of header %q is %d bytes long, over the limit of %d", shorten(name), len(name), maxHeaderName), "shorten it")
 	}
 }
 
-// sentName rejects a header of the client that the request to a service must not have: it would
-// say where that request ends, or steer Envoy.
+// sentName rejects a header of the client that must not be in the request to a service: it would
+// change where that request ends, or control Envoy.
 func (c *checker) sentName(field, name string) {
 	if slices.Contains([]string{"content-length", "host", ":authority", ":method", ":path"}, name) {
 		return // always sent, with the request's own values
@@ -127,7 +127,7 @@ var envoyCommand = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^%(?:%|REQ\(:?[A-Za-z0-9_-]+(?:\?:?[A-Za-z0-9_-]+)?\)(?::[1-9][0-9]{0,4})?%|PROTOCOL%|REQUESTED_SERVER_NAME%|DOWNSTREAM_(?:DIRECT_)?REMOTE_ADDRESS(?:_WITHOUT_PORT)?%)`)
 })
 
-// formatFault returns why Envoy must not be sent a format; "" if it may.
+// formatFault returns why a format must not be sent to Envoy, "" if it may.
 func formatFault(format string) string {
 	for {
 		i := strings.IndexByte(format, '%')

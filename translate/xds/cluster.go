@@ -29,8 +29,8 @@ const (
 	httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 )
 
-// Cluster returns the resource of one backend. Its endpoints are inline, found by DNS, or by
-// EDS over the same stream (see Assignment). Static endpoints must be IP addresses.
+// Cluster returns the resource of one backend. Its endpoints are inline, or found by DNS, or sent
+// by EDS over the same stream (see Assignment). Static endpoints must be IP addresses.
 func Cluster(c *ir.Cluster) Resource {
 	return newResource(ClusterType, c.Name, marshal(clusterMessage(c)))
 }
@@ -68,8 +68,8 @@ func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 	return cluster
 }
 
-// Assignment returns the endpoints of an EDS cluster, a resource with the cluster's name; ok is
-// false for every other kind of discovery.
+// Assignment returns the endpoints of an EDS cluster, as a resource with the cluster's name. ok is
+// false for other kinds of discovery.
 func Assignment(c *ir.Cluster) (resource Resource, ok bool) {
 	if c.Discovery != ir.EDS {
 		return Resource{}, false
@@ -103,7 +103,7 @@ func lbEndpoint(e ir.Endpoint) *endpointv3.LbEndpoint {
 	return endpoint
 }
 
-// protocolOptions makes Envoy speak HTTP/2; nil is HTTP/1.1.
+// protocolOptions returns the options for HTTP/2, nil for HTTP/1.1.
 func protocolOptions(c *ir.Cluster) map[string]*anypb.Any {
 	if !c.HTTP2 {
 		return nil

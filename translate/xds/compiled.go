@@ -30,8 +30,8 @@ const (
 	routeListURL = "type.googleapis.com/envoy.config.route.v3.RouteList"
 )
 
-// Leaf is one entry of a compiled virtual host: the routes for the paths that begin with its
-// key, and with no longer key.
+// Leaf is one entry of a compiled virtual host. It has the routes for paths that begin with its key
+// and with no longer key.
 type Leaf struct {
 	body []byte
 	sum  Sum
@@ -48,8 +48,8 @@ func NewLeaf(key string, routes [][]byte) *Leaf {
 	return &Leaf{body: body, sum: sumOf(body)}
 }
 
-// CompiledHost is VirtualHost with the routes in leaves with different keys: Envoy uses the
-// longest key that the request's path begins with.
+// CompiledHost is VirtualHost with the routes in leaves with different keys. Envoy uses the leaf
+// with the longest key that the request's path begins with.
 func CompiledHost(domain string, extras *ir.Extras, leaves []*Leaf) Host {
 	size := 0
 	for _, leaf := range leaves {

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// tlsInspector reads the name that a client asks for before a chain is chosen.
+// tlsInspector returns the filter that reads the server name before a chain is chosen.
 func tlsInspector() *listenerv3.ListenerFilter {
 	return &listenerv3.ListenerFilter{
 		Name:       "envoy.filters.listener.tls_inspector",

@@ -16,7 +16,7 @@ const (
 	routeConfigurationVirtualHosts protowire.Number = 2
 )
 
-// Host is an encoded envoy.config.route.v3.VirtualHost. It is kept in parts: parts that an edit
+// Host is an encoded envoy.config.route.v3.VirtualHost. It is kept in parts. Parts that an edit
 // does not change are not copied or hashed until the table is joined.
 type Host struct {
 	parts [][]byte
@@ -49,7 +49,7 @@ func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
 	return HostOf(appendRepeated(hostFrame(domain, extras), virtualHostRoutes, routes))
 }
 
-// hostFrame is a virtual host without its routes.
+// hostFrame encodes a virtual host without its routes.
 func hostFrame(domain string, extras *ir.Extras) []byte {
 	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, ofHost)})
 }
@@ -75,7 +75,7 @@ func RouteConfiguration(name string, hosts []Host) Resource {
 	return Resource{Type: RouteType, Name: name, Version: sums.sum().String(), Body: append(body, tail...)}
 }
 
-// routeSettings are the fields that follow the virtual hosts on the wire.
+// routeSettings returns the fields that follow the virtual hosts in the encoding.
 func routeSettings() *routev3.RouteConfiguration {
 	return &routev3.RouteConfiguration{
 		ValidateClusters:         wrapperspb.Bool(false),

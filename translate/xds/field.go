@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// policyField is what Envoy is sent of one field of TrafficPolicies: a filter of the chain, or
-// settings of a route's action.
+// policyField is the configuration of Envoy for one field of TrafficPolicies: a filter of the
+// chain, or settings of a route's action.
 type policyField struct {
 	name ir.Field
 	// filters are empty for a field of the action alone.
@@ -68,8 +68,7 @@ func HeldByHost(name ir.Field) bool {
 	return false
 }
 
-// withExtras completes an action by what its policies say. What the route itself says goes
-// before.
+// withExtras adds the settings of policies to an action. Settings of the route itself win.
 func withExtras(action ir.Action) ir.Action {
 	portless := action.Redirect != nil && action.Redirect.PortLess
 	if action.Extras == nil && action.CORS == nil && action.ExternalAuth == nil && !portless {
@@ -100,10 +99,10 @@ func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 	}
 }
 
-// fillCORS has the filter of the policies do what the route's own filter says.
+// fillCORS makes the filter of the policies apply the CORS settings of the route's own filter.
 func fillCORS(action *ir.Action, extras *ir.Extras) { extras.CORS = action.CORSInForce() }
 
-// fillExtAuth has the filter of the policies ask the service of the route's own filter.
+// fillExtAuth makes the filter of the policies call the service of the route's own filter.
 func fillExtAuth(action *ir.Action, extras *ir.Extras) { extras.ExtAuth = action.AuthInForce() }
 
 func fillRequestTimeout(action *ir.Action, extras *ir.Extras) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// httpFilters returns the chain in its order: the one that removes forged headers, those of the
-// fields of policies, and then those for the routes' own settings.
+// httpFilters returns the filters of the chain in order: the filter that removes forged headers,
+// those of policy fields, and those for the routes' own settings.
 func httpFilters() []httpFilter {
 	rows := policyFields()
 	filters := []httpFilter{forgedFilter()}
@@ -26,11 +26,11 @@ func httpFilters() []httpFilter {
 	return append(filters, locationFilter())
 }
 
-// httpFilterChain returns the chain of a listener: the same for all.
+// httpFilterChain returns the filter chain of a listener. It is the same for all listeners.
 func httpFilterChain() []*hcmv3.HttpFilter { return chainOf(httpFilters()) }
 
-// upgradeFilterChain returns the chain for WebSockets. All filters that are for them, too,
-// keep their places, so that a policy which rejects a request rejects its upgrade, too.
+// upgradeFilterChain returns the filter chain for WebSockets. Filters that also apply to WebSockets
+// keep their places, so that a policy that rejects a request also rejects its upgrade.
 func upgradeFilterChain() []*hcmv3.HttpFilter {
 	var filters []httpFilter
 	for _, filter := range httpFilters() {
@@ -71,7 +71,7 @@ func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	})
 }
 
-// placeholder returns the filter as it is in the chain: turned off.
+// placeholder returns the disabled form of the filter, as it is in the chain.
 func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 	if f.resource {
 		return &hcmv3.HttpFilter{Name: f.name, Disabled: true, ConfigType: jwtDiscovery()}
@@ -82,8 +82,8 @@ func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 	}
 }
 
-// routeFilters turns on the filters that a route's extras need, and off those of
-// its virtual host that it replaces with nothing, or in another place.
+// routeFilters enables the filters that a route's extras need. It disables filters of its virtual
+// host that the route replaces by nothing, or by a filter in another place.
 func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	configs := filters(extras, ofRoute)
 	if extras == nil {
@@ -98,8 +98,7 @@ func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	return configs
 }
 
-// filters returns the configurations of the filters that extras need, by their names in the
-// chain.
+// filters returns the configurations of the filters that extras need, by filter name.
 func filters(extras *ir.Extras, l level) map[string]*anypb.Any {
 	if extras == nil {
 		return nil

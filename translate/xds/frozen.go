@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// hostBodies are the encoded virtual hosts of a table by their domains, of which each has one.
+// hostBodies are the encoded virtual hosts of a table by domain. Each virtual host has one domain.
 type hostBodies map[string][]byte
 
 func hostBodiesOf(table []byte) hostBodies {
@@ -21,10 +21,11 @@ func hostBodiesOf(table []byte) hostBodies {
 	return out
 }
 
-// Frozen returns the table after with some hosts as in the table before, be it that they are not there.
-// Every request gets the answer of one of the two tables: where a host is in one of them alone,
-// the wildcard that has its requests in the other is frozen if and only if the host is. hosts are those that
-// are frozen at least. differs reports whether anything of after is new in the table.
+// Frozen returns the table after, with some hosts as they are in the table before; a host that is
+// only in after is left out. Every request gets the answer of one of the two tables. To ensure
+// this, if a host is only in one of the tables, the wildcard that has its requests in the other
+// table is frozen together with the host. hosts are the hosts to freeze. differs reports whether
+// the result contains anything new of after.
 func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
 	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
 	frozen := freeze(hosts, old, now)
@@ -42,7 +43,7 @@ func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resour
 	return RouteConfiguration(after.Name, bodies), !maps.EqualFunc(all, old, slices.Equal)
 }
 
-// freeze returns hosts with all that have to be frozen with them.
+// freeze returns hosts together with all hosts that must be frozen with them.
 func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	union, frozen := maps.Clone(old), maps.Clone(hosts)
 	maps.Copy(union, now)
@@ -67,7 +68,8 @@ func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	return frozen
 }
 
-// cover returns the domain that has the requests for name where name is not there, "" for none.
+// cover returns the domain that gets the requests for name if name is not in the table, "" for
+// none.
 func cover(name string, domains hostBodies) string {
 	if name == "*" {
 		return ""

@@ -2,9 +2,10 @@ package xds
 
 import "github.com/gatefold/gatefold/translate/ir"
 
-// TableForGeneration returns the table as a listener gets it whose filters are of an earlier generation, under the
-// name that it asks for: what the table configures for a filter that the listener lacks answers 500. Envoy
-// would ignore the configuration, and let requests pass.
+// TableForGeneration returns the table for a listener whose filter chain has an earlier generation,
+// under the name that this listener asks for. Parts of the table that need a filter which the
+// listener lacks answer 500. Otherwise Envoy would ignore their configuration and let requests
+// pass.
 func TableForGeneration(table *Resource, generation int) Resource {
 	var lacking []feature
 	for _, f := range configurable() {

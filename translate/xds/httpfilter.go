@@ -8,12 +8,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// httpFilter is one filter of every listener's chain. It is there from the start
-// and turned off, so that a policy never touches a listener: the routes that need
-// it turn it on by their own configuration.
+// httpFilter is one filter of every listener's chain. The chain always contains it, disabled, so
+// that a policy never changes a listener: the routes that need the filter enable it by their own
+// configuration.
 //
-// Virtual hosts configure it too, for every route without a configuration of its own: from the
-// two, Envoy takes the route's.
+// A virtual host can also configure it, for every route without its own configuration. Envoy uses
+// the route's configuration if both exist.
 type httpFilter struct {
 	// name is that in the chain and in the routes.
 	name string
@@ -51,7 +51,7 @@ type httpFilter struct {
 	since int
 }
 
-// level is what configures a filter.
+// level is the object that configures a filter: a route or a virtual host.
 type level bool
 
 const (
@@ -59,7 +59,7 @@ const (
 	ofHost  level = true
 )
 
-// nameAt returns the name of the filter in the chain that a level configures.
+// nameAt returns the name in the chain of the filter that a level configures.
 func (f *httpFilter) nameAt(l level) string {
 	if f.joined && l == ofHost {
 		return f.name + "/host"
@@ -67,11 +67,11 @@ func (f *httpFilter) nameAt(l level) string {
 	return f.name
 }
 
-// serviceAt returns the name of the one filter in the chain of a filter that asks a service.
+// serviceAt returns the name in the chain of a filter that calls a service. Both levels share it.
 func (f *httpFilter) serviceAt(l level) string { return f.nameAt(l) + "/service" }
 
-// config returns the configuration for a route or host with these extras; nil when the
-// filter has nothing to do there.
+// config returns the configuration for a route or host with these extras, nil if the filter does
+// nothing there.
 func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	if f.service == nil {
 		return f.route(extras)
@@ -91,13 +91,13 @@ func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	return chainWith(chain)
 }
 
-// innerFilter is a filter of a chain that a route brings.
+// innerFilter is a filter of a chain that a route configures.
 type innerFilter struct {
 	name   string
 	config message
 }
 
-// message is a message that reports what Envoy would reject of it.
+// message is a protobuf message with a method that returns what Envoy would reject.
 type message interface {
 	proto.Message
 	ValidateAll() error

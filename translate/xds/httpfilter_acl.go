@@ -38,8 +38,8 @@ func aclFilter() httpFilter {
 	return httpFilter{name: aclName, since: 1, chain: emptyRBAC, route: aclRules}
 }
 
-// aclResponseFilter replaces the answers of aclFilter. Answers pass the filters in front of the
-// one that answers.
+// aclResponseFilter returns the filter that replaces the answers of aclFilter. It is before
+// aclFilter in the chain, because answers pass the filters before the one that answers.
 func aclResponseFilter() httpFilter {
 	return httpFilter{name: aclName + "/response", since: 1, joined: true, chain: func() message { return &customv3.CustomResponse{} }, route: aclResponse}
 }
@@ -54,7 +54,7 @@ func aclRules(extras *ir.Extras) message {
 	return &rbacfilterv3.RBACPerRoute{Rbac: &rbacfilterv3.RBAC{Matcher: aclMatcher(extras.ACL)}}
 }
 
-// aclMatcher returns a matcher with an action for every address: the longest range decides.
+// aclMatcher returns a matcher with an action for every address. The longest range decides.
 func aclMatcher(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var rules []addressRanges
 	for i := range acl.Rules {
@@ -64,14 +64,14 @@ func aclMatcher(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	return bySource(rbacAction(aclNoRule, acl.Allow), rules...)
 }
 
-// addressRanges is what is done with addresses in some ranges.
+// addressRanges is the action for addresses in some ranges.
 type addressRanges struct {
 	ranges []string
 	action *xdsmatcherv3.Matcher_OnMatch
 }
 
-// bySource returns a matcher for the client's address: the longest range decides, and others is for
-// an address in no range.
+// bySource returns a matcher for the client's address. The longest range decides. others is the
+// action for an address in no range.
 func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xdsmatcherv3.Matcher {
 	matcher, ranges := &xdsmatcherv3.Matcher{OnNoMatch: others}, &xdsmatcherv3.IPMatcher{}
 	for _, rule := range rules {
@@ -97,11 +97,11 @@ func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xds
 	return matcher
 }
 
-// mapped returns the range of IPv4 addresses in the spelling of IPv6.
+// mapped returns the IPv6 range of IPv4-mapped addresses.
 func mapped() netip.Prefix { return netip.MustParsePrefix("::ffff:0.0.0.0/96") }
 
-// containMapped reports whether a range of IPv6, such as ::/0, contains the IPv4 addresses in that
-// spelling, and no range is for all of them.
+// containMapped reports whether an IPv6 range, such as ::/0, contains the IPv4-mapped addresses,
+// and no range contains all IPv4 addresses.
 func containMapped(rules []addressRanges) (contained bool) {
 	for _, rule := range rules {
 		for _, text := range rule.ranges {
@@ -115,8 +115,8 @@ func containMapped(rules []addressRanges) (contained bool) {
 	return contained
 }
 
-// aclPolicyName returns the name of a rule in Envoy. It is of one rule alone, or of rules with one
-// name: a name that begins with "-" gets another one.
+// aclPolicyName returns the name of a rule in Envoy. Rules with the same name share it. A name that
+// begins with "-" is changed, because such names are reserved.
 func aclPolicyName(rule *ir.ACLRule) string {
 	switch {
 	case rule.Name == "":
@@ -139,13 +139,13 @@ func onMatch(action proto.Message) *xdsmatcherv3.Matcher_OnMatch {
 	return &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Action{Action: extension("action", action)}}
 }
 
-// extension returns a message as matchers hold it.
+// extension returns a message in the form that matchers contain.
 func extension(name string, config proto.Message) *xdscorev3.TypedExtensionConfig {
 	return &xdscorev3.TypedExtensionConfig{Name: name, TypedConfig: pack(config)}
 }
 
-// cidrRanges returns ranges as Envoy takes them. A proxy in front may write IPv4 addresses as
-// IPv6 ones (::ffff:192.0.2.1), so that each IPv4 range is there in both spellings.
+// cidrRanges returns ranges for Envoy. A proxy in front may write IPv4 addresses as IPv6 ones
+// (::ffff:192.0.2.1), so each IPv4 range is listed in both forms.
 func cidrRanges(ranges []string) []*xdscorev3.CidrRange {
 	var out []*xdscorev3.CidrRange
 	add := func(address string, bits int) {
@@ -161,8 +161,8 @@ func cidrRanges(ranges []string) []*xdscorev3.CidrRange {
 	return out
 }
 
-// aclResponse replaces the answer where aclFilter denied the request. An answer of the backend,
-// or of another filter, stays.
+// aclResponse replaces the answer if aclFilter denied the request. It does not change answers of
+// the backend or of another filter.
 func aclResponse(extras *ir.Extras) message {
 	if extras.ACL == nil || extras.ACL.Response == nil {
 		return nil
@@ -173,8 +173,8 @@ func aclResponse(extras *ir.Extras) message {
 	))}
 }
 
-// aclByRule returns a matcher with the answer of each rule that denies: its name is in a header and
-// in the access log.
+// aclByRule returns a matcher with the answer of each rule that denies. The answer has the rule's
+// name in a header; the access log has it, too.
 func aclByRule(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var matchers []*xdsmatcherv3.Matcher_MatcherList_FieldMatcher
 	known := map[string]bool{}
@@ -205,7 +205,7 @@ func firstMatch(matchers ...*xdsmatcherv3.Matcher_MatcherList_FieldMatcher) *xds
 	return &xdsmatcherv3.Matcher{MatcherType: &xdsmatcherv3.Matcher_MatcherList_{MatcherList: &xdsmatcherv3.Matcher_MatcherList{Matchers: matchers}}}
 }
 
-// fieldMatcher returns what is done where all of the predicates hold.
+// fieldMatcher returns a matcher with an action for requests that meet all predicates.
 func fieldMatcher(then *xdsmatcherv3.Matcher_OnMatch, all ...*xdsmatcherv3.Matcher_MatcherList_Predicate) *xdsmatcherv3.Matcher_MatcherList_FieldMatcher {
 	predicate := all[0]
 	if len(all) > 1 {
@@ -216,7 +216,7 @@ func fieldMatcher(then *xdsmatcherv3.Matcher_OnMatch, all ...*xdsmatcherv3.Match
 	return &xdsmatcherv3.Matcher_MatcherList_FieldMatcher{Predicate: predicate, OnMatch: then}
 }
 
-// rbacMetadata compares what the rbac filter that ran last has written.
+// rbacMetadata compares the metadata that the last rbac filter has written.
 func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_MatcherList_Predicate {
 	input := &networkv3.DynamicMetadataInput{Filter: rbacNamespace, Path: []*networkv3.DynamicMetadataInput_PathSegment{
 		{Segment: &networkv3.DynamicMetadataInput_PathSegment_Key{Key: key}},
@@ -230,9 +230,9 @@ func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_Matche
 	}}
 }
 
-// localResponse is an answer without a body: one with a status such as 404 must not say that a
-// filter denies. The access log has what the filter would write. Envoy 1.40 must not be asked to
-// preserve that itself: it reads memory that it has freed.
+// localResponse returns an answer without a body: with a status such as 404, the answer must not
+// reveal that a filter denied the request. It sets the details for the access log itself, because
+// Envoy 1.40 reads freed memory if it is told to preserve them.
 func localResponse(response *ir.ACLResponse, policy, blockedBy string) *localv3.LocalResponsePolicy {
 	details := fmt.Sprintf("rbac_access_denied_matched_policy[%s]", strings.Join(strings.Fields(policy), "_"))
 	answer := &localv3.LocalResponsePolicy{

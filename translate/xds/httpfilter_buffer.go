@@ -7,7 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// bufferFilter is not for WebSockets: it would wait for the end of a request that has none.
+// bufferFilter returns the filter that limits request bodies. It is not for WebSockets, because it
+// would wait for the end of the request.
 func bufferFilter() httpFilter {
 	return httpFilter{
 		name: "envoy.filters.http.buffer", chain: func() message { return bufferOf(1) }, route: bufferRoute,

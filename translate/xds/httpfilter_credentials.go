@@ -20,7 +20,8 @@ func basicAuthFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.basic_auth", since: 1, chain: basicAuthOff, route: basicAuth}
 }
 
-// basicAuthOff has no user: Envoy wants a file, and takes one with a comment alone.
+// basicAuthOff returns a configuration without users. Envoy needs a file of users; it accepts one
+// with only a comment.
 func basicAuthOff() message {
 	return &basicv3.BasicAuth{Users: inline([]byte("#")), ForwardUsernameHeader: ir.UserHeader}
 }
@@ -36,8 +37,8 @@ func basicAuth(extras *ir.Extras) message {
 	return &basicv3.BasicAuthPerRoute{Users: inline([]byte(strings.Join(lines, "\n"))), Realm: realm}
 }
 
-// dropPasswordFilter keeps the password from the backend: the filter that checks it leaves it
-// in the request.
+// dropPasswordFilter removes the password from the request for the backend, because the filter that
+// checks it does not.
 func dropPasswordFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.header_mutation/" + string(ir.FieldBasicAuth), since: 1, chain: emptyMutation, route: dropPassword}
 }

@@ -27,7 +27,7 @@ func extAuthFilter() httpFilter {
 	}
 }
 
-// extAuthz returns the filter that asks, always with a service: Envoy ends itself where the
+// extAuthz returns the authorization filter. It always has a service, because Envoy crashes if the
 // filter runs without one.
 func extAuthz(extras *ir.Extras) message {
 	if extras.ExtAuth == nil {
@@ -59,11 +59,11 @@ func extAuthz(extras *ir.Extras) message {
 	return config
 }
 
-// ownHeaders are expressions for the headers of an answer that are about the answer itself. A
-// request with its Content-Type or Date would say so of another body.
+// ownHeaders returns expressions for headers that describe the answer of the service itself, such
+// as Content-Type or Date. They would be wrong in the request.
 func ownHeaders() []string { return []string{"content-.*", "date", "server"} }
 
-// nameMatchers returns a list that matches each of these names of headers, nil for none.
+// nameMatchers returns a list that matches each of the header names, nil for none.
 func nameMatchers(names []string) *matcherv3.ListStringMatcher {
 	if len(names) == 0 {
 		return nil
@@ -111,8 +111,8 @@ func httpService(from *ir.Extension) *authzv3.HttpService {
 	return to
 }
 
-// clientHeaders returns the headers of a rejection for the client, nil for all. A login begins
-// with those that are always among them.
+// clientHeaders returns the headers of a rejection that the client gets, nil for all. Headers that
+// a login needs are always included.
 func clientHeaders(names []string) *matcherv3.ListStringMatcher {
 	if len(names) == 0 {
 		return nil
@@ -139,8 +139,8 @@ func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
 	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
 }
 
-// authContext returns the context that a route passes to the service; nil for none. It is the
-// one setting of the filter in the chain that Envoy takes from the route itself.
+// authContext returns the context that a route passes to the service, nil for none. It is the only
+// setting of the filter that Envoy takes from the route.
 func authContext(extras *ir.Extras) message {
 	auth := extras.ExtAuth
 	if auth == nil || len(auth.Context) == 0 || auth.Extension.Auth.HTTP != nil {

@@ -33,8 +33,8 @@ func globalRateLimitFilter() httpFilter {
 
 func emptyChain() message { return &chainv3.FilterChainConfig{} }
 
-// extProcessor never has a route chosen anew: the request would go to it without
-// that route's policies.
+// extProcessor returns the filter of a processor. It never lets Envoy choose the route again: the
+// request would meet the new route without that route's policies.
 func extProcessor(extras *ir.Extras) message {
 	if extras.ExtProc == nil {
 		return nil
@@ -61,8 +61,8 @@ func extProcessor(extras *ir.Extras) message {
 	return config
 }
 
-// upgradeProcessor returns the processor for WebSockets. It is sent no body that it would
-// have to wait for, as a WebSocket has no end, and cannot ask for one.
+// upgradeProcessor returns the processor for WebSockets. It gets no body that it would have to wait
+// for, because a WebSocket has no end, and cannot ask for one.
 func upgradeProcessor(extras *ir.Extras) message {
 	config, ok := extProcessor(extras).(*procv3.ExternalProcessor)
 	if !ok {

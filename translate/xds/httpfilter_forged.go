@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// forgedFilter removes identity headers that a client has written itself. It is the first filter:
-// those behind it set the headers anew. Virtual hosts alone configure it.
+// forgedFilter returns the filter that removes identity headers which a client has sent. It is the
+// first filter, and later filters set the headers. Only virtual hosts configure it.
 func forgedFilter() httpFilter {
 	return httpFilter{name: "gatefold/identities", since: 1, chain: emptyMutation, route: removeForged}
 }

@@ -6,9 +6,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// headerModifiersFilter changes headers by plain values. The router's own changes, which
-// are the route's, come after it on the way to the backend and before it on the
-// way back.
+// headerModifiersFilter returns the filter that changes headers with plain values. The route's own
+// changes, made by the router, come after it for requests and before it for responses.
 func headerModifiersFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.header_mutation/headerModifiers", joined: true, chain: emptyMutation, route: modifiersOf}
 }
@@ -22,7 +21,7 @@ func modifiersOf(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: &headerv3.Mutations{RequestMutations: request, ResponseMutations: response}}
 }
 
-// steps returns the changes one by one, in the order in which ir.HeaderMods go.
+// steps returns the changes one by one, in the order in which ir.HeaderMods are applied.
 func steps(mods ir.HeaderMods) []ir.HeaderChange {
 	var changes []ir.HeaderChange
 	for _, name := range mods.Remove {

@@ -16,8 +16,9 @@ import (
 // The filters around one that asks a service by HTTP keep clients from writing the headers that
 // the service writes: Envoy replaces a client's copy only where the answer has the header.
 
-// beforeAuth returns the filters in front: one that rejects paths which could leave the
-// service's prefix, and one that removes the client's copies, so that the service never sees them.
+// beforeAuth returns the filters before the authorization. One rejects paths that could leave the
+// service's prefix. Another removes the client's copies of headers, so that the service never gets
+// them.
 func beforeAuth(extras *ir.Extras) []innerFilter {
 	auth := extras.ExtAuth.Extension.Auth
 	if auth.HTTP == nil {
@@ -36,8 +37,8 @@ func beforeAuth(extras *ir.Extras) []innerFilter {
 	return appendMutation(out, extAuthName+"/clean", changes)
 }
 
-// behindAuth returns the filter behind: the service has seen the client's copies of these headers,
-// and the backend gets those of the answer alone.
+// behindAuth returns the filter after the authorization. The service got the client's copies of
+// these headers, but the backend gets only those of the answer.
 func behindAuth(extras *ir.Extras) []innerFilter {
 	auth := extras.ExtAuth.Extension.Auth
 	if auth.HTTP == nil {
@@ -53,7 +54,8 @@ func behindAuth(extras *ir.Extras) []innerFilter {
 	return appendMutation(nil, extAuthName+"/answer", changes)
 }
 
-// answeredHeaders are those of HTTPAuth.ToBackend that the service receives from the client.
+// answeredHeaders returns the headers of HTTPAuth.ToBackend that the service also receives from the
+// client.
 func answeredHeaders(auth *ir.AuthService) (names []string) {
 	for _, name := range auth.HTTP.ToBackend {
 		if auth.Receives(name) {

@@ -27,13 +27,14 @@ func jwtAuth(extras *ir.Extras) message {
 	return &jwtv3.PerRouteConfig{RequirementSpecifier: &jwtv3.PerRouteConfig_RequirementName{RequirementName: extras.JWTAuth.Extension.JWT.Name}}
 }
 
-// NamesRequirement reports whether a route or virtual host of an encoded table may name a requirement.
-// It is true, too, for a table that has the name of the message in a text of its own.
+// NamesRequirement reports whether a route or virtual host of an encoded table may name a
+// requirement. It may also return true because a text in the table contains the name of the
+// message.
 func NamesRequirement(table []byte) bool {
 	return bytes.Contains(table, []byte((&jwtv3.PerRouteConfig{}).ProtoReflect().Descriptor().FullName()))
 }
 
-// jwtDiscovery has Envoy ask for the filter on the stream that the listener came on.
+// jwtDiscovery makes Envoy request the filter on the same stream as the listener.
 func jwtDiscovery() *hcmv3.HttpFilter_ConfigDiscovery {
 	return &hcmv3.HttpFilter_ConfigDiscovery{ConfigDiscovery: &corev3.ExtensionConfigSource{
 		ConfigSource: adsSource(), TypeUrls: []string{pack(&jwtv3.JwtAuthentication{}).GetTypeUrl()},
@@ -45,7 +46,7 @@ func RequirementOf(from *ir.JWT) Requirement {
 	return Requirement{Part: Part{Requirement: from.Name}, Body: marshal(jwtMessage(from))}
 }
 
-// CheckJWT returns what Envoy would reject of an extension.
+// CheckJWT returns what Envoy would reject in an extension.
 func CheckJWT(key manifest.Key, from *ir.JWT) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}
 	for i, p := range from.Providers {

@@ -12,9 +12,9 @@ import (
 
 const locationName = "envoy.filters.http.header_mutation/location"
 
-// locationFilter takes the port out of the Location of a redirect. Envoy drops the
-// request's port only when the route writes another one, which it then always shows: the
-// default of the scheme, too, which "SHOULD NOT" be there (Gateway API,
+// locationFilter returns the filter that removes the port from the Location of a redirect. Envoy
+// drops the request's port only if the route sets another one. That port is then always visible,
+// even the default port of the scheme, which should not be there (Gateway API,
 // HTTPRequestRedirectFilter.port).
 func locationFilter() httpFilter {
 	return httpFilter{name: locationName, chain: emptyMutation, route: portlessLocation}

@@ -23,7 +23,8 @@ func oauth2Filter() httpFilter {
 	return httpFilter{name: oauth2Name, since: 1, chain: func() message { return &oauth2v3.OAuth2{} }, route: oauth2}
 }
 
-// oauth2 never returns a message without a configuration: Envoy would pass requests.
+// oauth2 returns the filter for users to sign in. It always has a configuration, because without
+// one Envoy lets requests pass.
 func oauth2(extras *ir.Extras) message {
 	if extras.OAuth2 == nil {
 		return nil
@@ -78,7 +79,7 @@ func sdsSecret(name string) *tlsv3.SdsSecretConfig {
 	return &tlsv3.SdsSecretConfig{Name: name, SdsConfig: adsSource()}
 }
 
-// cookieConfigs returns the attribute SameSite for all cookies, nil for none.
+// cookieConfigs returns the SameSite attribute for all cookies, nil for none.
 func cookieConfigs(sameSite string) *oauth2v3.CookieConfigs {
 	value, known := map[string]oauth2v3.CookieConfig_SameSite{
 		"Strict": oauth2v3.CookieConfig_STRICT, "Lax": oauth2v3.CookieConfig_LAX, "None": oauth2v3.CookieConfig_NONE,
@@ -100,7 +101,7 @@ func TextSecret(name string, secret ir.Hidden) Resource {
 	}))
 }
 
-// signIn rejects what Envoy would reject of an identity provider.
+// signIn rejects what Envoy would reject in an identity provider.
 func (c *checker) signIn(from *ir.SignIn) {
 	const at = "spec.oauth2."
 	c.text(at+"credentials.clientID", from.ClientID)

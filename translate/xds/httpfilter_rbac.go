@@ -15,9 +15,10 @@ const openWithoutHeaderCode = "OpenWithoutHeader"
 
 const rbacPolicy = "rbac/"
 
-// rbacFilter is behind the filters that authenticate, whose metadata expressions read, and before
-// those that count. It is a matcher with an action for every request, never a list of
-// policies: Envoy passes all where that list is empty and denies.
+// rbacFilter returns the filter of rbac. It comes after the filters that authenticate, because
+// expressions read their metadata, and before the filters that count requests. It is a matcher with
+// an action for every request, never a list of policies: Envoy lets all requests pass if that list
+// is empty and denies.
 func rbacFilter() httpFilter {
 	return httpFilter{name: "gatefold/" + string(ir.FieldRBAC), since: 1, chain: emptyRBAC, route: rbacRules}
 }
@@ -41,7 +42,7 @@ func rbacMatcher(rbac *ir.RBAC) *xdsmatcherv3.Matcher {
 	return &xdsmatcherv3.Matcher{OnNoMatch: next}
 }
 
-// expressionMatch returns what is done with a request from an address that is allowed.
+// expressionMatch returns the action for a request from an allowed address.
 func expressionMatch(rbac *ir.RBAC, other *xdsmatcherv3.Matcher_OnMatch) *xdsmatcherv3.Matcher_OnMatch {
 	if len(rbac.Expressions) == 0 {
 		return rbacAction(rbacPolicy+"allowedCIDRs", !rbac.Deny)

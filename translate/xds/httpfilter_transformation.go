@@ -33,7 +33,7 @@ func transformationOf(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: changes}
 }
 
-// mutations returns the steps in their order; cel is true if one of them computes.
+// mutations returns the steps in order. cel is true if one of them needs CEL.
 func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.HeaderMutation, cel bool) {
 	for _, change := range changes {
 		if change.Kind == ir.RemoveHeader {
@@ -57,8 +57,8 @@ func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.Hea
 	return list, cel
 }
 
-// celFormatter turns on the functions that templates use: without the switches
-// Envoy takes some of them and writes no header at all.
+// celFormatter enables the functions that templates use. Without these options, Envoy accepts some
+// of them and writes no header at all.
 func celFormatter() *corev3.TypedExtensionConfig {
 	return &corev3.TypedExtensionConfig{Name: "envoy.formatter.cel", TypedConfig: pack(&celv3.Cel{
 		CelConfig: &corev3.CelExpressionConfig{EnableStringFunctions: true, EnableStringConcat: true, EnableStringConversion: true},
@@ -70,8 +70,8 @@ func checkTransformation(c *checker, extras *ir.Extras) {
 	c.changes(ir.FieldTransformation.Path()+".response", extras.Response)
 }
 
-// changes checks the steps of a transformation. The n-th of a kind is the n-th of
-// the list of that name.
+// changes checks the steps of a transformation. The n-th step of a kind is the n-th item of the
+// list of that kind.
 func (c *checker) changes(at string, changes []ir.HeaderChange) {
 	seen := map[ir.ChangeKind]int{}
 	for _, change := range changes {
@@ -94,7 +94,7 @@ func (c *checker) changes(at string, changes []ir.HeaderChange) {
 	}
 }
 
-// template checks the text of a template, that inside its functions too.
+// template checks the texts of a template, including those inside its functions.
 func (c *checker) template(field string, template ir.Template) {
 	for _, expr := range template {
 		c.headerValue(field, expr.Text)

@@ -32,8 +32,8 @@ const (
 )
 
 // Listener returns the resource of one port (docs/design/gateways.md). Routes come by RDS and
-// certificates by SDS on the same stream, so that an edit of a route and a new certificate
-// never change it.
+// certificates by SDS on the same stream, so that an edit of a route or a new certificate never
+// changes the listener.
 func Listener(port *ir.Port) Resource {
 	if port.UDP {
 		return newResource(ListenerType, port.Name, marshal(udpListener(port)))
@@ -58,8 +58,8 @@ func Listener(port *ir.Port) Resource {
 	return newResource(ListenerType, port.Name, marshal(listener))
 }
 
-// listenerOf binds the addresses. A UDP port cannot be kept from others: with one
-// socket for several threads Envoy would not know whose a datagram is.
+// listenerOf returns a listener with its addresses. A UDP port is not exclusive: with one socket
+// for several threads, Envoy could not assign datagrams to their sessions.
 func listenerOf(port *ir.Port) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
 		Name:             port.Name,
@@ -75,8 +75,8 @@ func listenerOf(port *ir.Port) *listenerv3.Listener {
 	return listener
 }
 
-// connectionManager holds what is the same for all routes of a chain. The Server
-// header is the backend's own: the proxy neither hides nor invents one.
+// connectionManager returns the settings that all routes of a chain share. The Server header is the
+// backend's own: Envoy neither removes nor sets it.
 func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionManager {
 	return &hcmv3.HttpConnectionManager{
 		StatPrefix: port.Name,
@@ -108,7 +108,7 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 	}
 }
 
-// dropClaims removes what a client may only claim before a route is looked for: the user that
+// dropClaims removes headers that a client could forge, before a route is chosen: the user that
 // Envoy itself reports and, without trusted hops, ir.ClaimedHeaders.
 func dropClaims(port *ir.Port) *corev3.TypedExtensionConfig {
 	config, names := &earlyv3.HeaderMutation{}, []string{ir.UserHeader}
@@ -121,8 +121,8 @@ func dropClaims(port *ir.Port) *corev3.TypedExtensionConfig {
 	return &corev3.TypedExtensionConfig{Name: "envoy.http.early_header_mutation.header_mutation", TypedConfig: pack(config)}
 }
 
-// proxyProtocol takes the client's address from the header that a load balancer sends
-// first, version 1 or 2; a connection without one is closed.
+// proxyProtocol returns the filter that reads the client's address from the PROXY protocol header,
+// version 1 or 2. A connection without that header is closed.
 func proxyProtocol() *listenerv3.ListenerFilter {
 	return &listenerv3.ListenerFilter{
 		Name:       "envoy.filters.listener.proxy_protocol",
@@ -130,8 +130,8 @@ func proxyProtocol() *listenerv3.ListenerFilter {
 	}
 }
 
-// filterChain returns one chain. With TLS it accepts no connection without: such a
-// connection fits no chain, and Envoy closes it at once.
+// filterChain returns one chain. With TLS it accepts only TLS connections: Envoy closes other
+// connections at once, because no chain matches them.
 func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{
 		Filters: []*listenerv3.Filter{{
@@ -151,9 +151,9 @@ func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 	return out
 }
 
-// udpListener makes the resource of a UDP port. It names one cluster, which holds the
-// backends of its route by weight: which of them there are is no matter of the
-// listener, whose update would end its sessions.
+// udpListener returns the resource of a UDP port. It names one cluster with all backends of its
+// route, by weight. So a change of the backends does not update the listener, which would end its
+// sessions.
 func udpListener(port *ir.Port) *listenerv3.Listener {
 	listener := listenerOf(port)
 	listener.UdpListenerConfig = &listenerv3.UdpListenerConfig{}

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// regex is matched by Envoy against the whole value.
+// regex returns a matcher for the whole value.
 func regex(pattern string) *matcherv3.RegexMatcher { return &matcherv3.RegexMatcher{Regex: pattern} }
 
 func stringMatch(match ir.ValueMatch) *matcherv3.StringMatcher {
@@ -44,7 +44,7 @@ func stringMatcher(match ir.StringMatch) *matcherv3.StringMatcher {
 	return m
 }
 
-// percentage is a share that no runtime key changes.
+// percentage returns a share that no runtime key changes.
 func percentage(percent uint32) *corev3.RuntimeFractionalPercent {
 	return &corev3.RuntimeFractionalPercent{
 		DefaultValue: &typev3.FractionalPercent{Numerator: percent, Denominator: typev3.FractionalPercent_HUNDRED},

@@ -26,7 +26,8 @@ const (
 	FilterType   = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig"
 )
 
-// newResource wraps an encoded message, under its sum as version (docs/design/xds.md).
+// newResource returns a resource with an encoded message. Its version is the hash of the message
+// (docs/design/xds.md).
 func newResource(typeURL, name string, body []byte) Resource {
 	return Resource{Type: typeURL, Name: name, Version: sumOf(body).String(), Body: body}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Prefix returns a prefix of the path, with its query, of every request that Route's match
-// accepts: "/foo" for a prefix /foo, which also accepts "/foo?x"; "" if none is certain. It
-// must agree with routeMatch.
+// Prefix returns a text that every request accepted by Route's match has at the beginning of its
+// path with query. It is "/foo" for a prefix /foo, which also accepts "/foo?x". It is "" if no such
+// text is certain. It must agree with routeMatch.
 func Prefix(match *ir.Match) string {
 	prefix := match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
@@ -21,8 +21,8 @@ func Prefix(match *ir.Match) string {
 	return prefix
 }
 
-// Covers reports whether a match certainly accepts every request whose path begins with key:
-// its only condition is a prefix that ends a segment within key.
+// Covers reports whether a match certainly accepts every request whose path begins with key. It
+// does if its only condition is a prefix whose segment ends within key.
 func Covers(match *ir.Match, key string) bool {
 	if match.Path.Kind != ir.PathPrefix || match.Method != "" || match.Within != "" ||
 		len(match.Hosts)+len(match.Headers)+len(match.Query) > 0 {
@@ -32,12 +32,12 @@ func Covers(match *ir.Match, key string) bool {
 	return strings.HasPrefix(key, segment) && !strings.ContainsAny(segment, "?#") // where the path ends
 }
 
-// Counts reports whether an action counts its requests in the Envoy route itself: each copy of
-// the route would count its part of them separately.
+// Counts reports whether an action counts requests in the Envoy route. Then each copy of the route
+// counts only its own requests.
 func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
 
-// regexPrefix returns the text that everything begins with that a regular expression
-// matches as a whole.
+// regexPrefix returns the common beginning of all texts that a regular expression matches as a
+// whole.
 func regexPrefix(pattern string) string {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -47,8 +47,8 @@ func regexPrefix(pattern string) string {
 	return prefix
 }
 
-// leading returns the text that an expression's matches begin with; whole is true if it is
-// all of them, so that what follows goes on from there.
+// leading returns the common beginning of all matches of an expression. whole is true if the
+// beginning is the whole match, so that the next expression may continue it.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpBeginLine:

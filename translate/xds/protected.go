@@ -27,21 +27,21 @@ func protectedHeaders() []string {
 	}
 }
 
-// isProtected reports whether name is in protectedHeaders, in any case. Servers that give
-// headers to programs as variables (CGI, WSGI) take "_" for "-".
+// isProtected reports whether name is in protectedHeaders, in any case. "_" counts as "-", because
+// servers that pass headers as variables (CGI, WSGI) do not distinguish them.
 func isProtected(name string) bool {
 	return slices.Contains(protectedHeaders(), strings.ReplaceAll(strings.ToLower(name), "_", "-"))
 }
 
-// isEnvoyHeader reports whether name begins as Envoy's own headers do, in any case.
+// isEnvoyHeader reports whether name begins like Envoy's own headers, in any case.
 func isEnvoyHeader(name string) bool {
 	return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", "-"), envoyPrefix)
 }
 
-// serviceRules limit what an external service changes: no protected header, no header of
-// Envoy's own, no host, and of the pseudo headers the path alone. A method of HEAD or a status
-// of 204 says that no body follows, and so is framing, too. Envoy ignores what a service
-// asks of these and applies the rest. more are expressions of names that it does not change either.
+// serviceRules limit the headers that an external service may change. They forbid protected
+// headers, headers of Envoy, the host, and all pseudo headers except the path. The method and the
+// status belong to the framing: HEAD and 204 mean that no body follows. Envoy ignores forbidden
+// changes and applies the rest. more are expressions for further names to forbid.
 func serviceRules(more ...string) *mutationv3.HeaderMutationRules {
 	names := append([]string{":method", ":status", ":scheme", ":authority", ":protocol"}, more...)
 	for _, name := range protectedHeaders() {

@@ -12,12 +12,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Release is a minor version of Envoy. The zero value is that of a client which does not tell: it is
-// taken for the newest.
+// Release is a minor version of Envoy. The zero value is a client that reports no version; it
+// counts as the newest.
 type Release struct{ Major, Minor int }
 
-// ReleaseOf returns the release of a version such as "1.36.4"; zero for one that does not begin with
-// two numbers.
+// ReleaseOf returns the release of a version such as "1.36.4". It is zero if the version does not
+// begin with two numbers.
 func ReleaseOf(version string) (r Release) {
 	if n, _ := fmt.Sscanf(version, "%d.%d", &r.Major, &r.Minor); n < 2 {
 		return Release{}
@@ -25,7 +25,7 @@ func ReleaseOf(version string) (r Release) {
 	return r
 }
 
-// Before reports whether r is known, and older than the other.
+// Before reports whether r is known and older than the other release.
 func (r Release) Before(other Release) bool {
 	if r == (Release{}) {
 		return false
@@ -35,8 +35,8 @@ func (r Release) Before(other Release) bool {
 
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
-// feature is something that gatefold sends and that an Envoy which it serves may lack. What an Envoy
-// rejects for another reason is found by probes.
+// feature is something that gatefold sends and that a supported Envoy may lack. Parts that an Envoy
+// rejects for other reasons are found by probes.
 type feature struct {
 	field ir.Field
 	// what names it for users.
@@ -55,7 +55,7 @@ type feature struct {
 	uses func(config []byte) bool
 }
 
-// features returns a row for each.
+// features returns the table of features.
 func features() []feature {
 	filterChains, rateLimits := Release{1, 39}, Release{1, 40}
 	oauth2 := Release{1, 38} // older ones reject the filter without a configuration
@@ -70,7 +70,7 @@ func features() []feature {
 	}
 }
 
-// Newest is the release that has all that gatefold sends: for it and newer ones there is one form of
+// Newest returns the first release that has all features. It and newer ones get the same form of
 // each resource.
 func Newest() (newest Release) {
 	for _, f := range features() {
@@ -81,7 +81,7 @@ func Newest() (newest Release) {
 	return newest
 }
 
-// names reports whether a filter of this name is the feature's.
+// names reports whether a filter name belongs to the feature.
 func (f *feature) names(filter string) bool {
 	rest, ok := strings.CutPrefix(filter, f.filter)
 	return ok && (rest == "" || rest[0] == '/')
@@ -118,7 +118,7 @@ const (
 )
 
 // ListenerFor returns the form of a listener for a release: without the HTTP filters that it lacks.
-// same reports that it is the listener itself.
+// same is true if that is the listener itself.
 func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	var lacking []feature
 	for _, f := range features() {
@@ -153,7 +153,7 @@ func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	return newResource(listener.Type, listener.Name, body), false
 }
 
-// filterField returns a message without the elements of a field that are not to be kept.
+// filterField returns a message with only those elements of a field for which keep returns true.
 func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byte {
 	out := make([]byte, 0, len(body))
 	eachField(body, func(number protowire.Number, field, value []byte) {
@@ -164,7 +164,7 @@ func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byt
 	return out
 }
 
-// Lacks returns the parts of a table for which a release lacks something. Envoy would ignore their
+// Lacks returns the parts of a table for which a release lacks a feature. Envoy would ignore the
 // configuration of a filter that it does not have, and let requests pass.
 func Lacks(table []byte, of Release) (all []Lack) {
 	return lacksOf(table, lackedBy(of, false))
@@ -209,8 +209,9 @@ func lackedBy(of Release, optional bool) (lacking []feature) {
 	return lacking
 }
 
-// TableFor returns the form of a table for a release: routes are without optional features that it
-// lacks. same reports that it is the table itself. What the form Lacks is still in it.
+// TableFor returns the form of a table for a release: optional features that it lacks are removed
+// from routes. same is true if that is the table itself. Parts that Lacks returns are still in the
+// result.
 func TableFor(table *Resource, of Release) (out Resource, same bool) {
 	lacking, same := lackedBy(of, true), true
 	if len(lacking) == 0 {
@@ -239,8 +240,8 @@ func (f *feature) lack(p Piece) Lack {
 	return Lack{Part: p.Part, Fault: Fault{Sum: p.Sum()}, Field: f.field, What: f.what, Since: f.routes}
 }
 
-// changesCase reports whether a configuration of header_mutation calls functions of CEL that its
-// formatter must have turned on.
+// changesCase reports whether a configuration of header_mutation calls CEL functions that must be
+// enabled in its formatter.
 func changesCase(config []byte) bool {
 	mutations, _ := bytesAt(config, anyValue, perRouteMutations)
 	if _, computes := bytesAt(mutations, mutationsFormatters); !computes {

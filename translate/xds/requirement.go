@@ -21,13 +21,13 @@ const (
 	filterConfig protowire.Number = 2
 )
 
-// Requirement is what a route can ask of requests: a token of one of several providers. Its
-// Part is named "namespace/name" of its GatewayExtension; the Body is the part of a JwtAuthentication
-// that it needs, so that all of them, one after the other, are the filter.
+// Requirement is what a route can require of requests: a token of one of several providers. Its
+// Part is named "namespace/name" of its GatewayExtension. Its Body is its part of a
+// JwtAuthentication message. The bodies of all requirements in a row are the filter.
 type Requirement = Piece
 
-// RequirementFilter returns the resource of the filter with all requirements, which have different
-// names. None is a filter that no route can use.
+// RequirementFilter returns the resource of the filter with all requirements, which must have
+// different names. Without requirements no route can use the filter.
 func RequirementFilter(all []Requirement) Resource {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b Requirement) int { return cmp.Compare(a.Requirement, b.Requirement) })
 	var config []byte
@@ -38,7 +38,8 @@ func RequirementFilter(all []Requirement) Resource {
 	return newResource(FilterType, JWTFilter, append(text(filterName, JWTFilter), wrap(filterConfig, packed)...))
 }
 
-// Requirements returns the requirements of a resource that RequirementFilter made; none for another.
+// Requirements returns the requirements of a resource that RequirementFilter made, none for other
+// resources.
 func Requirements(filter []byte) (all []Requirement) {
 	config, ok := bytesAt(filter, filterConfig, anyValue)
 	if !ok {
@@ -66,8 +67,8 @@ func Requirements(filter []byte) (all []Requirement) {
 	return all
 }
 
-// ownerOf returns the name of the requirement that an entry is for: "shop/idp" of "shop/idp" and of
-// "shop/idp/provider".
+// ownerOf returns the name of the requirement that an entry belongs to: "shop/idp" for "shop/idp"
+// and for "shop/idp/provider".
 func ownerOf(entry string) string {
 	parts := strings.SplitN(entry, "/", 3)
 	if len(parts) < 2 {
@@ -76,7 +77,7 @@ func ownerOf(entry string) string {
 	return parts[0] + "/" + parts[1]
 }
 
-// bytesAt returns the first bytes at a path of fields; ok is false where there are none.
+// bytesAt returns the first value at a path of fields. ok is false if there is none.
 func bytesAt(body []byte, path ...protowire.Number) (value []byte, ok bool) {
 	if len(path) == 0 {
 		return body, true

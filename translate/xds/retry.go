@@ -57,8 +57,8 @@ func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 	return policy
 }
 
-// retryConditions are those that are written, or what goes wrong before a back
-// end answers; codes are a condition of their own.
+// retryConditions returns the retry conditions. The default are failures before a backend answers.
+// Status codes need a condition of their own.
 func retryConditions(retry *ir.Retry) []string {
 	const byCode = "retriable-status-codes"
 	conditions := slices.Clone(retry.On)

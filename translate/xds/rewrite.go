@@ -63,9 +63,8 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	}
 }
 
-// pushHosts returns the action with the rule's host, or with autoHostRewrite the DNS name, at
-// each backend, where one of them has a host of its own: in Envoy the route's host goes
-// before the backend's.
+// pushHosts moves the rule's host, or with autoHostRewrite the DNS name, to each backend if one of
+// them has its own host. Otherwise Envoy would use the route's host instead of the backend's.
 func pushHosts(action ir.Action) ir.Action {
 	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
 	auto := action.Extras != nil && action.Extras.AutoHost
@@ -102,10 +101,10 @@ func fullPath(change *ir.PathChange) string {
 	return change.Value
 }
 
-// prefixRewrite replaces a matched prefix by whole segments (Gateway API,
-// HTTPPathModifier). Envoy's prefix_rewrite swaps plain text, which is the same
-// unless one of the two sides is "/". A change of a match that is no prefix
-// match (a child's exact path below its parent's prefix) goes by regex as well.
+// prefixRewrite replaces a matched prefix by whole segments (Gateway API, HTTPPathModifier).
+// Envoy's prefix_rewrite replaces plain text, which has the same effect unless one of the two sides
+// is "/". If the match is not a prefix match (a child's exact path below its parent's prefix), the
+// change uses a regular expression as well.
 func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.RegexMatchAndSubstitute) {
 	prefix, value := strings.TrimSuffix(change.Prefix, "/"), strings.TrimSuffix(change.Value, "/")
 	byPrefix := match.Path.Kind == ir.PathPrefix && strings.TrimSuffix(match.Path.Value, "/") == prefix
@@ -121,5 +120,6 @@ func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.R
 	}
 }
 
-// escapeSubstitution keeps Envoy from reading group references in plain text.
+// escapeSubstitution escapes backslashes, so that Envoy does not read group references in plain
+// text.
 func escapeSubstitution(text string) string { return strings.ReplaceAll(text, `\`, `\\`) }

@@ -26,8 +26,8 @@ func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	return marshal(route), nil
 }
 
-// Closed encodes the replacement of a rule that Envoy would reject: the same place and match,
-// answered with 500, or 503 for a GRPCRoute. If Envoy would reject that as well, the match
+// Closed returns the replacement of a rule that Envoy would reject: the same place and match, with
+// the answer 500, or 503 for a GRPCRoute. If Envoy would reject the replacement as well, the match
 // itself is wrong and the rule must be left out.
 func Closed(rule *ir.Rule) *ir.Rule {
 	closed := *rule
@@ -104,8 +104,8 @@ func routeMatch(match *ir.Match) *routev3.RouteMatch {
 	return m
 }
 
-// hostsPattern compares hosts as virtual hosts do: without case, and without what follows
-// the last colon outside of brackets, a number or not.
+// hostsPattern returns a regular expression that compares hosts as virtual hosts do. It ignores
+// case, and everything after the last colon outside of brackets, even if that is no number.
 func hostsPattern(hosts []string) string {
 	patterns := make([]string, len(hosts))
 	for i, host := range hosts {
@@ -118,7 +118,7 @@ func hostsPattern(hosts []string) string {
 	return "(?i:" + strings.Join(patterns, "|") + `)(?::[^:\]]*)?`
 }
 
-// headerMatch compares one header. Envoy knows Host as ":authority" only.
+// headerMatch compares one header. Envoy's name of Host is ":authority".
 func headerMatch(match ir.ValueMatch) *routev3.HeaderMatcher {
 	name := match.Name
 	if name == "host" {

@@ -2,7 +2,7 @@ package xds
 
 import "path"
 
-// ShortType returns the name of a type as pages, logs and metrics have it: "Cluster".
+// ShortType returns the short name of a type, such as "Cluster", for pages, logs and metrics.
 func ShortType(typeURL string) string {
 	switch typeURL {
 	case ClusterType:

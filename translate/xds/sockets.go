@@ -21,7 +21,7 @@ type Socket struct {
 	UDP bool
 }
 
-// All returns the socket of all addresses of its family, with the same port.
+// All returns the socket with the same port on all addresses of the family.
 func (s Socket) All() Socket {
 	all := netip.IPv4Unspecified()
 	if s.Addr().Is6() {
@@ -38,7 +38,8 @@ type Binding struct {
 	Exclusive bool
 }
 
-// BindingOf reads what a listener binds from its encoding. What it cannot read, it leaves out.
+// BindingOf returns the addresses that a listener binds, from its encoding. It leaves out what it
+// cannot read.
 func BindingOf(listener []byte) Binding {
 	var out Binding
 	for body := listener; len(body) > 0; {

@@ -18,10 +18,12 @@ import (
 // nothing was sent before it stands.
 const connectAttempts = 3
 
-// streamChains returns the filter chains of a stream: one for each hostname, so that an edit of one leaves
-// the connections of the others alone, and beside it one that closes the connections of clients that may not use it. The addresses are a condition of the chain and no filter
-// in it: Envoy's network rbac filter waits for the first byte of the client, and the backend's
-// first bytes would pass by then (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
+// streamChains returns the filter chains of a stream. There is one for each hostname, so that an
+// edit of one does not affect connections of the others. Beside it is one that closes the
+// connections of clients that are not allowed. The client's address is a condition of the chain and
+// not of a filter: Envoy's network rbac filter waits for the client's first byte, and the backend's
+// first bytes would pass before that
+// (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
 func streamChains(port *ir.Port, stream *ir.Stream) (out []*listenerv3.FilterChain) {
 	if stream.Domains == nil {
 		return chainsFor(port, stream, "")
@@ -50,7 +52,7 @@ func chainsFor(port *ir.Port, stream *ir.Stream, domain string) []*listenerv3.Fi
 	return append(out, fromRanges(chain, denied))
 }
 
-// fromRanges bounds a chain to clients with addresses in some ranges.
+// fromRanges limits a chain to clients with addresses in some ranges.
 func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.FilterChain {
 	if chain.FilterChainMatch == nil {
 		chain.FilterChainMatch = &listenerv3.FilterChainMatch{}
@@ -63,8 +65,9 @@ func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.Filt
 	return chain
 }
 
-// admitted returns the ranges of clients that may use a stream, and those of others: every address is
-// in one of them, and the longest range decides. limited is false if all clients may.
+// admitted returns the ranges of clients that may use a stream, and the ranges of those that may
+// not. Every address is in one of them, and the longest range decides. limited is false if all
+// clients may use the stream.
 func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
 	everybody := []string{"0.0.0.0/0", "::/0"}
 	if access == nil {
@@ -95,7 +98,7 @@ func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
 	return allowed, denied, len(denied) > 0
 }
 
-// refusal closes connections: its cluster does not exist.
+// refusal returns a filter that closes connections: its cluster does not exist.
 func refusal(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	return &tcpv3.TcpProxy{
 		StatPrefix:       port.Name,
@@ -104,8 +107,9 @@ func refusal(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	}
 }
 
-// streamChain makes the filter chain of a stream for a hostname, "" for every connection. Each has a name of
-// its own, so that Envoy, which compares chains, leaves the connections of all others alone.
+// streamChain returns the filter chain of a stream for a hostname, "" for every connection. Each
+// chain has a unique name. Envoy compares chains, so a change of one does not affect the
+// connections of the others.
 func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{
 		Name: port.Name + "/" + stream.Name(),
@@ -128,8 +132,8 @@ func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.Fi
 	return out
 }
 
-// tcpProxy hands connections on by weight. The share of what is not resolved goes to
-// a cluster that does not exist: Envoy closes those connections.
+// tcpProxy returns the filter that forwards connections by weight. The share of backends that are
+// not resolved goes to a cluster that does not exist: Envoy closes those connections.
 func tcpProxy(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	out := &tcpv3.TcpProxy{
 		StatPrefix:         port.Name,

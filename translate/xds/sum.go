@@ -17,8 +17,8 @@ func sumOf(body []byte) Sum {
 	return Sum(sum[:16])
 }
 
-// sums makes one sum of the sums of parts, in their order: what an edit leaves alone is
-// not hashed again. kind keeps apart what is made of the same parts.
+// sums computes one sum from the sums of parts, in their order. So parts that an edit does not
+// change are not hashed again. kind distinguishes different things with the same parts.
 type sums struct {
 	hash hash.Hash
 	part *Sum // that is added: one of its own each would be an allocation each

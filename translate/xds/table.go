@@ -20,8 +20,9 @@ const (
 	routeNameField     protowire.Number = 14
 )
 
-// Part names a part of a resource that Envoy can reject. Of a RouteConfiguration it is the route of
-// a virtual host or, with no Route, the host without its routes; of a filter it is a Requirement.
+// Part names a part of a resource that Envoy can reject. In a RouteConfiguration it is a route of a
+// virtual host or, with an empty Route, the host without its routes. In a filter it is a
+// Requirement.
 type Part struct{ Host, Route, Requirement string }
 
 // Type returns the type of the resource that has the part.
@@ -58,8 +59,7 @@ type Fault struct {
 	Match bool
 }
 
-// hostParts is a virtual host that was taken apart. It has a list of routes or, when it is compiled, a
-// matcher.
+// hostParts is a decoded virtual host. It has a list of routes or, if it is compiled, a matcher.
 type hostParts struct {
 	name, domains []byte // domains is the field
 	frame         []byte // all but routes and matcher
@@ -68,7 +68,7 @@ type hostParts struct {
 }
 
 // Pieces returns the parts of a table that the function RouteConfiguration made: each host,
-// followed by its routes. A route that is in several leaves of a compiled host is listed once.
+// followed by its routes. It lists a route of several leaves of a compiled host once.
 func Pieces(table []byte) (all []Piece) {
 	eachHost(table, func(h hostParts) {
 		name := string(h.name)
@@ -111,7 +111,7 @@ func readHost(body []byte) (h hostParts) {
 	return h
 }
 
-// eachRoute yields the routes of a host, of a compiled one those of each leaf.
+// eachRoute yields the routes of a host. For a compiled host it yields those of each leaf.
 func (h hostParts) eachRoute(yield func(body []byte)) {
 	for _, body := range h.routes {
 		yield(body)
@@ -129,13 +129,13 @@ func (h hostParts) eachRoute(yield func(body []byte)) {
 	})
 }
 
-// leafPath leads from a virtual host's matcher to the RouteList of each leaf.
+// leafPath returns the path of fields from a virtual host's matcher to the RouteList of each leaf.
 func leafPath() []protowire.Number {
 	return []protowire.Number{matcherTree, treePrefixes, prefixEntries, entryValue, onMatchAction, extensionConfig, anyValue}
 }
 
-// eachField yields every field of a message, whole and its value; the value of a field without a
-// length is nil. A message that cannot be read is a mistake of gatefold.
+// eachField yields every field of a message: the whole field, and its value, which is nil for a
+// field without a length. A message that cannot be read is a fault of gatefold.
 func eachField(body []byte, yield func(number protowire.Number, field, value []byte)) {
 	for len(body) > 0 {
 		number, kind, tag := protowire.ConsumeTag(body)
@@ -178,9 +178,9 @@ func nameOf(route []byte) (name string) {
 }
 
 // Without returns a table in which faulty parts answer 500, or are left out if their match is
-// faulty; found are the faults that the table has. A leaf whose last route is left out answers
-// 404 instead. Nothing is lost: such a route matches all requests of the leaf by its path
-// alone, and Envoy accepts any path that check accepted.
+// faulty. found are the faults that the table has. A leaf without any route left answers 404. No
+// request is lost by that: such a route matches all requests of the leaf by its path alone, and
+// Envoy accepts every path that check accepted.
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host
@@ -215,7 +215,8 @@ func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	return h.edited(keep)
 }
 
-// edited returns a host with each route as edit returns it, and without those for which that is nil.
+// edited returns a host with each route replaced by the result of edit. It leaves out routes for
+// which edit returns nil.
 func (h hostParts) edited(edit func(body []byte) []byte) Host {
 	inner := slices.Clone(h.frame)
 	for _, body := range h.routes {
@@ -268,9 +269,9 @@ func answers500() *routev3.Route_DirectResponse {
 // ProbeMark occurs in Envoy's message about the last route of a Probe.
 const ProbeMark = "gatefold-probe"
 
-// Probe returns a table with some parts, and at its end a route that no Envoy accepts. Envoy
-// reads a table from its beginning and reports the first fault: its message has ProbeMark if
-// and only if it accepts all of the parts. What it serves does not change in either case.
+// Probe returns a table with some parts, and at its end a route that no Envoy accepts. Envoy reads
+// a table from its beginning and reports the first fault. So its message contains ProbeMark only if
+// it accepts all of the parts. The configuration that Envoy serves does not change in either case.
 func Probe(name string, pieces []Piece) Resource {
 	bad := &routev3.Route{
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + ProbeMark}}},

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// format writes a template as Envoy's format string; computed is true if it
-// needs the CEL formatter. A missing header is the empty text.
+// format returns a template as Envoy's format string. computed is true if it needs the CEL
+// formatter. A missing header is the empty text.
 func format(template ir.Template, response bool) (text string, computed bool) {
 	var b strings.Builder
 	for _, expr := range template {
@@ -25,7 +25,7 @@ func format(template ir.Template, response bool) (text string, computed bool) {
 	return b.String(), computed
 }
 
-// readCommand is the command that reads a header, "" for other functions.
+// readCommand returns the format command that reads a header, "" for other functions.
 func readCommand(function string, response bool) string {
 	switch {
 	case function == "request_header", function == "header" && !response:
@@ -39,8 +39,7 @@ func readCommand(function string, response bool) string {
 // Functions of CEL that Envoy has only where they are turned on.
 const lowerCase, upperCase = ".lowerAscii()", ".upperAscii()"
 
-// celExpr writes an expression in CEL. Its functions are those of
-// policy.parseTemplate.
+// celExpr returns an expression as CEL. Its functions are those of policy.parseTemplate.
 func celExpr(expr ir.Expr, response bool) string {
 	switch expr.Func {
 	case "":
@@ -63,8 +62,8 @@ func celExpr(expr ir.Expr, response bool) string {
 	panic("xds: no function " + expr.Func + " in CEL")
 }
 
-// celText quotes a text so that neither CEL nor Envoy's formats see anything in
-// it: all but letters, digits and a few signs is escaped.
+// celText quotes a text for CEL inside Envoy's format strings. It escapes everything except
+// letters, digits and a few characters.
 func celText(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -27,9 +27,8 @@ func inline(content []byte) *corev3.DataSource {
 	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: content}}
 }
 
-// Trust returns the resource of CA certificates. Listeners and clusters that use it add their
-// own conditions, so that one resource serves all of them, and new CA certificates change
-// neither.
+// Trust returns the resource of CA certificates. Listeners and clusters that use it add their own
+// conditions. So one resource serves all of them, and new CA certificates do not change them.
 func Trust(name string, bundle *keypair.Bundle) Resource {
 	return trust(name, &tlsv3.CertificateValidationContext{TrustedCa: inline(bundle.PEM())})
 }
@@ -51,7 +50,7 @@ func trust(name string, context *tlsv3.CertificateValidationContext) Resource {
 	}))
 }
 
-// trusting joins what a place demands with the authorities that Trust brings.
+// trusting joins the conditions of a listener or cluster with the CA certificates of a Trust.
 func trusting(name string, demand *tlsv3.CertificateValidationContext) *tlsv3.CommonTlsContext_CombinedValidationContext {
 	return &tlsv3.CommonTlsContext_CombinedValidationContext{
 		CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{
@@ -61,7 +60,7 @@ func trusting(name string, demand *tlsv3.CertificateValidationContext) *tlsv3.Co
 	}
 }
 
-// minimumTLS is the least version that is spoken.
+// minimumTLS returns the lowest version of TLS that Envoy accepts.
 func minimumTLS(version13 bool) *tlsv3.TlsParameters {
 	if version13 {
 		return &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_3}

@@ -16,7 +16,7 @@ import (
 // aggressionKey is asked for by Envoy's message; nothing is ever set by that name.
 const aggressionKey = "gatefold.slow_start.aggression"
 
-// applyUpstream puts what policies set into a cluster.
+// applyUpstream sets the fields of policies in a cluster.
 func applyUpstream(to *clusterv3.Cluster, c *ir.Cluster) {
 	from := c.Upstream
 	if from == nil {
@@ -53,8 +53,8 @@ func keepalive(from *ir.Keepalive) *corev3.TcpKeepalive {
 	}
 }
 
-// applyBalancer uses lb_policy rather than load_balancing_policy: it says the same
-// and leaves Envoy's defaults for localities in place.
+// applyBalancer sets lb_policy instead of load_balancing_policy: it has the same effect and keeps
+// Envoy's defaults for localities.
 func applyBalancer(to *clusterv3.Cluster, discovery ir.Discovery, from *ir.Balancer) {
 	slow := slowStart(from.SlowStart)
 	switch from.Kind {
@@ -136,9 +136,9 @@ func httpCheck(c *ir.Cluster, from *ir.HTTPCheck) *corev3.HealthCheck_HttpHealth
 	return to
 }
 
-// checkHost is the Host of a check: written, else the DNS name of the first
-// endpoint, else name.namespace of the backend. Envoy would send the cluster's
-// name, whose slashes are illegal there.
+// checkHost returns the Host of a health check: the configured one, else the DNS name of the first
+// endpoint, else name.namespace of the backend. Envoy's default is the cluster's name, whose
+// slashes are not allowed in a Host.
 func checkHost(c *ir.Cluster, written string) string {
 	if written != "" {
 		return written
@@ -154,8 +154,8 @@ func checkHost(c *ir.Cluster, written string) string {
 	return c.Objects[0].Name + "." + c.Objects[0].Namespace
 }
 
-// outliers lets one endpoint be left out whatever the percentage: Envoy's 10 would
-// never touch one of two.
+// outliers returns outlier detection that can always eject one endpoint, independent of the
+// percentage: with Envoy's default of 10 % it would never eject one of two.
 func outliers(from *ir.Outliers) *clusterv3.OutlierDetection {
 	to := &clusterv3.OutlierDetection{
 		Consecutive_5Xx: optionalNumber(from.Consecutive5xx), Interval: optionalDuration(from.Interval),

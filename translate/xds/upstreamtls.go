@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// upstreamTLS is how Envoy speaks to endpoints. It offers the one protocol that it is
-// going to speak: the backend's appProtocol decides, not the handshake. Towards back
-// ends, Envoy by itself stops at TLS 1.2.
+// upstreamTLS returns how Envoy speaks TLS to endpoints. It offers only the protocol that Envoy is
+// going to speak: the backend's appProtocol decides, not the handshake. By default, Envoy uses at
+// most TLS 1.2 with backends.
 func upstreamTLS(c *ir.Cluster) *corev3.TransportSocket {
 	common := &tlsv3.CommonTlsContext{TlsParams: minimumTLS(c.TLS.Version13), AlpnProtocols: []string{"http/1.1"}}
 	common.TlsParams.TlsMaximumProtocolVersion = tlsv3.TlsParameters_TLSv1_3
@@ -35,8 +35,8 @@ func upstreamTLS(c *ir.Cluster) *corev3.TransportSocket {
 	}
 }
 
-// peerName compares a name of a certificate. For an exact DNS name Envoy lets a
-// wildcard of the certificate stand for its one label.
+// peerName returns a matcher for a name of a certificate. For an exact DNS name, Envoy accepts a
+// wildcard in the certificate for its first label.
 func peerName(name ir.PeerName) *tlsv3.SubjectAltNameMatcher {
 	exact := &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: name.Value}}
 	suffix, wild := strings.CutPrefix(name.Value, "*")

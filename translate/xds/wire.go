@@ -26,13 +26,13 @@ func appendRepeated(body []byte, field protowire.Number, elements [][]byte) []by
 	return grown
 }
 
-// appendHeader appends what stands before an encoded message of that size.
+// appendHeader appends the tag and the length of an encoded message of that size.
 func appendHeader(body []byte, field protowire.Number, size int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(body, field, protowire.BytesType), uint64(size))
 }
 
-// marshal encodes a message of our own making: equal messages, equal bytes. Text
-// from the user that cannot be encoded is found by check before.
+// marshal encodes a message. Equal messages have equal bytes. Check has found text of the user that
+// cannot be encoded before.
 func marshal(message proto.Message) []byte {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	if err != nil {
@@ -49,7 +49,7 @@ func pack(message proto.Message) *anypb.Any {
 	}
 }
 
-// wrap encodes a message as the field of another.
+// wrap encodes a message as a field of another message.
 func wrap(field protowire.Number, body []byte) []byte {
 	out := make([]byte, 0, len(body)+perEntryOverhead)
 	return append(appendHeader(out, field, len(body)), body...)
