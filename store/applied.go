@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Former returns the version of an object that was served when Applied was last called, and
-// since when it has been served in place of a newer one. Object is nil if there is none.
+// Former returns the version of an object that was served when Applied was last called, with the
+// time since when it has replaced a newer one. Object is nil if there is none.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.history.withheld[key]; ok {
 		return former.Withheld
@@ -19,8 +19,8 @@ func (s *Store) Former(key manifest.Key) Withheld {
 	return Withheld{before.object, before.since()}
 }
 
-// Applied records that all Changes so far are served, except for the withheld objects: of those
-// an earlier version is served, and that version is saved.
+// Applied records that all Changes so far are served, except for the withheld objects. Of these an
+// earlier version is served, and the Store saves that version.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.history.previous {
 		now, ok := withheld[key]
@@ -44,8 +44,8 @@ func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	s.history.previous = map[manifest.Key]served{} // an emptied one keeps the room of all objects of the start
 }
 
-// Anew returns a new Store that starts from what was served when Applied was last called. It
-// reads the next Tree as a whole. Use it for a Store that a panic left in an inconsistent
+// Anew returns a new Store that starts from the objects that were served when Applied was last
+// called. It reads the next Tree completely. Use it if a panic left a Store in an inconsistent
 // state. It returns the same errors as New.
 func (s *Store) Anew() (*Store, error) {
 	fresh, err := New(s.options)

@@ -16,14 +16,14 @@ import (
 // blameBudget bounds the bytes that the search for one mistake parses.
 const blameBudget = 2 << 20
 
-// blamer searches the place of the mistake that the parser has given a reason for.
+// blamer finds the place of the mistake for which the parser rejects a text.
 type blamer struct {
 	text   []byte
 	reason string
 	budget int
 }
 
-// blame returns the offset in the text at which the mistake shows.
+// blame returns the offset at which the mistake is visible.
 func blame(text []byte, err error) int {
 	if len(text) > blameBudget {
 		return lineStart(text, lineIn(err))
@@ -44,7 +44,7 @@ func blame(text []byte, err error) int {
 	return b.within(begin, end)
 }
 
-// within searches one line, which begins before the mistake and ends after it.
+// within searches one line. The mistake is between begin and end.
 func (b *blamer) within(begin, end int) int {
 	for end-begin > 64 {
 		if middle := (begin + end) / 2; b.rejects(middle) {
@@ -63,15 +63,15 @@ func (b *blamer) within(begin, end int) int {
 	return at
 }
 
-// consumed returns how much of the text the parser looks at before it rejects it.
+// consumed returns the number of bytes that the parser reads before it rejects the text.
 func (b *blamer) consumed() int {
 	s := &slowReader{rest: b.text}
 	_, _ = parseYAML(s) // it fails as before; what counts is how far it came
 	return len(b.text) - len(s.rest)
 }
 
-// rejects reports whether the first n bytes are rejected for the same reason. When
-// the budget is spent nothing is, so that searches end.
+// rejects reports whether the parser rejects the first n bytes for the same reason. It returns
+// false after the budget is spent, so that searches end.
 func (b *blamer) rejects(n int) bool {
 	b.budget -= n
 	if n == 0 || b.budget < 0 {
@@ -81,8 +81,7 @@ func (b *blamer) rejects(n int) bool {
 	return err != nil && reasonOf(err) == b.reason
 }
 
-// slowReader gives a byte at a time, so that its reader can read no further
-// ahead than it must.
+// slowReader returns one byte at a time, so that the parser reads no further than necessary.
 type slowReader struct{ rest []byte }
 
 func (s *slowReader) Read(into []byte) (int, error) {
@@ -93,7 +92,7 @@ func (s *slowReader) Read(into []byte) (int, error) {
 	return 1, nil
 }
 
-// reasonOf is the parser's error without the line.
+// reasonOf returns the parser's error without the line number.
 func reasonOf(err error) string {
 	reason := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(reason, "line "); ok {
@@ -102,15 +101,14 @@ func reasonOf(err error) string {
 	return reason
 }
 
-// lineIn is the line that the parser's error names; 1 when it names none.
+// lineIn returns the line in the parser's error, 1 if it has none.
 func lineIn(err error) int {
 	line := 1
 	_, _ = fmt.Sscanf(err.Error(), "yaml: line %d:", &line)
 	return line
 }
 
-// lineStart returns the offset at which a line begins, of the last when there
-// are fewer.
+// lineStart returns the offset of a line, or of the last line if there are fewer.
 func lineStart(text []byte, line int) int {
 	start := 0
 	for ; line > 1; line-- {

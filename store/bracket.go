@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// bracket is a "[" or "{" that opens a list or an object, and where it stands in the text.
+// bracket is a "[" or "{" that opens a list or an object, with its offset in the text.
 type bracket struct {
 	open byte
 	at   int
@@ -19,8 +19,8 @@ func (b bracket) closer() byte {
 	return '}'
 }
 
-// unclosedFlow is about an item of [ ] or { } behind which neither a comma nor the
-// end follows.
+// unclosedFlow explains an item of [ ] or { } that is followed by neither a comma nor the closing
+// bracket.
 func (m *mistake) unclosedFlow() {
 	open, found := openBracket(m.text[:m.at])
 	if !found {
@@ -30,7 +30,7 @@ func (m *mistake) unclosedFlow() {
 	m.unclosed(open)
 }
 
-// noValue is about a place where a value must stand and none does.
+// noValue explains a place where a value is missing.
 func (m *mistake) noValue() {
 	open, found := openBracket(m.text[:min(m.at+1, len(m.text))]) // the bracket itself may be the last character
 	if found && (bytes.IndexByte(m.text[m.at:], open.closer()) < 0 || strings.IndexByte("]}", m.next()) >= 0 && m.next() != open.closer()) {
@@ -50,8 +50,8 @@ func (m *mistake) unclosed(open bracket) {
 	m.say(message, "close it with "+closer+"; if it is text, put it in quotes")
 }
 
-// openBracket returns the innermost bracket that the text opens and does not close.
-// Quotes, comments and block scalars hold no brackets.
+// openBracket returns the innermost bracket that the text opens and does not close. It ignores
+// brackets in quotes, comments and block scalars.
 func openBracket(text []byte) (innermost bracket, found bool) {
 	s := bracketScanner{}
 	base := 0
@@ -112,8 +112,8 @@ func (s *bracketScanner) line(line []byte, base int) {
 	}
 }
 
-// startsAfter reports whether a value may begin behind the character line[i], before
-// which one might begin or not.
+// startsAfter reports whether a value may begin after the character line[i]. before is whether a
+// value may begin before that character.
 func (s *bracketScanner) startsAfter(line []byte, i int, before bool) bool {
 	switch line[i] {
 	case ' ', '\t', '\n', '\r':

@@ -6,14 +6,14 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// spotOfError names the problem for which an object is invalid.
+// spotOfError names the error that makes an object invalid.
 type spotOfError struct {
 	file         string
 	line, column int
 	code         string
 }
 
-// causeOf returns the error among problems of a document that comes first in its text.
+// causeOf returns the error that comes first in the text of a document.
 func causeOf(problems []finding) (first spotOfError) {
 	for _, p := range problems {
 		at := spotOfError{line: p.Line, column: p.Column, code: p.Code}
@@ -25,19 +25,19 @@ func causeOf(problems []finding) (first spotOfError) {
 	return first
 }
 
-// cause names a file and an object of it, the zero Key for an error that names none.
+// cause names a file and an object of it. The Key is zero for errors that name no object.
 type cause struct {
 	path string
 	key  manifest.Key
 }
 
-// causes are the first errors of each file: of each object, of no object, and of any.
+// causes are the first errors of each file: for each object, without an object, and of any kind.
 type causes struct {
 	own map[cause]manifest.Problem
 	any map[string]manifest.Problem
 }
 
-// causesOf sorts the errors of problems, which are in order.
+// causesOf groups the errors of sorted problems.
 func causesOf(problems []manifest.Problem) causes {
 	c := causes{map[cause]manifest.Problem{}, map[string]manifest.Problem{}}
 	for _, p := range problems {
@@ -54,8 +54,9 @@ func causesOf(problems []manifest.Problem) causes {
 	return c
 }
 
-// of returns the error that makes an object of a file stale: its own, else one of no
-// object, such as a syntax error, else the file's first; zero for none.
+// of returns the error that makes an object of a file stale. That is the object's own error, else
+// one without an object such as a syntax error, else the file's first error. It is zero if there is
+// none.
 func (c causes) of(path string, key manifest.Key) manifest.Problem {
 	for _, at := range []cause{{path, key}, {path: path}} {
 		if p := c.own[at]; p.Code != "" {

@@ -12,15 +12,15 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Checked is a validated object after pruning and defaulting, in a form that can be saved as
-// JSON. A program that trusts it can skip parsing and validation.
+// Checked is a validated object after pruning and defaulting, in a form that can be saved as JSON.
+// A program that trusts it needs neither parsing nor validation.
 type Checked struct {
 	object *manifest.Object
 	name   place // in the text
 	text   []byte
 }
 
-// checkedText is how a Checked is written.
+// checkedText is the JSON of a Checked.
 type checkedText struct {
 	Hash  string        `json:"hash"`
 	Name  [3]int        `json:"name"` // line, column and width of the object's name in the text
@@ -53,7 +53,7 @@ func (c *Checked) Len() int {
 
 var errNotChecked = errors.New("it is not the object that was checked")
 
-// read makes the object of that key again.
+// read decodes the object with the key.
 func (c *Checked) read(key manifest.Key) (*result, error) {
 	text, err := c.MarshalJSON()
 	if err != nil {
@@ -80,15 +80,15 @@ func (c *Checked) read(key manifest.Key) (*result, error) {
 	return &result{items: []item{{object: o, place: name}}, plain: true}, nil
 }
 
-// plainText reports whether the canonical text of an object says all that its typed value
-// says: encoding/json leaves out empty lists and objects, where it may.
+// plainText reports whether the canonical text of an object has everything of its typed value.
+// encoding/json leaves out some empty lists and objects.
 func plainText(canonical []byte) bool {
 	return !bytes.Contains(canonical, []byte("[]")) && !bytes.Contains(canonical, []byte("{}")) &&
 		!bytes.Contains(canonical, []byte("null"))
 }
 
-// isPlain reports whether the document is one valid object, and nothing else, of which
-// plainText can write the text.
+// isPlain reports whether the document has one valid object and nothing else, and plainText applies
+// to it.
 func (r *result) isPlain() bool {
 	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&
 		r.items[0].object.Key.Kind != kindSecret &&

@@ -13,8 +13,8 @@ import (
 // maxTargets is how many targets of a policy a message names.
 const maxTargets = 5
 
-// consequence returns what an invalid policy means for traffic where no valid version of
-// it is known. The list of problems changes when one of its targets comes or goes.
+// consequence returns what an invalid policy without a valid version means for traffic. It notes
+// the targets, because the list of problems changes when a target appears or disappears.
 func (s *problemLists) consequence(i *Invalid) string {
 	if len(i.Targets) == 0 {
 		return i.untargeted()
@@ -46,7 +46,7 @@ func (s *problemLists) consequence(i *Invalid) string {
 	return strings.Join(parts, "; ")
 }
 
-// numbered returns one of two words: the first for one target.
+// numbered returns the word for one target, or the word for several.
 func numbered(targets []Target, one, several string) string {
 	if len(targets) == 1 {
 		return one
@@ -54,7 +54,7 @@ func numbered(targets []Target, one, several string) string {
 	return several
 }
 
-// addConsequences adds to the first error of each invalid policy what it means for traffic.
+// addConsequences adds the effect on traffic to the first error of each invalid policy.
 func (s *problemLists) addConsequences(all []manifest.Problem) {
 	told := map[spotOfError]string{}
 	s.fresh.targets = map[manifest.Key]struct{}{}
@@ -75,7 +75,7 @@ func (s *problemLists) addConsequences(all []manifest.Problem) {
 	}
 }
 
-// consequenceOf returns what it means for traffic that a definition of a policy is invalid.
+// consequenceOf returns what an invalid definition of a policy means for traffic.
 func (s *problemLists) consequenceOf(key manifest.Key, r *rejectedDefinition) string {
 	i, open := r.invalid, s.serving.uncovered(r)
 	at, serving := s.serving.served[key]
@@ -101,7 +101,7 @@ func (i *Invalid) untargeted() string {
 	return "it has no targets"
 }
 
-// namesOf names some targets of a policy in a namespace.
+// namesOf returns the names of some targets of a policy, in words.
 func namesOf(targets []Target, namespace string) string {
 	var names []string
 	for _, target := range targets[:min(len(targets), maxTargets)] {

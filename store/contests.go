@@ -11,7 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// contests returns a problem for each key with several definitions: it says which one is served.
+// contests returns a problem for each definition that is not served because another definition of
+// its key is.
 func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {
@@ -33,7 +34,7 @@ func (s *problemLists) contests() []manifest.Problem {
 	return all
 }
 
-// contest is about a definition beside the one that serves.
+// contest returns the problem of a definition that is not served because winner is.
 func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	where := fmt.Sprintf("%s:%d", path.Join(s.prefix, winner.file.path), winner.line())
 	p := manifest.Problem{
@@ -50,7 +51,7 @@ func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	return p
 }
 
-// keptProblems returns a problem for each broken file of which last valid versions are served.
+// keptProblems returns a problem for each broken file whose last valid versions are served.
 func (s *problemLists) keptProblems() []manifest.Problem {
 	var all []manifest.Problem
 	for path, keys := range s.serving.kept {
@@ -77,12 +78,12 @@ func (s *problemLists) keptProblems() []manifest.Problem {
 	return all
 }
 
-// mistakeProblems returns the problems of keys that could not be settled.
+// mistakeProblems returns the problems of keys for which a panic prevented a decision.
 func (s *problemLists) mistakeProblems() []manifest.Problem {
 	return slices.Collect(maps.Values(s.serving.mistakes))
 }
 
-// keyList names at most ten keys.
+// keyList returns at most ten keys, in words.
 func keyList(keys []manifest.Key) string {
 	var names []string
 	for _, key := range keys[:min(len(keys), 10)] {

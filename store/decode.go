@@ -24,9 +24,9 @@ const (
 // behind a line break that is one to YAML alone.
 var errExtraDocument = errors.New("yaml: a second document begins without a line of its own for ---")
 
-// parseYAML returns the root of one document, nil for an empty one. Its nodes
-// are checked by the decoder: the parser lets duplicate keys and alias bombs
-// pass. The parser's panics come back as errors.
+// parseYAML returns the root of one document, nil for an empty one. The decoder checks the nodes,
+// because the parser accepts duplicate keys and alias bombs. Panics of the parser are returned as
+// errors.
 func parseYAML(text io.Reader) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -48,8 +48,8 @@ func parseYAML(text io.Reader) (root *yaml.Node, err error) {
 	return document.Content[0], nil
 }
 
-// estimateNodes returns about the number of nodes that a document's text makes,
-// from the characters that begin nodes.
+// estimateNodes estimates the number of nodes in a document's text, from the characters that begin
+// nodes.
 func estimateNodes(text []byte) int {
 	n := 0
 	for _, c := range []byte("\n:,[{-?") {
@@ -58,9 +58,9 @@ func estimateNodes(text []byte) int {
 	return n
 }
 
-// decoder makes nodes into the values that encoding/json would give for them,
-// except that integers are int64. It agrees with sigs.k8s.io/yaml, and so with
-// kubectl, on every value; it rejects the duplicate keys that those overlook.
+// decoder converts nodes to the values that encoding/json would return, except that integers are
+// int64. It agrees with sigs.k8s.io/yaml, and so with kubectl, on every value. Unlike these, it
+// rejects duplicate keys.
 type decoder struct {
 	problems []finding
 	path     fieldPath
@@ -71,18 +71,18 @@ type decoder struct {
 	loose    bool                // see readLoosely
 }
 
-// decodeYAML returns the value of a document's root. When it returns problems,
-// the value lacks what they are about; what stands under a name that is there already has
-// that name with repeated behind it. Their lines are those of the document.
+// decodeYAML returns the value of a document's root. If it returns problems, the value lacks the
+// parts that the problems are about. A duplicate key has its name with "repeated" appended. Lines
+// count from the beginning of the document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
 	return value, d.problems
 }
 
-// readLoosely returns the value of a document's root, for guesses at what was meant. A scalar
-// is its text, also where YAML would read a number or boolean; only null is nil. A value beyond
-// a limit is nil.
+// readLoosely returns the value of a document's root, to guess what was meant. A scalar is its
+// text, even if YAML would read a number or boolean; only null is nil. A value beyond a limit is
+// nil.
 func readLoosely(root *yaml.Node) any {
 	d := decoder{active: map[*yaml.Node]bool{}, loose: true}
 	return d.value(root)
@@ -99,7 +99,7 @@ func (d *decoder) report(n *yaml.Node, code, message, hint string) {
 	}})
 }
 
-// stop reports a limit.
+// stop reports an exceeded limit and stops decoding.
 func (d *decoder) stop(n *yaml.Node, code, message, hint string) {
 	d.report(n, code, message, hint)
 	d.stopped = !d.loose
@@ -121,7 +121,7 @@ func (d *decoder) value(n *yaml.Node) any {
 // lessDeep says what to do about TooDeep.
 const lessDeep = "look for brackets that are not closed; no kind's fields lie so deep"
 
-// count counts a value that aliases add, and reports whether it may be decoded.
+// count counts a value that is added by an alias, and reports whether it may be decoded.
 func (d *decoder) count(n *yaml.Node) bool {
 	if len(d.active) == 0 {
 		return !d.stopped
@@ -151,7 +151,7 @@ func (d *decoder) collection(n *yaml.Node) any {
 	return object
 }
 
-// alias calls then with what the alias stands for, unless the alias is inside it.
+// alias calls then with the value of an alias, unless the alias is inside that value.
 func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 	if d.active[n.Alias] {
 		d.stop(n, "AliasCycle", "the value of the anchor "+quote(n.Value)+" contains itself", "")
@@ -175,9 +175,9 @@ func (d *decoder) list(n *yaml.Node) any {
 	return list
 }
 
-// mapping decodes a mapping into object, which holds merged keys already when
-// the mapping is merged into another. Keys override merged ones before them,
-// and merged ones override keys before them, as in sigs.k8s.io/yaml.
+// mapping decodes a mapping into object. If the mapping is merged into another one, object already
+// has keys. A key overrides merged keys before it, and a merged key overrides keys before it, as in
+// sigs.k8s.io/yaml.
 func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	seen := object
 	if len(object) > 0 || hasMerge(n) {
@@ -205,8 +205,8 @@ func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	}
 }
 
-// merge adds the keys of a mapping, or of a list of mappings of which the
-// first has precedence, to object.
+// merge adds the keys of a mapping, or of a list of mappings, to object. In a list, the first
+// mapping has precedence.
 func (d *decoder) merge(n *yaml.Node, object map[string]any) {
 	into := func(m *yaml.Node) any {
 		if m.Kind == yaml.MappingNode {
@@ -243,7 +243,7 @@ func hasMerge(n *yaml.Node) bool {
 	return false
 }
 
-// duplicate reports that the key at n.Content[at] stands in n before.
+// duplicate reports that the key at n.Content[at] is also earlier in n.
 func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
 	if d.stopped || len(d.problems) == maxMistakes {
 		return

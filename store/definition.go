@@ -15,8 +15,8 @@ type document struct {
 	*result
 }
 
-// definition is one sound object at its place. It outlives an edit of its file
-// that leaves it alone: then only its place changes.
+// definition is one valid object at its place. If an edit of its file does not touch it, the
+// definition stays and only its place changes.
 type definition struct {
 	*item    // of the document
 	file     *file
@@ -32,7 +32,7 @@ func compareDefinitions(a, b *definition) int {
 	return cmp.Or(strings.Compare(a.file.path, b.file.path), cmp.Compare(a.order, b.order))
 }
 
-// root parses the text again; nil when that fails.
+// root parses the text again. It returns nil if that fails.
 func (d *document) root() *yaml.Node {
 	root, err := parseYAML(bytes.NewReader(d.text))
 	if err != nil || root == nil {
@@ -42,7 +42,7 @@ func (d *document) root() *yaml.Node {
 	return root
 }
 
-// find returns the place of a field in the document that root is of.
+// find returns the place of a field in the document with the given root.
 func (d *definition) find(root *yaml.Node, field string) place {
 	if root == nil {
 		return d.place
@@ -50,7 +50,7 @@ func (d *definition) find(root *yaml.Node, field string) place {
 	return find(root, slices.Concat(d.at(), parsePath(field)))
 }
 
-// value returns what the document holds, as far as it can be read.
+// value returns the value of the document, as far as it can be read.
 func (d *document) value() any {
 	root := d.root()
 	if root == nil {
@@ -60,7 +60,7 @@ func (d *document) value() any {
 	return value
 }
 
-// saved is the text to be saved of a definition.
+// saved returns the text of a definition for the saved state.
 func (d *definition) saved() []byte {
 	if alone := d.alone(); alone != nil {
 		return alone
@@ -68,7 +68,8 @@ func (d *definition) saved() []byte {
 	return d.document.text
 }
 
-// explain says why the parser rejected the document, thoroughly or not.
+// explain returns why the parser rejected the document. Without thoroughly it does not look for the
+// place.
 func (d *document) explain(thoroughly bool) finding {
 	if thoroughly {
 		return explainSyntax(d.text, d.remarks().syntax)

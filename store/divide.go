@@ -12,9 +12,9 @@ import (
 // the other: an object that moves between two files is never away, and a route does not come
 // before the Service that it leads to.
 
-// divide returns the edits that can be applied now, and those that wait: with a file that is not
-// read to its end, or with objects of a namespace that such a file may define objects of, or that
-// refer to a namespace which it has objects of, and so on.
+// divide returns the edits that can be applied now, and those that wait. An edit waits if its file
+// is not read completely. It also waits if it has objects of a namespace that a waiting file may
+// have objects of, or that refer to a namespace of a waiting file, and so on.
 func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	waits := make([]bool, len(edits))
 	var queue []int
@@ -64,7 +64,7 @@ func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	return ready, waiting
 }
 
-// unread reports whether documents of the file are yet to be read.
+// unread reports whether some documents of the file are not read yet.
 func (f *file) unread() bool {
 	if f != nil {
 		for _, d := range f.documents {
@@ -76,9 +76,9 @@ func (f *file) unread() bool {
 	return false
 }
 
-// namespacesOf returns the namespaces of the objects that are known of a file, before an edit and
-// after it; "" is that of GatewayClasses. A Namespace is of the one that it declares. What is
-// broken may be of any namespace that it names.
+// namespacesOf returns the namespaces of the known objects of a file, before and after an edit. ""
+// is the namespace of GatewayClasses. A Namespace belongs to the namespace that it declares. A
+// broken document may belong to any namespace that it names.
 func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	all := map[string]struct{}{}
 	add := func(key manifest.Key) {
@@ -109,7 +109,7 @@ func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	return all
 }
 
-// mentioned returns the namespaces that the texts of an edit may be about, "" for GatewayClasses.
+// mentioned returns the namespaces that the texts of an edit name, "" for GatewayClasses.
 func (e edit) mentioned() map[string]struct{} {
 	all := map[string]struct{}{}
 	for _, f := range []*file{e.before, e.after} {
@@ -122,8 +122,8 @@ func (e edit) mentioned() map[string]struct{} {
 	return all
 }
 
-// mention adds the namespaces that a document names. Where its object may be without one, that is
-// "default".
+// mention adds the namespaces that a document names. It adds "default" if an object may be without
+// a namespace.
 func mention(text []byte, all map[string]struct{}) {
 	if bytes.Contains(text, []byte("GatewayClass")) {
 		all[""] = struct{}{}

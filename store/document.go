@@ -18,7 +18,7 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// checker is what reader needs of schema.Set.
+// checker is the part of schema.Set that reader uses.
 type checker interface {
 	Check(gvk apischema.GroupVersionKind, object map[string]any) []schema.Finding
 	Recheck(gvk apischema.GroupVersionKind, object map[string]any) []schema.Finding
@@ -34,8 +34,7 @@ type reader struct {
 	sharer  *sharer
 }
 
-// read returns what one document says. It never fails: what is wrong is in the
-// result's problems.
+// read reads one document. It never fails: mistakes are problems of the result.
 func (r reader) read(text []byte) *result {
 	d := r.open(text)
 	for done := false; !done; {
@@ -44,7 +43,8 @@ func (r reader) read(text []byte) *result {
 	return d.result
 }
 
-// open parses a document, and reads the object in it; those of a list are left to step.
+// open parses a document and reads the object in it. If the document is a list, step reads the
+// objects.
 func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
@@ -61,7 +61,7 @@ func (r reader) open(text []byte) *documentReader {
 	return d
 }
 
-// step reads the next object of a list. It reports whether there is none: then the result is
+// step reads the next object of a list. It returns true if there is none; then the result is
 // complete.
 func (d *documentReader) step() (done bool) {
 	if d.next < len(d.elements) {
@@ -93,7 +93,7 @@ type documentReader struct {
 	next     int
 }
 
-// decode returns the document's value; ok is false when there is none to look at.
+// decode returns the document's value. ok is false if there is no value to read.
 func (d *documentReader) decode() (value any, ok bool) {
 	if p, unfit := unfitText(d.text); unfit {
 		d.fail(finding{Problem: p})
@@ -118,8 +118,8 @@ func (d *documentReader) decode() (value any, ok bool) {
 	return value, value != nil && len(problems) == 0
 }
 
-// fail adds an error whose place is known, before it is known what the
-// document is: its text is shown unless it may be a Secret's.
+// fail adds an error with a known place, before the kind of the document is known. The problem
+// shows the text unless it may be a Secret's.
 func (d *documentReader) fail(p finding) {
 	p.Severity = manifest.Error
 	if _, unfit := unfitFile(d.text); !unfit && !secretive(d.text) {
@@ -129,12 +129,12 @@ func (d *documentReader) fail(p finding) {
 	d.broken = true
 }
 
-// report adds a problem of the object that at leads to; its Field says where.
+// report adds a problem of the object at a path. The problem's Field names the place.
 func (d *documentReader) report(at fieldPath, object map[string]any, p manifest.Problem) {
 	d.reportAt(at, object, p, find)
 }
 
-// reportAt is report with the function that gives the place of the field.
+// reportAt is report with the function that returns the place of the field.
 func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifest.Problem, place func(*yaml.Node, fieldPath) place) {
 	p.Severity = cmp.Or(p.Severity, manifest.Error)
 	d.broken = d.broken || p.Severity == manifest.Error
@@ -151,8 +151,9 @@ func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifes
 	d.problems = append(d.problems, finding{Problem: p})
 }
 
-// shows reports whether lines of an object may be shown: it is known to be no
-// Secret, has no users, and is alone in its document, or nothing there looks like a Secret.
+// shows reports whether lines of an object may be shown. That is so if nothing in the document
+// looks like a Secret. It is also so if the object is alone in its document, is certainly no
+// Secret, and has no users.
 func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
@@ -188,7 +189,7 @@ func (d *documentReader) document(value any) {
 	}
 }
 
-// object reads one object, which at leads to. A panic costs this object, and no other.
+// object reads the object at a path. A panic affects only this object.
 func (d *documentReader) object(at fieldPath, object map[string]any) {
 	defer func() {
 		if recover() != nil {
@@ -247,13 +248,13 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	d.items = append(d.items, item{d.sharer.object(typed), d.nameAt(at), twins, part})
 }
 
-// nameAt is the place of the name of the object that at leads to.
+// nameAt returns the place of the name of the object at a path.
 func (d *documentReader) nameAt(at fieldPath) place {
 	return find(d.root, slices.Concat(at, parsePath("metadata.name")))
 }
 
-// identify returns the object's kind, if it is one of the table. Otherwise the
-// object goes no further.
+// identify returns the object's kind. ok is false if the kind is not in the table; then the object
+// is not read any further.
 func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apischema.GroupVersionKind, ok bool) {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, isText := object[field].(string); !isText || text == "" {
@@ -285,7 +286,7 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 	return gvk, false
 }
 
-// missingField is about apiVersion or kind when it is absent or no text.
+// missingField returns the problem of an absent or invalid apiVersion or kind.
 func missingField(field string, object map[string]any) manifest.Problem {
 	p := manifest.Problem{Code: "RequiredField", Field: field, Message: "the object has no " + field}
 	if value, there := object[field]; there && value != nil {
@@ -309,8 +310,8 @@ func missingField(field string, object map[string]any) manifest.Problem {
 	return p
 }
 
-// settleNamespace puts an object that names no namespace into "default", and
-// takes the namespace from one that can have none.
+// settleNamespace sets the namespace "default" if the object has none, and removes the namespace of
+// an object that cannot have one.
 func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k *kind) {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {
@@ -329,8 +330,8 @@ func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k 
 	}
 }
 
-// typed makes the object of a checked one. Its hash covers its canonical text, which
-// is that of the first version of its kind, so that a change of version alone is none.
+// typed converts a validated object. Its hash covers its canonical text in the first version of its
+// kind, so that a new apiVersion alone is no change.
 func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byte, err error) {
 	object["apiVersion"] = k.apiVersions()[0]
 	canonical, err = json.Marshal(object) // sorts keys
@@ -344,8 +345,9 @@ func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byt
 	return &manifest.Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
 }
 
-// alone returns the text to be saved of a checked object where its document
-// cannot be: that is a list, or may hold Secrets beside it, in comments too.
+// alone returns the text of a validated object for the saved state, if its document cannot be
+// saved. A document cannot be saved if it is a list, or if it may contain Secrets beside the
+// object, even in comments.
 func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
 	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
 		return nil

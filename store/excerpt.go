@@ -14,11 +14,11 @@ const excerptWidth = 100
 // characters takes time, and no user reads such a line.
 const maxExcerptLine = 16 * 1024
 
-// excerpt returns the excerptLine of a place in a text.
+// excerpt returns the line of a place in a text, with a mark below the place.
 func excerpt(text []byte, at place) string { return excerptLine(lineOf(text, at.line), at) }
 
-// excerptLine returns the line of a place and below it carets that mark the place.
-// Of a long line it shows the part around the place.
+// excerptLine returns the line of a place, and below it carets that mark the place. Of a long line
+// it returns the part around the place.
 func excerptLine(line []byte, at place) string {
 	if len(line) > maxExcerptLine {
 		return ""
@@ -52,8 +52,7 @@ func marked(text []byte, at place) string {
 	return shown.String() + "\n" + marks.String()
 }
 
-// window returns the part of a line that is shown of it, and the column in it;
-// what is left out becomes "…".
+// window returns the visible part of a line, and the column in it. "…" replaces the rest.
 func window(line []byte, column int) (part string, at int) {
 	count := utf8.RuneCount(line)
 	column = min(max(column, 1), count+1)
@@ -73,7 +72,7 @@ func window(line []byte, column int) (part string, at int) {
 	return part, at
 }
 
-// skipRunes returns the offset behind n characters.
+// skipRunes returns the offset after n characters.
 func skipRunes(line []byte, n int) int {
 	at := 0
 	for ; n > 0 && at < len(line); n-- {
@@ -83,8 +82,8 @@ func skipRunes(line []byte, n int) int {
 	return at
 }
 
-// lineOf returns a line of the text, counted from 1, without its line feed; nil when
-// there is none.
+// lineOf returns a line of the text without its line feed. Lines count from 1. It returns nil if
+// there is no such line.
 func lineOf(text []byte, number int) []byte {
 	for ; number > 1; number-- {
 		_, after, found := bytes.Cut(text, []byte{'\n'})

@@ -25,9 +25,9 @@ const (
 	clusterPathsMissing = "ClusterPathsMissing"
 )
 
-// fence decides by the path policies which definitions may serve: that is a matter of their
-// files (package tenancy). A definition that is outside is read, and reported as a problem,
-// but is never beside those that may serve: it takes nothing over, and hinders nothing.
+// fence decides by path policies which definitions may serve. The decision depends on their files
+// (package tenancy). A definition that is rejected is read and reported, but has no effect on
+// definitions that may serve.
 type fence struct {
 	policy  tenancy.Policy
 	outside map[manifest.Key]struct{} // keys with definitions that are outside
@@ -39,8 +39,7 @@ func newFence(cluster tenancy.Globs) *fence {
 	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, foundOutside: map[*file]bool{}}
 }
 
-// sourceOf returns what path policies know of the objects of a file: whether it is one of the
-// cluster paths.
+// sourceOf returns whether the objects of a file come from cluster paths.
 func (f *fence) sourceOf(file string) manifest.Source {
 	switch {
 	case !f.policy.InForce():
@@ -51,7 +50,7 @@ func (f *fence) sourceOf(file string) manifest.Source {
 	return manifest.OtherFile
 }
 
-// check says why a file must not define an object; ok is true where it may.
+// check returns why a file must not define an object. ok is true if it may.
 func (f *fence) check(file string, o *manifest.Object) (why outsideReason, ok bool) {
 	if !f.policy.InForce() {
 		return checkWithoutPolicies(o)
@@ -71,8 +70,8 @@ func (f *fence) check(file string, o *manifest.Object) (why outsideReason, ok bo
 	return outsideReason{}, true
 }
 
-// checkWithoutPolicies rejects a Namespace that asks for path policies where none is in force: any
-// file could define one.
+// checkWithoutPolicies rejects a Namespace with annotations of path policies if gatefold runs
+// without path policies. Then any file could define such a Namespace.
 func checkWithoutPolicies(o *manifest.Object) (why outsideReason, ok bool) {
 	if !grantOf(o).Asks() {
 		return outsideReason{}, true
@@ -101,11 +100,10 @@ func (f *fence) admits(file string, key manifest.Key) bool {
 	return f.policy.CheckNamespace(file, key.Namespace) == tenancy.Violation{}
 }
 
-// rejects reports whether the path policies keep a definition from serving.
+// rejects reports whether the path policies reject a definition.
 func (f *fence) rejects(d *definition) bool { return !f.permits(d.file.path, d.object) }
 
-// inside returns the definitions that the path policies let serve, and notes whether
-// there are others.
+// inside returns the definitions that the path policies accept, and notes whether there are others.
 func (f *fence) inside(key manifest.Key, definitions []*definition) []*definition {
 	delete(f.outside, key)
 	if !slices.ContainsFunc(definitions, f.rejects) {
@@ -115,8 +113,8 @@ func (f *fence) inside(key manifest.Key, definitions []*definition) []*definitio
 	return slices.DeleteFunc(slices.Clone(definitions), f.rejects)
 }
 
-// definesOutside reports whether a file defines something that the path policies reject:
-// as a broken file does, it keeps what it gave before.
+// definesOutside reports whether a file has a definition that the path policies reject. Such a file
+// keeps its earlier objects, as a broken file does.
 func (f *fence) definesOutside(of *file) bool {
 	holds, known := f.foundOutside[of]
 	if !known {
@@ -126,8 +124,8 @@ func (f *fence) definesOutside(of *file) bool {
 	return holds
 }
 
-// hides reports whether a file or directory that is skipped may hold Namespaces of cluster
-// paths. A directory of a name that files have is never read.
+// hides reports whether a skipped file or directory may contain Namespaces of cluster paths. A
+// directory with a name like a file's is never read.
 func (f *fence) hides(skip watcher.Skip) bool {
 	ignoreFile := skip.Reason == watcher.InvalidIgnore || skip.Reason == watcher.IgnoreNotAllowed
 	if !f.policy.InForce() || ignoreFile {
@@ -137,14 +135,14 @@ func (f *fence) hides(skip watcher.Skip) bool {
 	return f.policy.Cluster(skip.Path) || !loadable && f.policy.ClusterBelow(skip.Path)
 }
 
-// opened is a port that an object opens, and where that is written.
+// opened is a port that an object opens, with its field.
 type opened struct {
 	number int32
 	field  string
 }
 
-// opens returns the ports that a Gateway or ListenerSet opens; first 0, for any. It
-// returns none for other kinds.
+// opens returns the ports that a Gateway or ListenerSet opens, none for other kinds. Port 0 means
+// any port and comes first.
 func opens(o *manifest.Object) []opened {
 	var listeners []gwv1.PortNumber
 	switch value := o.Value.(type) {
@@ -169,8 +167,8 @@ func opens(o *manifest.Object) []opened {
 // isNamespace reports whether the key is that of a Namespace.
 func isNamespace(k manifest.Key) bool { return k.Group == "" && k.Kind == kindNamespace }
 
-// grantOf returns what a Namespace gives to its namespace; nothing for another object. The
-// schema has seen that it can be read.
+// grantOf returns what a Namespace allows its namespace, nothing for other kinds. The schema has
+// checked that its annotations can be read.
 func grantOf(o *manifest.Object) tenancy.Grant {
 	namespace, ok := manifest.As[*corev1.Namespace](o)
 	if !ok {

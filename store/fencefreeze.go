@@ -11,8 +11,8 @@ const (
 	namespacesMissing  = "NamespacesMissing"
 )
 
-// freezeForPolicies reports whether the path policies cannot be known, so that taking the Tree
-// could open what is meant to be shut, or shut everything.
+// freezeForPolicies reports whether the path policies cannot be known. Then applying the Tree could
+// open what is meant to be closed, or close everything.
 func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.fence.policy.InForce() {
 		return s.freezeForFlag(edits, next)
@@ -34,9 +34,9 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 	return manifest.Problem{}, false
 }
 
-// freezeForFlag reports whether the operator forgot --cluster-paths: a Namespace asks for path
-// policies and nothing serves yet, or the state of an earlier run has that Namespace. At
-// any other time the Namespace alone is rejected, as any file could define one.
+// freezeForFlag reports whether --cluster-paths is missing. That is so if a Namespace asks for path
+// policies, and either nothing is served yet or the saved state has that Namespace. At other times
+// only the Namespace is rejected, because any file could define one.
 func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
 		return manifest.Problem{}, false
@@ -56,10 +56,10 @@ func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, hel
 	}, true
 }
 
-// servesNothing reports whether a Tree counts as the first one.
+// servesNothing reports whether the next Tree counts as the first one.
 func (s *Store) servesNothing() bool { return len(s.serving.served) == 0 || s.options.KeepNothing }
 
-// hiding returns the first file that may hide Namespaces.
+// hiding returns the first file that may contain hidden Namespaces.
 func hiding(edits []edit) (first string) {
 	for _, e := range edits {
 		if e.after != nil && e.after.tally.hidden > 0 && (first == "" || e.path < first) {

@@ -13,8 +13,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// file is one file as it was read; of a file that is skipped now, it holds what
-// was read before.
+// file is one file as it was read. For a skipped file it has what was read before.
 type file struct {
 	path        string
 	hash        watcher.Hash
@@ -26,7 +25,7 @@ type file struct {
 	beside      *oddities
 }
 
-// oddities are what else there is of a file; most have none.
+// oddities are the parts of a file other than definitions. Most files have none.
 type oddities struct {
 	skipped  *watcher.Skip         // why it is skipped; nil for a file that was read
 	rejected []*rejectedDefinition // where the schema rejects what stands there
@@ -34,7 +33,7 @@ type oddities struct {
 	foreign  []foreign
 }
 
-// oddities returns what there is of the file beside its definitions.
+// oddities returns the parts of the file other than definitions.
 func (f *file) oddities() oddities {
 	if f.beside == nil {
 		return oddities{}
@@ -42,7 +41,7 @@ func (f *file) oddities() oddities {
 	return *f.beside
 }
 
-// tally counts what files hold.
+// tally counts the content of files.
 type tally struct {
 	documents, objects int
 	broken             int // documents of which something did not become an object
@@ -75,15 +74,15 @@ func (t tally) minus(f *file) tally {
 	return t
 }
 
-// edit is a file that differs from the Tree before; before is nil for a new
-// file, after for one that is gone.
+// edit is a file that differs from the previous Tree. before is nil for a new file, after for a
+// removed one.
 type edit struct {
 	path          string
 	before, after *file
 }
 
-// split finds the file's documents. Those whose text stands in a known version of the file
-// have been read, unless that was interrupted.
+// split finds the documents of a file. It takes over documents with the same text from known
+// versions of the file; these have been read unless that was interrupted.
 func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" {
@@ -107,8 +106,8 @@ func (f *file) split(content []byte, limit int, known ...*file) {
 	f.documents = adopt(parts, old)
 }
 
-// adopt makes documents of parts. Those whose text is among the old documents
-// have been read: mostly all but a few in the middle, which alone are looked up.
+// adopt returns a document for each part. It takes over old documents with the same text. Usually
+// only a few in the middle differ, and only these are looked up.
 func adopt(parts []part, old []*document) []*document {
 	documents := make([]*document, len(parts))
 	begin := 0
@@ -139,7 +138,7 @@ const (
 	maxProblems  = 200 // problems
 )
 
-// finish gathers what the file's documents say.
+// finish collects the content of the file's documents.
 func (f *file) finish(r reader) {
 	all := f.oddities()
 	if all.skipped != nil && all.skipped.Detail != "" {
@@ -202,7 +201,7 @@ func (f *file) define(d *document) {
 	}
 }
 
-// count notes where an object comes from, and counts Namespaces.
+// count sets the source of an object, and counts Namespaces.
 func (f *file) count(o *manifest.Object) {
 	if o.Source != f.source {
 		o.Source = f.source // it was just read, or restored
@@ -218,7 +217,7 @@ func (f *file) count(o *manifest.Object) {
 	}
 }
 
-// placed is a document's problem in the file.
+// placed returns a document's problem with its line in the file.
 func (f *file) placed(d *document, p finding) manifest.Problem {
 	p.File = f.path
 	p.Line += d.line - 1
@@ -228,7 +227,7 @@ func (f *file) placed(d *document, p finding) manifest.Problem {
 	return p.Problem
 }
 
-// flawed reports whether the file adds to the problems.
+// flawed reports whether the file has problems.
 func (f *file) flawed() bool {
 	all := f.oddities()
 	return len(all.problems)+len(all.foreign) > 0
@@ -244,8 +243,8 @@ func fileProblems(flawed map[string]*file) []manifest.Problem {
 	return append(all, foreign...)
 }
 
-// parallel calls work for 0 to n-1 on all cores, and returns when all are
-// done. A panic of work is that of parallel.
+// parallel calls work for 0 to n-1 on all cores, and returns after all calls. It passes on a panic
+// of work.
 func parallel(n int, work func(i int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers < 2 {

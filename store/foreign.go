@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Ignored counts documents that gatefold does not use and that are no mistake, such as
+// Ignored counts documents of one kind that gatefold does not use and that are no mistake, such as
 // manifests of other programs.
 type Ignored struct {
 	// Kind is KIND.GROUP, such as Deployment.apps; "" for documents without apiVersion and
@@ -22,8 +22,8 @@ type Ignored struct {
 	Count int    `json:"count"`
 }
 
-// foreign is an object of a kind that is none of ours. A document that is no object of
-// Kubernetes has the zero kind.
+// foreign is an object of a kind that gatefold does not read. The kind is zero if the document is
+// no Kubernetes object.
 type foreign struct {
 	kind  apischema.GroupKind
 	place place
@@ -32,8 +32,8 @@ type foreign struct {
 	unserved *manifest.Unserved
 }
 
-// remedies are the kinds of others that people write for what gatefold does, and what to
-// write in their place.
+// remedies returns the kinds that people write instead of the kinds that gatefold reads, with what
+// to write instead.
 func remedies() map[apischema.GroupKind]string {
 	const ingress = "convert it to a Gateway and HTTPRoutes, for example with ingress2gateway"
 	return map[apischema.GroupKind]string{
@@ -44,7 +44,7 @@ func remedies() map[apischema.GroupKind]string {
 	}
 }
 
-// sight is where a foreign kind is seen first, and how often.
+// sight is the first place of a foreign kind, and how often it was seen.
 type sight struct {
 	file  string
 	place place
@@ -54,16 +54,16 @@ type sight struct {
 	unserved []placedUnserved
 }
 
-// placedUnserved is a policy of others, and where it is written.
+// placedUnserved is a policy of a kind that gatefold does not serve, with its place.
 type placedUnserved struct {
 	file string
 	place
 	manifest.Unserved
 }
 
-// foreignKinds counts the documents of files that gatefold does not use, but for settings files, sorted by kind,
-// and gives a warning for each kind that has a remedy, or that is a policy of what is served,
-// at its first object.
+// foreignKinds counts the documents that gatefold does not use, sorted by kind, without settings
+// files. It returns a warning for each kind that has a remedy, or that is a policy for an object
+// that gatefold serves. The warning is at the first object of the kind.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {
@@ -120,8 +120,8 @@ func (s *sight) first() *[]manifest.Unserved {
 	return &list
 }
 
-// isForeign reports whether a document is none of Kubernetes: it has neither apiVersion
-// nor kind, and nothing in it looks like an object of which both are missing or misspelt.
+// isForeign reports whether a document is no Kubernetes object. Such a document has neither
+// apiVersion nor kind, and does not look like an object that lacks them or misspells them.
 func isForeign(object map[string]any) bool {
 	for key, value := range object {
 		items, isList := value.([]any)
@@ -142,7 +142,7 @@ func isForeign(object map[string]any) bool {
 	return true
 }
 
-// looksLikeHead reports whether a key is apiVersion or kind, misspelt.
+// looksLikeHead reports whether a key is a misspelt apiVersion or kind.
 func looksLikeHead(key string, value any) bool {
 	text, isText := value.(string)
 	if len(key) > 2*len("apiVersion") || !isText {
@@ -158,7 +158,7 @@ func isLikeAPIVersion(key string) bool {
 	return manifest.Distance(strings.ToLower(key), "apiversion") <= 2
 }
 
-// misspeltHead returns the key that was probably meant as apiVersion; "" for none.
+// misspeltHead returns the key that was probably meant as apiVersion, "" for none.
 func misspeltHead(object map[string]any) string {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if key != "apiVersion" && isLikeAPIVersion(key) {
@@ -168,7 +168,7 @@ func misspeltHead(object map[string]any) string {
 	return ""
 }
 
-// ownField reports whether a field is one that our kinds alone have.
+// ownField reports whether only kinds that gatefold reads have a field of this name.
 func ownField(key string) bool {
 	switch key {
 	case "parentRefs", "parentRef", "targetRefs", "targetSelectors", "backendRefs", "gatewayClassName":
@@ -185,8 +185,8 @@ func allKindNames() []string {
 	return names
 }
 
-// isForeignList reports whether a list that is a whole document holds nothing that looks
-// like an object of Kubernetes.
+// isForeignList reports whether a document that is a list contains nothing that looks like a
+// Kubernetes object.
 func isForeignList(list []any) bool {
 	return !slices.ContainsFunc(list, func(item any) bool {
 		object, ok := item.(map[string]any)
@@ -197,8 +197,8 @@ func isForeignList(list []any) bool {
 // maxIgnoredShown bounds the kinds that one line names.
 const maxIgnoredShown = 10
 
-// IgnoredWords returns texts for a log or a summary, such as "4 Deployment.apps", "1 Pod", "2
-// documents without apiVersion and kind".
+// IgnoredWords returns texts for a log or a summary: "4 Deployment.apps", "1 Pod", "2 documents
+// without apiVersion and kind".
 func IgnoredWords(ignored []Ignored) []string {
 	var words []string
 	for _, o := range ignored[:min(len(ignored), maxIgnoredShown)] {

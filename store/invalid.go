@@ -16,10 +16,9 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// Invalid is an invalid object of whose key nothing is served: neither another definition nor a
-// last valid version. Its status says what is wrong. An invalid policy closes its targets, and
-// an invalid Namespace that may limit hostnames closes its namespace; other kinds have no
-// effect on traffic. It is immutable.
+// Invalid is an invalid object that is not served in any version. Its status shows the mistakes. An
+// invalid policy closes its targets. An invalid Namespace that may limit hostnames closes its
+// namespace. Other kinds have no effect on traffic. It is immutable.
 type Invalid struct {
 	Key manifest.Key
 	// Nameless is true if metadata.name is missing or not a valid name. Such an object has no
@@ -62,7 +61,7 @@ func (m Mistake) String() string {
 	return m.Field + ": " + m.Message
 }
 
-// Message returns what is wrong with the object, in one sentence.
+// Message returns the mistakes of the object in one sentence.
 func (i *Invalid) Message() string {
 	if more := len(i.Mistakes) - 1 + i.More; more > 0 {
 		return fmt.Sprintf("%s; and %d more", i.Mistakes[0], more)
@@ -78,8 +77,8 @@ const (
 	maxMistakeLength    = 1024 // characters of field and message each
 )
 
-// newInvalid returns what a status can say about an object with findings; nil for an object
-// without a name, or of a kind without a status.
+// newInvalid returns the Invalid for an object with findings. It returns nil if the object has no
+// name, or its kind has no status.
 func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	key := keyOf(object)
 	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {
@@ -98,8 +97,8 @@ func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	return out
 }
 
-// mayRestrict reports whether the object is a Namespace that bounds hostnames, or whose
-// annotations cannot be known: nothing of its namespace is served then.
+// mayRestrict reports whether the object is a Namespace that limits hostnames, or whose annotations
+// cannot be read. Then nothing of its namespace is served.
 func (i *Invalid) mayRestrict(metadata map[string]any) bool {
 	if i.Key.Group != "" || i.Key.Kind != kindNamespace {
 		return false
@@ -109,7 +108,7 @@ func (i *Invalid) mayRestrict(metadata map[string]any) bool {
 	return bounds || slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return strings.HasPrefix(m.Field, "metadata.annotations") })
 }
 
-// mistakesOf returns the mistakes for which an object is invalid.
+// mistakesOf returns the findings that make an object invalid.
 func mistakesOf(findings []schema.Finding) (all []Mistake) {
 	for _, f := range findings {
 		if !f.Warning {
@@ -134,8 +133,8 @@ func shorten(text string) string {
 	return text
 }
 
-// readSpec reads what the status of the kind hangs on; false for a kind without a
-// status, and an object that names nothing to have one for.
+// readSpec reads the fields that the status of the kind needs. It returns false for a kind without
+// a status, and for an object without anything to report to.
 func (i *Invalid) readSpec(spec map[string]any) bool {
 	gateway := i.Key.Group == gatewayGroup
 	switch kind := i.Key.Kind; {
@@ -157,7 +156,7 @@ func (i *Invalid) readSpec(spec map[string]any) bool {
 	return true
 }
 
-// unblamed returns the text of a field in which there is no mistake, else "".
+// unblamed returns the text of a field, "" if the field has a mistake.
 func (i *Invalid) unblamed(field string, value any) string {
 	if slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return m.Field == field }) {
 		return ""
@@ -184,7 +183,7 @@ func (i *Invalid) readListeners(spec map[string]any) {
 	}
 }
 
-// readRefs reads references field by field: one of the wrong type is left out.
+// readRefs reads references field by field. It leaves out fields of the wrong type.
 func (i *Invalid) readRefs(list []any) {
 	for _, element := range list[:min(len(list), maxInvalidRefs)] {
 		fields, _ := element.(map[string]any)
@@ -205,7 +204,7 @@ func (i *Invalid) readRefs(list []any) {
 	}
 }
 
-// namedField returns a field that is text and no longer than any name.
+// namedField returns a field if it is a text and not longer than a name may be.
 func namedField[T ~string](fields map[string]any, field string) *T {
 	value, ok := fields[field].(string)
 	if !ok || len(value) > validation.DNS1123SubdomainMaxLength {
@@ -215,8 +214,8 @@ func namedField[T ~string](fields map[string]any, field string) *T {
 	return &name
 }
 
-// closing returns what an invalid policy closes, from the object as it is written: nothing
-// of it need be valid. Its key is as near as can be to the one it would have.
+// closing returns what an invalid policy closes. It reads the object as it is written, in which
+// nothing need be valid. The key is as similar as possible to the intended one.
 func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
 	name, _ := firstText(metadata, "name")
@@ -241,7 +240,8 @@ func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invali
 	return out
 }
 
-// firstText returns the text of a field; written is true if the field is there, readable or not.
+// firstText returns the text of a field. written is true if the field exists, even if it is no
+// text.
 func firstText(fields map[string]any, name string) (text string, written bool) {
 	for _, value := range valuesOf(fields, name) {
 		written = true
@@ -252,7 +252,7 @@ func firstText(fields map[string]any, name string) (text string, written bool) {
 	return "", written
 }
 
-// withTargets returns the Invalid that also closes what others of its key are for.
+// withTargets returns the Invalid with the targets of other definitions of its key.
 func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 	out := *i
 	for _, other := range others {

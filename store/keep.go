@@ -7,8 +7,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// keeps reports whether an object serves on that its file defines no more: the file is
-// broken, or puts an object where it may not, which may be this one, misnamed.
+// keeps reports whether an object stays served although its file does not define it any more. That
+// is so if the file is broken, or defines an object that path policies reject, which may be this
+// object with a wrong name.
 func (s *serving) keeps(before served) bool {
 	path := before.path()
 	f := s.sources.files[path]
@@ -18,8 +19,8 @@ func (s *serving) keeps(before served) bool {
 	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
 }
 
-// keepMoved keeps the last valid version of an object that moved to another file and is invalid there. It
-// reports whether there is such a file.
+// keepMoved keeps the last valid version of an object that moved to another file and is invalid
+// there. It reports whether there is such a file.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {
@@ -36,8 +37,8 @@ func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, chan
 	return true
 }
 
-// keep keeps the last valid version of an object that its broken file defines no more, or that came to
-// the file of that path as what its schema rejects.
+// keep keeps the last valid version of an object. The file at path does not define it any more
+// because it is broken, or has a definition of it that the schema rejects.
 func (s *serving) keep(key manifest.Key, before served, path string, now time.Time) {
 	after := before
 	switch {
@@ -63,7 +64,7 @@ func (s *serving) keep(key manifest.Key, before served, path string, now time.Ti
 	s.fresh.sure = false
 }
 
-// release ends the keeping of a key.
+// release stops keeping the object of a key.
 func (s *serving) release(key manifest.Key, path string) {
 	if _, kept := s.kept[path][key]; kept {
 		s.fresh.sure = false

@@ -30,7 +30,7 @@ func FindKind(word string) (found KindName, like string, ok bool) {
 	return KindName{}, manifest.Nearest(name, all), false
 }
 
-// words are the names that a user may give the kind, in lower case. The short names are
+// words returns the names of the kind that a user may write, in lower case. The short names are
 // those of the CRDs and of Kubernetes.
 func (k *kind) words() []string {
 	name := strings.ToLower(k.name)

@@ -50,7 +50,7 @@ var kinds = []kind{
 	{"", "ConfigMap", []string{"v1"}, false, func() metav1.Object { return new(corev1.ConfigMap) }},
 }
 
-// apiVersions are what may stand in apiVersion for the kind.
+// apiVersions returns the accepted values of apiVersion for the kind.
 func (k *kind) apiVersions() []string {
 	var all []string
 	for _, version := range k.versions {
@@ -59,7 +59,7 @@ func (k *kind) apiVersions() []string {
 	return all
 }
 
-// kindOf returns the line of the table for a kind; nil when there is none.
+// kindOf returns the line of the table for a kind, nil if there is none.
 func kindOf(gk k8sschema.GroupKind) *kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.group == gk.Group && k.name == gk.Kind })
 	if i < 0 {
@@ -68,8 +68,8 @@ func kindOf(gk k8sschema.GroupKind) *kind {
 	return &kinds[i]
 }
 
-// unknownKind says what is wrong with a kind or version that is not in the
-// table. ok is false when nothing is: the kind belongs to others.
+// unknownKind returns what is wrong with a kind or version that is not in the table. ok is false if
+// nothing is wrong because the kind belongs to another program.
 func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 	if k := kindOf(gvk.GroupKind()); k != nil {
 		return manifest.Problem{
@@ -100,9 +100,9 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 	return manifest.Problem{}, false
 }
 
-// similarKind finds the kind of the table that was probably meant: one of the
-// same group and a similar name, or of the same name in another group of the
-// table or in one of a similar name.
+// similarKind returns the kind of the table that was probably meant. It has the same group and a
+// similar name, or the same name in another group of the table, or the same name in a similar
+// group.
 func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 	ours := len(kindNames(gvk.Group)) > 0
 	var best *kind
@@ -121,8 +121,8 @@ func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 	return best
 }
 
-// meansKgateway reports whether a group is that of kgateway, written otherwise, or the one
-// that it had before, as Gloo Gateway.
+// meansKgateway reports whether a group is a misspelling of kgateway's, or the earlier group of
+// Gloo Gateway.
 func meansKgateway(group string) bool {
 	group = strings.ToLower(group)
 	return strings.Contains(group, "kgateway") || group == "gateway.solo.io" || group == "gateway.gloo.solo.io"

@@ -34,7 +34,7 @@ func hasOddBreak(text []byte) bool {
 		bytes.Contains(text, []byte("\u0085")) || bytes.Contains(text, []byte("\u2028")) || bytes.Contains(text, []byte("\u2029"))
 }
 
-// yamlLine returns the length of the text's first line, as YAML sees it.
+// yamlLine returns the length of the text's first line by YAML's line breaks.
 func yamlLine(text []byte) int {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
@@ -52,8 +52,7 @@ func yamlLine(text []byte) int {
 	return len(text)
 }
 
-// correctNode corrects a node and those in it. An empty value may lie behind the last
-// line.
+// correctNode corrects a node and the nodes in it. An empty value may be after the last line.
 func correctNode(n *yaml.Node, starts []place) {
 	start := starts[min(n.Line, len(starts))-1]
 	n.Line, n.Column = start.line, start.column+n.Column-1

@@ -32,7 +32,7 @@ func (d *documentReader) element(i int) {
 // kindList is the kind of a list of any objects.
 const kindList = "List"
 
-// wrongList returns what is wrong with a List whose items cannot be read.
+// wrongList returns the problem of a List whose items cannot be read.
 func wrongList(object map[string]any) (p manifest.Problem, wrong bool) {
 	name, _ := object["kind"].(string)
 	if !strings.EqualFold(name, kindList) {

@@ -14,10 +14,10 @@ type spot struct {
 	field      string
 }
 
-// Locate fills in file, line, column and excerpt of problems that name only their object and
-// field, and sorts them. Problems of objects that are in no file get no place; those of stale
-// objects get only the file. For the same list (SameProblems) it returns the same result as
-// long as no place has changed. The caller must change neither.
+// Locate sets file, line, column and excerpt of problems that name only their object and field, and
+// sorts them. Problems of objects without a file get no place. Problems of stale objects get only
+// the file. For the same list (SameProblems) it returns the same result as long as no place has
+// changed. The caller must change neither list.
 func (s *Store) Locate(problems []manifest.Problem) []manifest.Problem {
 	return s.problemLists.locateAll(problems)
 }
@@ -46,8 +46,8 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 	return located
 }
 
-// placesFor finds the places of all fields that problems name. It takes those that are known
-// from the call before.
+// placesFor finds the places of all fields that problems name. It reuses places of the previous
+// call.
 func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
 	found, missing := make(map[spot]manifest.Problem, len(problems)), []spot(nil)
 	want := func(key manifest.Key, field string) {
@@ -81,7 +81,7 @@ func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.
 	return found
 }
 
-// locate fills in one problem of what is served, from places.
+// locate sets the place of one problem of a served object, from the known places.
 func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 	p.File = at.path()
 	d := at.definition
@@ -93,8 +93,8 @@ func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 	return p
 }
 
-// placeOf returns the file and line of a field as a message has them behind its words, ""
-// where the object is in no file.
+// placeOf returns the file and line of a field, in the form that messages append. It is "" if the
+// object is in no file.
 func (s *problemLists) placeOf(field manifest.Field) string {
 	at, ok := s.serving.served[field.Object]
 	if !ok {

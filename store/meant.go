@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// valuesOf returns the values of a field, also where its name is misspelt or stands twice: the
-// well spelt one first.
+// valuesOf returns the values of a field, and of keys that misspell or repeat its name. The value
+// of the correct name comes first.
 func valuesOf(fields map[string]any, name string) (values []any) {
 	if fields[name] != nil {
 		values = append(values, fields[name])
@@ -38,8 +38,7 @@ func means(key, name string) bool {
 	return len(key) <= 2*len(name) && manifest.Distance(strings.ToLower(key), strings.ToLower(name)) <= max(1, len(name)/4)
 }
 
-// textsIn returns the texts that a value holds: itself, or those in a list or mapping that is
-// written in place of one.
+// textsIn returns the texts in a value: the value itself, or the texts in a list or mapping.
 func textsIn(value any) (names []string) {
 	switch v := value.(type) {
 	case []any:
@@ -58,8 +57,7 @@ func textsIn(value any) (names []string) {
 	return names
 }
 
-// namesIn returns the names of objects among the texts that a value holds. Those of
-// Kubernetes have no capital letters.
+// namesIn returns the texts in a value that can be names of objects, in lower case.
 func namesIn(value any) (names []string) {
 	for _, name := range textsIn(value) {
 		if name = strings.ToLower(name); len(validation.IsDNS1123Subdomain(name)) == 0 {

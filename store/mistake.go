@@ -19,7 +19,7 @@ const InternalError = "InternalError"
 const ReportHint = "please report it; gatefold tries again when the object changes and at a restart"
 
 // PanickedAt returns the innermost places of gatefold's own code on the stack, such as
-// "explain/build.go:274". It must be called by the function that recovers.
+// "explain/build.go:274". Only the function that recovers may call it.
 func PanickedAt(most int) []string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
@@ -36,8 +36,8 @@ func PanickedAt(most int) []string {
 	}
 }
 
-// mistaken reports a panic in reading an object: it is invalid then. The panic's own words are
-// not shown, as they may be content of a Secret.
+// mistaken reports a panic while an object was read. The object is invalid then. The panic's
+// message is not shown, because it may have content of a Secret.
 func (d *documentReader) mistaken(at fieldPath, object map[string]any, places []string) {
 	message := "gatefold could not read this object, which is a mistake in gatefold (at " + strings.Join(places, " < ") + ")"
 	defer func() {
@@ -54,8 +54,8 @@ func (d *documentReader) mistaken(at fieldPath, object map[string]any, places []
 	}
 }
 
-// step opens the document, or reads the next object of it. It reports whether there is none. A
-// panic is a problem of the document.
+// step opens the document, or reads its next object. It returns true if there is none. A panic
+// becomes a problem of the document.
 func (r *reading) step(with reader) (done bool) {
 	defer func() {
 		if recover() == nil {

@@ -11,8 +11,8 @@ import (
 // unnamed is what harmlessName makes of no name.
 const unnamed = "_"
 
-// nameAfter gives a policy without a readable name one that names its file, so that those of
-// two files are two.
+// nameAfter names a policy without a readable name after its file, so that the policies of two
+// files have two names.
 func (r *rejectedObject) nameAfter(path string) {
 	if r.invalid != nil && r.invalid.Key.Name == unnamed {
 		r.invalid.Key.Name, _ = harmlessName("in " + path)
@@ -20,11 +20,11 @@ func (r *rejectedObject) nameAfter(path string) {
 	}
 }
 
-// isNameless reports whether a key is one that no object can have, by harmlessName.
+// isNameless reports whether a key has a name that no object can have, made by harmlessName.
 func isNameless(key manifest.Key) bool { return strings.HasPrefix(key.Name, unnamed) }
 
-// harmlessName returns a name as it may stand in a key; nameless is true if no object can
-// have it. Nothing that is made of it leads to another file.
+// harmlessName returns a name that is safe in a key and in a file name. nameless is true if no
+// object can have the original name.
 func harmlessName(name string) (harmless string, nameless bool) {
 	if len(validation.IsDNS1123Subdomain(name)) == 0 {
 		return name, false

@@ -5,8 +5,8 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// declare brings the path policies up to the Namespaces that serve now, and adds the keys
-// on which they judge anew to touched. Namespaces among touched are settled.
+// declare updates the path policies to the Namespaces that are served now. It adds the keys that
+// these policies judge differently to touched. Namespaces in touched are already decided.
 func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	clear(s.fence.foundOutside)
 	changed := map[string]bool{}
@@ -41,8 +41,8 @@ func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	}
 }
 
-// grants returns what all definitions of a Namespace give that may serve, or else the one
-// that is kept.
+// grants returns what the definitions of a Namespace allow that may serve. If there are none, it
+// returns what the kept version allows.
 func (s *serving) grants(key manifest.Key, at served) (all []tenancy.Grant) {
 	for _, d := range s.found[key] {
 		if !s.fence.rejects(d) {

@@ -9,8 +9,8 @@ import (
 // hiddenContent is what stands for the content of a Secret.
 const hiddenContent = "[redacted]"
 
-// Objects returns the objects that are served, in no order. Of Secrets it returns copies with their keys
-// and without their content. The others must not be changed.
+// Objects returns the objects that are served, in no order. Secrets are copies without content. The
+// caller must not change the others.
 func (s *Store) Objects() []*manifest.Object {
 	all := make([]*manifest.Object, 0, len(s.serving.served))
 	for _, at := range s.serving.served {
@@ -23,7 +23,7 @@ func (s *Store) Objects() []*manifest.Object {
 	return all
 }
 
-// withoutContent returns a Secret with its name, type and keys alone.
+// withoutContent returns a Secret with only its name, type and keys.
 func withoutContent(object *manifest.Object) *manifest.Object {
 	bare := &corev1.Secret{}
 	bare.Name, bare.Namespace = object.Key.Name, object.Key.Namespace

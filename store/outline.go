@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Outline is what a route refers to, as far as its document can be read. The route may be
-// invalid: nothing in an Outline is validated.
+// Outline is what a route refers to, as far as its document can be read. The route may be invalid,
+// and nothing in an Outline is validated.
 type Outline struct {
 	// Found is false when no document defines the route.
 	Found bool
@@ -45,8 +45,8 @@ const maxOutlineBytes = 8 << 20
 // deep they are looked for.
 const maxOutline, maxOutlineDepth = 100, 16
 
-// Outlines returns the outline of each route, in the order of keys. It reads each document of
-// the routes again, at most 8 MB together; routes in further documents are not found.
+// Outlines returns the outline of each route, in the order of keys. It parses the documents of the
+// routes again, at most 8 MB in all. Routes in further documents are not found.
 func (s *Store) Outlines(keys []manifest.Key) []Outline {
 	values, bytes := map[*document]any{}, 0
 	out := make([]Outline, len(keys))
@@ -82,7 +82,7 @@ func (s *Store) Labels(keys []manifest.Key) []map[string]string {
 	return out
 }
 
-// objectIn finds an object in the value of its document, alone or in a list.
+// objectIn finds an object in the value of its document, which may be a list.
 func objectIn(value any, key manifest.Key) map[string]any {
 	object, _ := value.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
@@ -116,7 +116,7 @@ func outlineOf(object map[string]any, namespace string) Outline {
 	return out
 }
 
-// refKeys reads a list of references. kind is the default.
+// refKeys returns the keys in a list of references. kind is the default kind.
 func refKeys(value any, kind, namespace string) (out []manifest.Key) {
 	refs, _ := value.([]any)
 	for _, ref := range refs {
@@ -173,7 +173,7 @@ func pathOutline(match map[string]any) PathOutline {
 	return PathOutline{Type: "Exact", Value: "/" + service + "/" + name}
 }
 
-// looseTexts collects what may have been meant as a path.
+// looseTexts collects texts that may be meant as a path.
 func (r *RuleOutline) looseTexts(value any, depth int) {
 	if depth == maxOutlineDepth || len(r.Paths) == maxOutline {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// sharedPorts returns a problem for each Namespace with a port that belongs to another.
+// sharedPorts returns a problem for each Namespace that asks for a port of another Namespace.
 func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 	for namespace, other := range s.serving.fence.policy.Overlaps() {
 		key := manifest.Key{Kind: kindNamespace, Name: namespace}

@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// step leads from a mapping to the value of a key (named), or from a list to
-// an item.
+// step leads from a mapping to the value of a key (named is true), or from a list to an item.
 type step struct {
 	named bool
 	key   string
 	index int
 }
 
-// fieldPath leads from a document's root to a value.
+// fieldPath is the path from a document's root to a value.
 type fieldPath []step
 
 func (p *fieldPath) push(s step) { *p = append(*p, s) }
@@ -65,7 +64,7 @@ func parsePath(field string) fieldPath {
 	return path
 }
 
-// bracketStep reads what stands in brackets: an index, or a key with dots.
+// bracketStep reads the text in brackets: an index, or a key with dots.
 func bracketStep(inside string) step {
 	if i, err := strconv.Atoi(inside); err == nil && i >= 0 {
 		return step{index: i}
@@ -82,8 +81,8 @@ func isPlainKey(key string) bool {
 // maxQuoted is how many bytes of the user's own text a message repeats.
 const maxQuoted = 80
 
-// quote returns the user's own text for a message: in quotes, cut, and without
-// control characters.
+// quote returns the user's own text for a message: quoted, shortened, and without control
+// characters.
 func quote(text string) string { return strconv.Quote(cut(text)) }
 
 // clean is quote without the quotes.

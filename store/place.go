@@ -8,14 +8,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// place is where something stands in a text: its line and column from 1, and
-// how many characters of the line it takes, at least 1.
+// place is a place in a text: line and column from 1, and the number of marked characters, at least
+// 1.
 type place struct {
 	line, column, width int
 }
 
-// find returns the place of the value that path leads to. Where it leads to
-// nothing, it is the place of the last key or item on the way that is there.
+// find returns the place of the value at a path. If there is no such value, it returns the place of
+// the last key or item on the path that exists.
 func find(root *yaml.Node, path fieldPath) place {
 	at, value := descend(root, path)
 	if value != nil && value.Kind == yaml.ScalarNode && value.Value != "" {
@@ -24,14 +24,14 @@ func find(root *yaml.Node, path fieldPath) place {
 	return placeOf(at)
 }
 
-// findKey returns the place of the last key or item on the path that is there.
+// findKey returns the place of the last key or item on the path that exists.
 func findKey(root *yaml.Node, path fieldPath) place {
 	at, _ := descend(root, path)
 	return placeOf(at)
 }
 
-// descend returns the last key or item on the path that is there, and the value that the
-// path leads to, nil for none.
+// descend returns the last key or item on the path that exists, and the value at the path, nil if
+// it does not exist.
 func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
 	at, value = root, root
 	for _, s := range path {
@@ -44,8 +44,7 @@ func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
 	return at, value
 }
 
-// child returns the value that the step leads to, and its key; an item of a list
-// is its own key.
+// child returns the value after a step, and its key. An item of a list is its own key.
 func child(n *yaml.Node, s step) (key, value *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -75,8 +74,7 @@ func placeOf(n *yaml.Node) place {
 	return place{n.Line, n.Column, width}
 }
 
-// keyName returns the text of a key: numbers and booleans become text as in
-// sigs.k8s.io/yaml.
+// keyName returns the text of a key. Numbers and booleans become text as in sigs.k8s.io/yaml.
 func keyName(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

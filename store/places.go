@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Place is where a field or object is written. It is zero if that is in no file; for a stale
+// Place is where a field or object is written. It is zero if the object is in no file. For a stale
 // object only File is set.
 type Place struct {
 	File string `json:"file,omitempty"`
@@ -15,9 +15,9 @@ type Place struct {
 	Column int `json:"column,omitempty"`
 }
 
-// Places returns the place of each field. For a field that is not written, the place is the
-// last key or item on its path that is; for an Invalid object it is its name. It parses the
-// documents of the objects again, each once.
+// Places returns the place of each field. If a field is not written, it returns the place of the
+// last key or item on its path that exists. For an Invalid object it returns the place of the name.
+// It parses the documents of the objects again, each once.
 func (s *Store) Places(fields []manifest.Field) []Place {
 	return placesOf(fields, s.whereabouts)
 }

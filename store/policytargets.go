@@ -51,7 +51,7 @@ func selects(selector api.PolicySelector, o *manifest.Object) bool {
 	return true
 }
 
-// isOf reports whether a valid policy is for all of the target.
+// isOf reports whether a valid policy applies to the whole target.
 func (t Target) isOf(policy *manifest.Object) bool {
 	within := func(group gwv1.Group, kind gwv1.Kind, section *gwv1.SectionName) bool {
 		return string(group) == t.Group && string(kind) == t.Kind && (section == nil || string(*section) == t.Section)

@@ -16,8 +16,8 @@ var (
 	template = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)
 )
 
-// readings returns texts that are nearly the one that is not YAML, the nearest first. The
-// parser names a line; the one at fault may be beside it.
+// readings returns texts that differ little from a text that is not YAML, the most similar first.
+// The parser's error names a line, but the mistake may be in the line before or after it.
 func readings(text []byte) iter.Seq[string] {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\t' {
@@ -55,8 +55,7 @@ func readings(text []byte) iter.Seq[string] {
 	}
 }
 
-// faultyLine returns the line that an error of the parser names, from 1; the last one where
-// it names none.
+// faultyLine returns the line in a parser's error, from 1. It returns last if the error names none.
 func faultyLine(err error, last int) int {
 	_, after, ok := strings.Cut(err.Error(), "line ")
 	digits, _, _ := strings.Cut(after, ":")

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// rejectedDefinition is an object that is rejected, in its file.
+// rejectedDefinition is an object that its schema rejects, in its file.
 type rejectedDefinition struct {
 	*rejectedObject
 	file     *file
@@ -35,14 +35,14 @@ func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	}
 }
 
-// reported returns the rejected definition to report for a key that nothing is served for: the
-// first of the first path. It is nil if the path policies allow none of the definitions.
+// reported returns the rejected definition to report for a key that is not served: the first one of
+// the first path. It is nil if the path policies allow none of the definitions.
 func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
 
-// invalidOf returns the Invalid of a key that nothing is served for, nil for none. A policy
-// closes the targets of all its definitions.
+// invalidOf returns the Invalid of a key that is not served, nil for none. An invalid policy closes
+// the targets of all its definitions.
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	first := s.reported(key)
 	if first == nil {
@@ -61,7 +61,8 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	return s.uncovered(first).withTargets(others)
 }
 
-// firstRejected is the first, by path and place, of those for which is holds.
+// firstRejected returns the first rejected definition, by path and place, for which is returns
+// true.
 func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) bool) *rejectedDefinition {
 	var first *rejectedDefinition
 	for _, r := range s.rejected[key] { // those of one file stand in their order
@@ -72,8 +73,8 @@ func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) b
 	return first
 }
 
-// settleInvalid adds the Invalid of a key to the Change if it changed. The object that is
-// served for the key is known by then.
+// settleInvalid adds the Invalid of a key to the Change if it changed. It must run after settle
+// decided whether the key is served.
 func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 	if len(s.rejected)+len(s.invalid) == 0 { // as it mostly is
 		return
@@ -99,8 +100,8 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 
 func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// touchNameless adds the policies of the files that have no name of an object to touched: what
-// they close depends on the versions that are kept of their file.
+// touchNameless adds the nameless policies of the files to touched. What they close depends on the
+// versions that are kept of their file.
 func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.sources.files[path]; f != nil {
@@ -113,9 +114,9 @@ func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.
 	}
 }
 
-// uncovered returns the Invalid of a rejected definition, without the targets of policies whose
-// last valid version is still served and that may be the same policy: a definition without a
-// usable name may be any policy of its file and namespace.
+// uncovered returns the Invalid of a rejected definition. A definition without a usable name may be
+// any policy of its file and namespace. So the result has no targets of policies of that file whose
+// last valid version is still served.
 func (s *serving) uncovered(r *rejectedDefinition) *Invalid {
 	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
 		return r.invalid

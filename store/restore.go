@@ -9,10 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Saved is one served object in a form that can be stored. A Store that restores everything
-// that another Store returned continues as that Store would: stale objects stay, of two
-// definitions the one that was served stays, and an empty folder is frozen. It is a value, and
-// any goroutine may read it.
+// Saved is one served object in a form that can be stored. A Store that restores all objects of
+// another Store continues as that Store would: stale objects stay stale, the served one of two
+// definitions stays served, and an empty folder is frozen. Any goroutine may read it.
 type Saved struct {
 	Key manifest.Key
 	// Path is the file of the object; "" means that it is no longer served.
@@ -29,8 +28,8 @@ type Saved struct {
 	Since time.Time
 }
 
-// Unsaved returns the objects that changed since it was last called, sorted by key; without
-// Options.Save it returns nothing.
+// Unsaved returns the objects that changed since its last call, sorted by key. Without Options.Save
+// it returns nothing.
 func (s *Store) Unsaved() []Saved {
 	var all []Saved
 	for _, key := range slices.SortedFunc(maps.Keys(s.saves.unsaved), manifest.CompareKeys) {
@@ -40,8 +39,7 @@ func (s *Store) Unsaved() []Saved {
 	return all
 }
 
-// Saved returns all served objects, sorted by key: the sum of all results of Unsaved, and of
-// the one it would return now.
+// Saved returns all served objects, sorted by key, as the calls of Unsaved would return them.
 func (s *Store) Saved() []Saved {
 	all := make([]Saved, 0, len(s.serving.served)+len(s.saves.absent))
 	for key := range s.serving.served {
@@ -129,8 +127,8 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	return unusable
 }
 
-// again reads what was saved. A Checked is taken as it is where the texts were
-// found sound by the same schema.Fingerprint.
+// again reads a saved object. It uses a Checked without validation if the same schema.Fingerprint
+// found the texts valid.
 func (r reader) again(saved Saved) *result {
 	hides := r.save && !r.secrets && secretive(saved.Text) // it may hold a Secret in a comment, which is not saved any more
 	if r.sound && saved.Checked != nil && saved.Since.IsZero() && !hides {
@@ -142,9 +140,9 @@ func (r reader) again(saved Saved) *result {
 	return r.read(saved.Text)
 }
 
-// restorePolicies drops what the path policies reject: other files than before may define
-// cluster-scoped objects now. Where none is in force any more, Namespaces that ask for them
-// stay, so that the first Tree can be held.
+// restorePolicies drops restored objects that the path policies reject: other files than before may
+// define cluster-scoped objects now. If gatefold runs without path policies, Namespaces that ask
+// for them stay, so that the first Tree can be frozen.
 func (s *Store) restorePolicies() {
 	if !s.fence.policy.InForce() {
 		return
@@ -166,7 +164,7 @@ func (s *Store) restorePolicies() {
 	drop(false)
 }
 
-// restore takes over one object, false when it cannot be used.
+// restore adds one saved object. It returns false if the object cannot be used.
 func (s *Store) restore(saved Saved, r *result) bool {
 	_, twice := s.serving.served[saved.Key]
 	switch {
@@ -197,8 +195,8 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	return true
 }
 
-// restoredObjects returns Restored once: an update without a Secret would take the Secret's
-// listener from Envoys that run.
+// restoredObjects returns the objects for Restored. It returns none if Secrets are missing, because
+// an update without a Secret would remove its listener from running Envoys.
 func (s *Store) restoredObjects() []*manifest.Object {
 	objects := s.Restored()
 	if objects != nil {
@@ -228,7 +226,8 @@ func (s *Store) Delivered() (all Change) {
 	return all
 }
 
-// addMissingSecrets adds to the problem of a Tree that is held that nothing serves, if so.
+// addMissingSecrets adds to the problem of a frozen Tree that Envoys get no update because the
+// state has no Secrets, if that is so.
 func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	if s.saves.restored && len(s.saves.absent) > 0 {
 		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and no users of policies, and %d objects are missing", len(s.saves.absent))
@@ -236,8 +235,8 @@ func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	}
 }
 
-// completeRestored makes the first Change contain everything that is served, and the removals
-// of restored objects that no longer are.
+// completeRestored makes the first Change contain everything that is served, and the removal of
+// restored objects that are not served any more.
 func (s *Store) completeRestored(change *Change) {
 	for key := range s.saves.absent {
 		s.saves.changed(key)

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// result is what the text of one document says. It depends on nothing but the
-// text: lines count from the text's first, and no file is named.
+// result is the content of one document. It depends only on the text: lines count from the
+// beginning of the text, and it names no file.
 type result struct {
 	items  []item
 	broken bool // something in it did not become an object
@@ -15,7 +15,7 @@ type result struct {
 	beside *remarks
 }
 
-// remarks are what else a document says; most say nothing.
+// remarks are the parts of a document other than items. Most documents have none.
 type remarks struct {
 	rejected []rejectedObject
 	foreign  []foreign
@@ -25,7 +25,7 @@ type remarks struct {
 	unparsed bool  // the text has no value: its file looks for policies in it (reader.salvageText)
 }
 
-// remarks returns what the document says beside its items.
+// remarks returns the parts of the document other than its items.
 func (r *result) remarks() remarks {
 	if r.beside == nil {
 		return remarks{}
@@ -33,7 +33,7 @@ func (r *result) remarks() remarks {
 	return *r.beside
 }
 
-// hidesNamespace reports whether something that is broken in it may be a Namespace.
+// hidesNamespace reports whether a broken part of the document may be a Namespace.
 func (r *result) hidesNamespace() bool {
 	said := r.remarks()
 	return r.broken && (said.syntax != nil || said.unlisted > 0 || slices.ContainsFunc(said.problems, func(p finding) bool {
@@ -41,8 +41,8 @@ func (r *result) hidesNamespace() bool {
 	}))
 }
 
-// finding is a problem of a document. Its message may have one verb, %d, for
-// another line of the document.
+// finding is a problem of a document. Its message may have one verb, %d, for the number of another
+// line of the document.
 type finding struct {
 	manifest.Problem
 	other int
@@ -57,13 +57,13 @@ type item struct {
 	part   *partial
 }
 
-// partial says of an object how it is a part of its document, where it is not all of it.
+// partial describes an object that is only a part of its document.
 type partial struct {
 	at    fieldPath // leads to the object in the document; empty for the document itself
 	alone []byte    // the object without what else the document holds, to be saved; nil where the document may be
 }
 
-// at leads to the object in the document.
+// at returns the path of the object in the document.
 func (i *item) at() fieldPath {
 	if i.part == nil {
 		return nil
@@ -71,8 +71,8 @@ func (i *item) at() fieldPath {
 	return i.part.at
 }
 
-// alone is the object without what else the document holds, to be saved; nil where the
-// document may be.
+// alone returns the text of the object without the rest of the document, to be saved. It is nil if
+// the document itself may be saved.
 func (i *item) alone() []byte {
 	if i.part == nil {
 		return nil

@@ -21,8 +21,8 @@ import (
 // documents that are not read otherwise: those of another version or kind that means a
 // policy, and those whose YAML can be parsed and has mistakes.
 
-// reject notes an object with findings for which it is invalid; problems are what is
-// listed of them.
+// reject notes an object that its findings make invalid. problems are the findings that are
+// reported.
 func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
 	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
 	if k.policy() {
@@ -36,8 +36,8 @@ func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, fi
 	d.rejected = append(d.rejected, r)
 }
 
-// notServed reports an object of a kind of kgateway that gatefold does not serve. Nothing in
-// the document is invalid: it is not broken.
+// notServed reports an object of a kgateway kind that gatefold does not serve. The document is not
+// broken, because nothing in it is invalid.
 func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema.KindNotServed) {
 	p := manifest.Problem{
 		Code: schema.NotServed, Severity: manifest.Warning, Field: "kind", Hint: "remove the object",
@@ -58,7 +58,8 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 	d.broken = broken
 }
 
-// foreignTargets are the kinds that policies of others are for, and gatefold serves.
+// foreignTargets returns the kinds that gatefold serves and that policies of other programs can
+// target.
 func foreignTargets() []apischema.GroupKind {
 	return []apischema.GroupKind{
 		{Group: gatewayGroup, Kind: kindGateway}, {Group: gatewayGroup, Kind: "HTTPRoute"},
@@ -66,8 +67,9 @@ func foreignTargets() []apischema.GroupKind {
 	}
 }
 
-// openedBy names the targets that are served without an object of a kind that is none of
-// ours; "" for one that is no policy of what gatefold serves.
+// openedBy returns the targets of a policy that gatefold does not serve, in words. These targets
+// are served without the policy. It returns "" if the object is no policy for an object that
+// gatefold serves.
 func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	spec, _ := object["spec"].(map[string]any)
 	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
@@ -76,7 +78,7 @@ func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	return servedWithout(object)
 }
 
-// servedWithout names the targets that are served without an object; "" for none.
+// servedWithout returns the targets that are served without the policy, in words; "" for none.
 func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
 	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
 	r.search(object)
@@ -96,7 +98,8 @@ func servedWithout(object map[string]any) (words string, policy *manifest.Unserv
 // such policies of one kind of others.
 const maxUnserved = 64
 
-// unservedPolicy is a policy of a kind that gatefold does not serve, with its first targets.
+// unservedPolicy returns the record of a policy that gatefold does not serve, with its first
+// targets.
 func unservedPolicy(object map[string]any, namespace string, targets []Target) *manifest.Unserved {
 	metadata, _ := object["metadata"].(map[string]any)
 	group, _, _ := strings.Cut(textOf(object["apiVersion"]), "/")
@@ -109,14 +112,14 @@ func unservedPolicy(object map[string]any, namespace string, targets []Target) *
 	return policy
 }
 
-// written returns the object that at leads to as it is written: a check has dropped what
-// its schema does not know.
+// written returns the object at a path as it is written. The validated object lacks fields that its
+// schema does not have.
 func (d *documentReader) written(at fieldPath) map[string]any {
 	object, _ := d.valueAt(at).(map[string]any)
 	return object
 }
 
-// loosely returns what the document holds, as readLoosely reads it.
+// loosely returns the value of the document as readLoosely reads it.
 func (d *documentReader) loosely() any {
 	if d.raw == nil {
 		d.raw = readLoosely(d.root)
@@ -138,8 +141,8 @@ func (d *documentReader) valueAt(at fieldPath) any {
 	return value
 }
 
-// salvageObject looks for policies in an object whose kind is not known because of problems:
-// it may be one, or a list of some whose kind is missing.
+// salvageObject looks for policies in an object whose kind is not known because of problems. The
+// object may be a policy, or a list of policies.
 func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	object := d.written(at)
 	if !d.closeFor(at, object, problems) && len(valuesOf(object, "kind")) == 0 {
@@ -150,7 +153,7 @@ func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 // maxSalvageDepth bounds how deep policies are looked for in lists and mappings.
 const maxSalvageDepth = 6
 
-// salvage looks for policies in a value of a document that is not read as it stands.
+// salvage looks for policies in a value of a document that could not be read.
 func (d *documentReader) salvage(at fieldPath, value any, depth int) {
 	if depth > maxSalvageDepth {
 		return
@@ -187,8 +190,8 @@ func isList(object map[string]any) bool {
 	return strings.HasSuffix(strings.ToLower(name), "list")
 }
 
-// itemOf returns an item of a list with the kind that the list gives it, as in a
-// TrafficPolicyList.
+// itemOf returns an item of a list. A list of kind TrafficPolicyList sets the kind TrafficPolicy
+// for items without a kind.
 func itemOf(list, item map[string]any) map[string]any {
 	name, _ := list["kind"].(string)
 	name, typed := strings.CutSuffix(name, kindList)
@@ -207,9 +210,9 @@ func itemOf(list, item map[string]any) map[string]any {
 // YAML: policies are short.
 const maxSalvaged = 16 << 10
 
-// salvageText returns the policies in a text that is not YAML: in what is left without a line
-// that is at fault, or up to it. problems are those of the text. It parses the text some ten times,
-// so that a file has it done for few of its documents.
+// salvageText returns the policies in a text that is not YAML. It reads the text without a faulty
+// line, or the part before that line. problems are those of the text. It parses the text about ten
+// times, so it is used for few documents of a file.
 func (r reader) salvageText(text []byte, problems []finding) (found []rejectedObject) {
 	lower := bytes.ToLower(text)
 	if len(text) > maxSalvaged || !bytes.Contains(lower, []byte("polic")) || !bytes.Contains(lower, []byte("target")) {
@@ -234,8 +237,8 @@ func (r reader) salvageText(text []byte, problems []finding) (found []rejectedOb
 	return nil
 }
 
-// closeFor notes the policy that an object means which is not read because of problems, and
-// reports whether there is one.
+// closeFor notes a policy that is not read because of problems. It returns false if the object is
+// not meant as a policy.
 func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems []finding) bool {
 	k, metadata := meantPolicy(object)
 	if k == nil || d.isNotServed(object) {
@@ -253,7 +256,7 @@ func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems 
 	return true
 }
 
-// text returns the message without the line that it may have a verb for.
+// text returns the message without the verb for a line.
 func (f finding) text() string {
 	if f.other == 0 {
 		return f.Message
@@ -261,9 +264,9 @@ func (f finding) text() string {
 	return quote(f.Field) + " stands twice"
 }
 
-// meantPolicy returns the kind of policy that an object is, or was meant to be by all that
-// can be read of its kind and version, and its metadata; nil for none. Where two objects
-// stand in one document, the metadata in the same place belongs to the kind.
+// meantPolicy returns the kind of policy that an object is or was meant to be, and its metadata;
+// nil for none. It uses everything that can be read of its kind and version. If two objects are in
+// one document, the metadata in the same position belongs to the kind.
 func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
@@ -289,9 +292,9 @@ func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	return k, metadata
 }
 
-// kindByTargets returns the kind of policy that an object means by the kinds of its targets,
-// where its own kind is missing or is none that its group has; nil for none. An object
-// without a readable apiVersion may be of any group.
+// kindByTargets returns the kind of policy by the kinds of its targets, if the object's own kind is
+// missing or does not exist in its group; nil for none. An object without a readable apiVersion may
+// be of any group.
 func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *kind {
 	var policies []*kind
 	all := &targetReader{seen: map[string]bool{}}
@@ -310,8 +313,8 @@ func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *ki
 	return nil
 }
 
-// mayBe reports whether an object may be meant as a policy of the kind by all that can be
-// read of its version, and of its kind, which is no name that gatefold knows.
+// mayBe reports whether an object may be meant as a policy of the kind. It uses what can be read of
+// the version. The object's kind must not be another name that gatefold knows.
 func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
 	word := ""
 	for _, name := range valuesOf(object, "kind") {
@@ -329,8 +332,8 @@ func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) b
 	return ours && (word == "" || strings.Contains(strings.ToLower(word), "tls"))
 }
 
-// kindWord returns the name of a kind as it is meant: without the group that kubectl lets
-// stand behind it; "" for what is no name.
+// kindWord returns the name of a kind without the group that kubectl allows after it. It returns ""
+// if the value has no name.
 func kindWord(value any) string {
 	for _, text := range textsIn(value) {
 		word, _, _ := strings.Cut(text, ".")
@@ -364,8 +367,8 @@ func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	return versions
 }
 
-// policyKind returns the kind of policy that a name means in one of the versions, or
-// without any; nil for none.
+// policyKind returns the kind of policy with a name in one of the versions, or in any version if
+// there are none; nil for none.
 func policyKind(name string, versions []apischema.GroupVersion) *kind {
 	for _, gv := range versions {
 		gvk := gv.WithKind(name)

@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// saves is what is to be saved of what is served, and what was restored.
+// saves tracks which served objects must be saved, and what was restored.
 type saves struct {
 	on       bool                      // Options.Save
 	unsaved  map[manifest.Key]struct{} // changed since Unsaved told of it
@@ -15,35 +15,35 @@ type saves struct {
 	restored bool                      // no Change has told of what Restore brought
 }
 
-// changed notes that a key has to be saved.
+// changed notes that the object of a key must be saved.
 func (s *saves) changed(key manifest.Key) {
 	if s.on {
 		s.unsaved[key] = struct{}{}
 	}
 }
 
-// history is what was served before the Changes that Applied does not know of.
+// history is the state that was served before the Changes since the last call of Applied.
 type history struct {
 	begun    bool // something was restored, or applied
 	previous map[manifest.Key]served
 	withheld map[manifest.Key]formerVersion // in the place of what is served here
 }
 
-// remember notes what was served under a key before a Change, the zero value for nothing.
+// remember saves the object that was served under a key before a Change, the zero value for none.
 func (s *history) remember(key manifest.Key, before served) {
 	if _, known := s.previous[key]; !known && s.begun { // else nothing was served
 		s.previous[key] = before
 	}
 }
 
-// formerVersion is what a Withheld needs beside, to be saved.
+// formerVersion is a Withheld with the text that is saved for it.
 type formerVersion struct {
 	Withheld
 	text []byte
 }
 
-// Withheld is the version of an object that is served in the place of the folder's, which
-// gatefold could not translate, and since when.
+// Withheld is the version of an object that is served instead of the folder's version, which
+// gatefold could not translate. It has the time since when.
 type Withheld struct {
 	Object *manifest.Object
 	Since  time.Time
@@ -53,9 +53,8 @@ type Withheld struct {
 // asks for it.
 const kindSecret = "Secret"
 
-// confidential reports whether the content of an object is saved only where
-// Options.SaveSecrets asks for it: a Secret, or a policy with users and the hashes of their
-// passwords.
+// confidential reports whether the content of an object is saved only with Options.SaveSecrets.
+// That is so for a Secret, and for a policy with users and password hashes.
 func confidential(key manifest.Key, object *manifest.Object) bool {
 	policy, _ := manifest.As[*api.TrafficPolicy](object)
 	return key.Kind == kindSecret || policy != nil && policy.Spec.BasicAuth != nil && len(policy.Spec.BasicAuth.Users) > 0

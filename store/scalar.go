@@ -13,9 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// resolve returns a scalar's value by the rules of YAML 1.1 that kubectl
-// follows: string, bool, int64, uint64 above its range, float64 or nil. Quoted
-// and block scalars are strings unless a tag says otherwise.
+// resolve returns a scalar's value by the rules of YAML 1.1 that kubectl follows: string, bool,
+// int64, uint64 above the range of int64, float64 or nil. Quoted and block scalars are strings
+// unless a tag says otherwise.
 func resolve(n *yaml.Node) (any, error) {
 	tag := ""
 	if n.Style&yaml.TaggedStyle != 0 {
@@ -96,8 +96,8 @@ func resolvePlain(text string) any {
 	return text
 }
 
-// resolveNumber returns the number that text writes in decimal, 0x, 0o, 0b or,
-// with a leading zero, in octal; nil when it writes none.
+// resolveNumber returns the number in a text: decimal, 0x, 0o, 0b or, with a leading zero, octal.
+// It returns nil if the text is no number.
 func resolveNumber(text string) any {
 	digits := strings.ReplaceAll(text, "_", "")
 	if i, err := strconv.ParseInt(digits, 0, 64); err == nil {
@@ -115,9 +115,8 @@ func resolveNumber(text string) any {
 	return nil
 }
 
-// jsonValue returns what is left of a value after being written as JSON and read
-// as Kubernetes reads it: a number without fraction or exponent is an int64
-// where it fits, so that 1.0 and 1e3 are integers.
+// jsonValue returns a value after it is written as JSON and read as Kubernetes reads it. A number
+// without fraction or exponent is an int64 if it fits, so that 1.0 and 1e3 are integers.
 func jsonValue(value any) (any, error) {
 	switch v := value.(type) {
 	case uint64:
@@ -134,7 +133,7 @@ func jsonValue(value any) (any, error) {
 	return value, nil
 }
 
-// formatFloatKey writes a number that is a key as sigs.k8s.io/yaml does.
+// formatFloatKey returns the text of a number that is a key, as in sigs.k8s.io/yaml.
 func formatFloatKey(f float64) string {
 	switch text := strconv.FormatFloat(f, 'g', -1, 32); text {
 	case "+Inf":

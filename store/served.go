@@ -7,14 +7,14 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// served is the object that serves under a key.
+// served is the object that is served under a key.
 type served struct {
 	object     *manifest.Object
 	definition *definition // nil when it is kept: no definition is sound
 	kept       *kept       // nil when it is not kept
 }
 
-// kept is an object that no sound definition is known of.
+// kept is an object whose last valid version is served, because there is no valid definition of it.
 type kept struct {
 	path  string    // the file that gave it
 	twins bool      // it has twins: no sound version is known
@@ -22,7 +22,7 @@ type kept struct {
 	text  []byte    // to be saved
 }
 
-// path is the file that gave the object; "" where none serves.
+// path returns the file that defined the object, "" if none is served.
 func (s served) path() string {
 	switch {
 	case s.kept != nil:
@@ -33,12 +33,12 @@ func (s served) path() string {
 	return ""
 }
 
-// twins reports whether the object has twins: no sound version is known.
+// twins reports whether the object has twins (twinRules). Then no valid version is known.
 func (s served) twins() bool {
 	return s.kept != nil && s.kept.twins || s.definition != nil && s.definition.twins
 }
 
-// since is when the object began to be kept; zero for one that is not.
+// since returns the time since when the object is kept, zero if it is not kept.
 func (s served) since() time.Time {
 	if s.kept == nil {
 		return time.Time{}
@@ -46,7 +46,7 @@ func (s served) since() time.Time {
 	return s.kept.since
 }
 
-// saved is the text to be saved of what is served, for itself and not as a part of its file.
+// saved returns the text of the served object to be saved, without the rest of its file.
 func (s served) saved() []byte {
 	switch {
 	case s.kept != nil:

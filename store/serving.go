@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// serving is what is served, and every definition that could be.
+// serving has what is served, and every definition that could be served.
 type serving struct {
 	sources     *sources
 	fence       *fence
@@ -38,8 +38,8 @@ func newServing(options Options, files *sources) *serving {
 	}
 }
 
-// replace puts the definitions of a file in the place of those before and adds the keys that
-// must be settled to touched.
+// replace replaces the definitions of a file. It adds the keys that must be decided again to
+// touched.
 func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 	for key := range s.kept[e.path] {
 		touched[key] = struct{}{}
@@ -58,9 +58,8 @@ func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 	s.replaceRejected(e, touched)
 }
 
-// carryOver lets the definitions that an edit leaves alone, at the begin and
-// the end of the file, live on in their new places. It gives those that go and
-// those that come.
+// carryOver keeps the definitions that an edit does not touch, at the beginning and the end of the
+// file, and updates their places. It returns the other definitions, old and new.
 func (s *serving) carryOver(e edit) (old, fresh []*definition) {
 	if e.before != nil {
 		old = e.before.definitions
@@ -90,7 +89,7 @@ func (s *serving) carryOver(e edit) (old, fresh []*definition) {
 	return old[begin:oldEnd], fresh[begin:end]
 }
 
-// settle decides which object serves under a key.
+// settle decides which object is served under a key.
 func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	s.doubt(key)
 	definitions := s.found[key]
@@ -140,9 +139,8 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	change.Gone = append(change.Gone, key)
 }
 
-// preferred returns the definitions that go before the others: those of cluster paths; of
-// Namespaces the first alone, so that which of two counts does not depend on the order of
-// edits.
+// preferred returns the definitions that win over the others: those of cluster paths. Of several
+// Namespaces it returns only the first, so that the result does not depend on the order of edits.
 func preferred(definitions []*definition) []*definition {
 	if definitions[0].file.source == manifest.AnyFile {
 		return definitions
@@ -162,8 +160,8 @@ func preferred(definitions []*definition) []*definition {
 	return platform
 }
 
-// choose returns the definition that serves: that of the file which serves
-// already, and in it the unchanged one; else the first.
+// choose returns the definition that is served: one of the file that is already served, unchanged
+// if possible; else the first.
 func (s *serving) choose(definitions []*definition, before served) *definition {
 	own := definitions
 	if s.keepNothing {
@@ -180,8 +178,8 @@ func (s *serving) choose(definitions []*definition, before served) *definition {
 	return own[0]
 }
 
-// candidates returns the definitions of a key that may serve: sound ones; else, where
-// none serves or is kept, those with twins.
+// candidates returns the definitions of a key that may be served: valid ones. If there are none,
+// and no other version is served or kept, it returns those with twins.
 func (s *serving) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := withoutTwins(inside)
 	if len(best) > 0 || len(inside) == 0 {
@@ -193,7 +191,8 @@ func (s *serving) candidates(key manifest.Key, inside []*definition) []*definiti
 	return inside
 }
 
-// doubt drops the lists that speak of a key: what serves under it, or where, changes.
+// doubt marks the lists that mention a key as out of date, because its served object or place
+// changes.
 func (s *serving) doubt(key manifest.Key) {
 	_, contested := s.contested[key]
 	_, outside := s.fence.outside[key]

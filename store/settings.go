@@ -36,10 +36,10 @@ type Setting struct {
 	Line, Column int // of the key
 }
 
-// ReadSettings returns the keys of a settings file such as gatefold.yaml, in their order: a mapping
-// of keys to texts, numbers, booleans and lists of texts. Anything else, and a key that is there
-// twice, is an error that begins with "LINE:COLUMN: "; an error for each mistake, and the
-// keys without one.
+// ReadSettings returns the keys of a settings file such as gatefold.yaml, in their order. The file
+// is a mapping of keys to texts, numbers, booleans and lists of texts. Anything else, and a
+// duplicate key, is an error that begins with "LINE:COLUMN: ". It returns one error for each
+// mistake, and the keys without mistakes.
 func ReadSettings(text []byte) ([]Setting, error) {
 	if len(text) > MaxSettings {
 		return nil, fmt.Errorf("1:1: the file is larger than %d bytes", MaxSettings)
@@ -79,7 +79,7 @@ func ReadSettings(text []byte) ([]Setting, error) {
 	return settings, errors.Join(errs...)
 }
 
-// read takes the value of a key.
+// read sets the value of a key.
 func (s *Setting) read(n *yaml.Node) error {
 	if n.Kind == yaml.SequenceNode {
 		s.Kind, s.Items = ListSetting, []string{}

@@ -9,10 +9,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// sharer has the objects of a folder share their words: ten thousand routes name the same
-// Gateway, namespace and backends, and their defaults are the same. It remembers so many
-// words and no more, each in a place of its own by its hash; a word that comes often is
-// soon back where another took its place. It may be used by several goroutines at once.
+// sharer makes the objects of a folder share equal strings: ten thousand routes name the same
+// Gateway, namespace and backends, and have the same defaults. It keeps a fixed number of strings,
+// each at a position given by its hash. A frequent string that was replaced soon returns. Several
+// goroutines may use it at once.
 type sharer struct {
 	seed  maphash.Seed
 	words [1024]atomic.Pointer[string]
@@ -23,7 +23,7 @@ const maxShared = 64
 
 func newSharer() *sharer { return &sharer{seed: maphash.MakeSeed()} }
 
-// word returns a text that is equal to this one, and nothing else: neither may be changed.
+// word returns an equal text that may already be in memory.
 func (s *sharer) word(text string) *string {
 	place := &s.words[maphash.String(s.seed, text)%uint64(len(s.words))]
 	if known := place.Load(); known != nil && *known == text {
@@ -34,7 +34,8 @@ func (s *sharer) word(text string) *string {
 	return &own
 }
 
-// share replaces texts, and pointers to texts, in v and below. What is in maps stays.
+// share replaces texts, and pointers to texts, in v and below. It does not change the content of
+// maps.
 func (s *sharer) share(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -64,8 +65,8 @@ func (s *sharer) share(v reflect.Value) {
 	}
 }
 
-// object replaces the strings of a new object by equal ones that are in memory already, and
-// returns it. A nil sharer shares nothing.
+// object replaces the strings of a new object by equal ones that are already in memory, and returns
+// the object. A nil sharer does nothing.
 func (s *sharer) object(o *manifest.Object) *manifest.Object {
 	if s == nil {
 		return o

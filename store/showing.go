@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// showing finds fields in documents, and shows lines of them. It keeps what it has found out about
-// the text of one document until it is asked about another: thousands of problems of a large
-// document cost one look at its text, if they come in a row.
+// showing finds fields in documents and returns excerpts of them. It keeps what it found in the
+// text of one document until it is asked about another. So the problems of one document, in a row,
+// parse its text once.
 type showing struct {
 	document *document
 	root     *yaml.Node
@@ -19,7 +19,7 @@ type showing struct {
 	users    func() bool // whether it looks like one with users and hashes; asked once
 }
 
-// begin has what is kept be about a document.
+// begin resets the kept data if the document is another one.
 func (s *showing) begin(to *document) {
 	if s.document == to {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// belowSkipped returns why a file cannot be read that lies in a directory which is skipped.
-// What cannot be read is not deleted, after a restart neither.
+// belowSkipped returns why a file in a skipped directory cannot be read. An object of such a file
+// does not count as deleted, even after a restart.
 func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below bool) {
 	for _, skip := range skipped {
 		if strings.HasPrefix(path, skip.Path+"/") {

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// sources are the files of the last Tree that was not held, as they were read.
+// sources are the files of the last Tree that was not frozen.
 type sources struct {
 	documents int                // of one file, at most
 	progress  func(done, of int) // Options.Progress
@@ -34,7 +34,7 @@ func newSources(options Options, schemas *schema.Set) *sources {
 	}
 }
 
-// compare finds the files that differ, and returns the contents of those to read.
+// compare returns the files that differ, and the contents of those that must be read.
 func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string][]byte) {
 	contents = map[string][]byte{}
 	changed, gone := tree.Files.Since(s.taken.Files)
@@ -71,7 +71,7 @@ func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string]
 	return edits, contents
 }
 
-// skip returns the edit of a file that cannot be read; false for none.
+// skip returns the edit of a file that cannot be read. changed is false if that was already so.
 func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	before := s.files[path]
 	after := &file{path: path, source: s.fence.sourceOf(path), hides: s.fence.hides(why), beside: &oddities{skipped: &why}}
@@ -84,8 +84,8 @@ func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	return edit{path, before, after}, true
 }
 
-// elsewhere returns the files of the Store that were not among the files of the Tree
-// before: they were skipped there, or the Store was restored and there was none.
+// elsewhere returns the files of the Store that were not in the previous Tree: they were skipped
+// there, or the Store was restored and there was no Tree.
 func (s *sources) elsewhere() (paths []string) {
 	if s.taken.Files.Len() == 0 {
 		return slices.Collect(maps.Keys(s.files))
@@ -98,8 +98,7 @@ func (s *sources) elsewhere() (paths []string) {
 	return slices.AppendSeq(paths, maps.Keys(s.unread))
 }
 
-// replace puts a file in the place of the one before. It reports whether one of them adds to the
-// problems.
+// replace replaces a file. It reports whether the old or the new version has problems.
 func (s *sources) replace(e edit) (flawed bool) {
 	flawed = s.flawed[e.path] != nil
 	delete(s.files, e.path)
@@ -114,8 +113,8 @@ func (s *sources) replace(e edit) (flawed bool) {
 	return flawed
 }
 
-// noteUnread keeps unread up to an edit: what is skipped without a word of its own lies
-// below a directory that is.
+// noteUnread updates the set of unread files after an edit. A skipped file without a detail is
+// below a skipped directory.
 func (s *sources) noteUnread(e edit) {
 	delete(s.unread, e.path)
 	if e.after == nil {
@@ -126,8 +125,8 @@ func (s *sources) noteUnread(e edit) {
 	}
 }
 
-// firstFence returns the first Namespace that asks for path policies, in order of files, of
-// those that counts; nil for none.
+// firstFence returns the first Namespace that asks for path policies, in the order of files, and
+// for which counts returns true; nil for none.
 func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
 	look := func(f *file) {
 		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
@@ -153,7 +152,7 @@ func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (firs
 	return first
 }
 
-// counting returns what is to be called whenever one of so many documents is read.
+// counting returns a function to call after each of the documents is read. It reports the progress.
 func (s *sources) counting(of int) func() {
 	if s.progress == nil {
 		return func() {}

@@ -12,11 +12,10 @@ type part struct {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// splitDocuments cuts a YAML file into its documents without parsing it, so
-// that a broken document cannot hide the ones behind it. It cuts at every line
-// that begins with "---" or "..." as YAML does: neither can stand at the left
-// margin inside a value, not even in a block scalar. Documents that hold only
-// blank lines and comments are left out.
+// splitDocuments splits a YAML file into its documents without parsing it, so that a broken
+// document cannot hide those after it. As YAML does, it splits at every line that begins with "---"
+// or "...". Neither can be at the left margin inside a value, not even in a block scalar. It leaves
+// out documents with only blank lines and comments.
 func splitDocuments(content []byte) []part {
 	s := splitter{rest: bytes.TrimPrefix(content, byteOrderMark), line: 1}
 	for len(s.rest) > 0 {
@@ -26,8 +25,8 @@ func splitDocuments(content []byte) []part {
 	return s.parts
 }
 
-// splitter walks over a file line by line. text is what the current document
-// holds so far, and rest what follows it; both are one piece of the content.
+// splitter reads a file line by line. text is the current document so far, and rest is what
+// follows. Both are slices of the content.
 type splitter struct {
 	parts []part
 	text  []byte
@@ -39,7 +38,7 @@ type splitter struct {
 	directives bool // text has a %YAML or %TAG line, which belongs to the next "---"
 }
 
-// step takes one line.
+// step reads one line.
 func (s *splitter) step() {
 	line := s.rest
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {
@@ -78,7 +77,7 @@ func (s *splitter) take(n int) {
 	s.skip(n)
 }
 
-// skip leaves the next n bytes, one line, out of every document.
+// skip drops the next n bytes, one line.
 func (s *splitter) skip(n int) {
 	s.rest = s.rest[n:]
 	s.line++
@@ -92,13 +91,13 @@ func (s *splitter) cut() {
 	s.text, s.content, s.directives = nil, false, false
 }
 
-// hasMarker reports whether the line is the marker, alone or before a blank.
+// hasMarker reports whether the line begins with the marker, followed by a blank or nothing.
 func hasMarker(line []byte, marker string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(marker))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBlank reports whether the line holds nothing but blanks and a comment.
+// isBlank reports whether the line has only blanks and a comment.
 func isBlank(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	return len(line) == 0 || line[0] == '#'

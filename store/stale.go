@@ -37,16 +37,15 @@ func (s Stale) Equal(other Stale) bool { return reflect.DeepEqual(s, other) }
 // they differ.
 func SameStale(a, b []Stale) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// stale returns every stale object, sorted by key. It is the list of before where nothing in
-// it changed.
+// stale returns every stale object, sorted by key. It returns the previous list if nothing changed.
 func (s *problemLists) stale() []Stale {
 	s.problems()
 	s.selectAgain()
 	return s.lastStale
 }
 
-// selectAgain looks for the targets of stale policies that select them by labels, in
-// namespaces that changed: those targets change without a problem.
+// selectAgain selects the targets of stale policies with selectors again, in namespaces that
+// changed. Such targets change without a new problem.
 func (s *problemLists) selectAgain() {
 	list := s.lastStale
 	for i := range list {
@@ -64,7 +63,7 @@ func (s *problemLists) selectAgain() {
 	s.lastStale = list
 }
 
-// staleOf lists the kept objects, with the errors among problems that made them stale.
+// staleOf returns the kept objects, with the errors among problems that made them stale.
 func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 	causes := causesOf(problems)
 	var all []Stale
@@ -81,7 +80,7 @@ func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 	return all
 }
 
-// targetsOf returns what a policy names and selects, each once; nil for other kinds.
+// targetsOf returns the objects that a policy names and selects, each once; nil for other kinds.
 func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	seen := map[manifest.Key]bool{}
 	add := func(target manifest.Key) {
@@ -101,14 +100,14 @@ func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	return targets
 }
 
-// selection is what the stale policies of one namespace select. It holds until something in the
-// namespace changes, so that the policies of one team cost the edits of others nothing.
+// selection is the result of the selectors of the stale policies in one namespace. It is valid
+// until something in the namespace changes, so that edits of other namespaces do not select again.
 type selection struct {
 	objects []*manifest.Object // of the namespace, sorted by key
 	by      map[manifest.Key][]manifest.Key
 }
 
-// knows reports whether a policy's targets are as they were selected last.
+// knows reports whether the targets of a policy are selected already.
 func (s *selection) knows(policy manifest.Key) bool {
 	if s == nil {
 		return false
@@ -117,8 +116,8 @@ func (s *selection) knows(policy manifest.Key) bool {
 	return known
 }
 
-// selected returns the first objects of a policy's namespace that are served and that one of its
-// selectors selects, sorted by key, at most maxSelected.
+// selected returns the first served objects that a selector of the policy selects, sorted by key,
+// at most maxSelected.
 func (s *problemLists) selected(policy *manifest.Object) []manifest.Key {
 	in := s.selections[policy.Key.Namespace]
 	if in == nil {

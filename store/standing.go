@@ -16,7 +16,7 @@ func SameProblems(a, b []manifest.Problem) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// fresh says which lists are still valid, and which keys they depend on.
+// fresh tracks which lists are still valid, and which keys they depend on.
 type fresh struct {
 	sure    bool                      // problemLists.problems would make the same list
 	targets map[manifest.Key]struct{} // targets that problems of invalid policies name
@@ -24,7 +24,7 @@ type fresh struct {
 	objects map[manifest.Key]struct{} // objects whose places are in that list
 }
 
-// problemLists makes the lists of problems and of stale objects, and has those that it gave last.
+// problemLists makes the lists of problems and of stale objects, and keeps the last lists.
 type problemLists struct {
 	prefix  string // Options.PathPrefix
 	sources *sources
@@ -44,7 +44,7 @@ func newProblemLists(prefix string, of *serving) *problemLists {
 	return &problemLists{prefix: prefix, sources: of.sources, serving: of, fresh: of.fresh, selections: map[string]*selection{}}
 }
 
-// problems returns all problems, sorted. It is the same list as before if none changed.
+// problems returns all problems, sorted. It returns the previous list if none changed.
 func (s *problemLists) problems() []manifest.Problem {
 	if s.fresh.sure {
 		return s.own
@@ -69,8 +69,8 @@ func (s *problemLists) problems() []manifest.Problem {
 	return s.own
 }
 
-// problemsFrozen returns the problems while the folder is frozen: those of the Tree that is not
-// applied if its documents are the reason, else those of before.
+// problemsFrozen returns the problems while the folder is frozen. If documents of the new Tree are
+// the reason, these are the problems of the new Tree, else those of the last applied one.
 func (s *problemLists) problemsFrozen(why manifest.Problem, edits []edit) []manifest.Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {
 		all := slices.Concat(s.problems(), []manifest.Problem{why})

@@ -56,18 +56,18 @@ func New(options Options) (*Store, error) {
 // AllowEmpty lets the next Tree be applied even if it removes every object.
 func (s *Store) AllowEmpty() { s.allowEmpty = true }
 
-// Apply applies a Tree and returns what it changed. It compares only files that the previous
-// Tree does not share, splits only those whose hash changed, and parses only documents whose
-// text changed. It uses all cores, and has finished when it returns. For a folder without
-// problems, the objects afterwards depend on this Tree alone.
+// Apply applies a Tree and returns what it changed. It compares only files that the previous Tree
+// does not share, splits only files whose hash changed, and parses only documents whose text
+// changed. It uses all cores. For a folder without problems, the served objects depend only on this
+// Tree.
 func (s *Store) Apply(tree watcher.Tree) Change {
 	change, _ := s.ApplyUntil(context.Background(), tree, Turn{})
 	return change
 }
 
-// ApplyUntil is Apply that can be interrupted: if ctx ends before the Tree is read, it returns
-// the error of ctx and applies nothing. Files that take longer to read than a turn may be left for
-// the next Apply (Change.Waiting), or end this one with ErrNewer.
+// ApplyUntil is Apply with limits. If ctx ends before the Tree is read, it returns the error of ctx
+// and applies nothing. Files that take longer to read than a turn may be left for the next Apply
+// (Change.Waiting), or end this one with ErrNewer.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
 	if s.options.Strict { // a revision is applied as a whole, or not at all
 		turn = Turn{}
@@ -113,7 +113,7 @@ const (
 	revisionInvalid = "RevisionInvalid"
 )
 
-// freeze reports whether the Tree must not be taken, and why.
+// freeze reports whether the Tree must not be applied, and why.
 func (s *Store) freeze(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
 	p = manifest.Problem{Severity: manifest.Error, File: tree.Root}
 	serving := len(s.serving.served)
@@ -140,7 +140,7 @@ func (s *Store) freeze(tree watcher.Tree, next tally) (p manifest.Problem, held 
 	return p, true
 }
 
-// counted is "1 object" or "8 objects".
+// counted returns "1 object" or "8 objects".
 func counted(objects int) string {
 	if objects == 1 {
 		return "1 object"
@@ -148,7 +148,7 @@ func counted(objects int) string {
 	return fmt.Sprintf("%d objects", objects)
 }
 
-// frozen says in one paragraph why the folder is not followed, and what to do.
+// frozen returns why the folder is frozen and what to do, in one paragraph.
 func frozen(why manifest.Problem) string {
 	if why.Hint == "" {
 		return why.Message
@@ -156,7 +156,7 @@ func frozen(why manifest.Problem) string {
 	return why.Message + ". " + strings.ToUpper(why.Hint[:1]) + why.Hint[1:]
 }
 
-// adopt makes the edits the Store's own and gives what they change.
+// adopt applies the edits to the Store and returns what they change.
 func (s *Store) adopt(edits []edit, now time.Time) Change {
 	touched := map[manifest.Key]struct{}{}
 	for _, e := range edits {

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// unfitText finds what keeps a text from being parsed at all.
+// unfitText returns the problem of a text that cannot be parsed at all.
 func unfitText(text []byte) (p manifest.Problem, unfit bool) {
 	if n := estimateNodes(text); n > maxNodes {
 		return manifest.Problem{
@@ -42,7 +42,7 @@ func unfitText(text []byte) (p manifest.Problem, unfit bool) {
 	return manifest.Problem{}, false
 }
 
-// allowedInYAML reports whether YAML lets the character stand in a text.
+// allowedInYAML reports whether YAML allows the character in a text.
 func allowedInYAML(r rune) bool {
 	switch {
 	case r < ' ':
@@ -53,7 +53,7 @@ func allowedInYAML(r rune) bool {
 	return r != 0xfffe && r != 0xffff
 }
 
-// unfitFile recognizes UTF-16 and binary files, of which no line can be shown.
+// unfitFile recognizes UTF-16 and binary files. No line of such files can be shown.
 func unfitFile(text []byte) (p manifest.Problem, unfit bool) {
 	switch {
 	case isUTF16(text):
@@ -70,8 +70,8 @@ func unfitFile(text []byte) (p manifest.Problem, unfit bool) {
 	return manifest.Problem{}, false
 }
 
-// isUTF16 reports whether the text begins with a byte order mark of UTF-16, or each
-// second of its first bytes is zero, as in ASCII text that is written as UTF-16.
+// isUTF16 reports whether the text begins with a byte order mark of UTF-16, or looks like ASCII in
+// UTF-16: every second one of its first bytes is zero.
 func isUTF16(text []byte) bool {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return true
@@ -103,7 +103,7 @@ func placeAt(text []byte, at int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1, 1}
 }
 
-// mistake is a mistake of syntax while it is being explained.
+// mistake is a syntax error while it is being explained.
 type mistake struct {
 	finding
 	text   []byte
@@ -112,8 +112,8 @@ type mistake struct {
 	before string // the part of the line before at
 }
 
-// nameSyntax returns the parser's message without an explanation. It costs nothing; it is for
-// mistakes beyond those that are shown.
+// nameSyntax returns the parser's message without an explanation. It is cheap, for mistakes that
+// are not shown in detail.
 func nameSyntax(err error) finding {
 	reason := reasonOf(err)
 	if strings.HasPrefix(reason, "unknown anchor") {
@@ -124,7 +124,7 @@ func nameSyntax(err error) finding {
 	}}
 }
 
-// explainSyntax says where and why the parser rejected the text, and what to do.
+// explainSyntax returns where and why the parser rejected the text, and what to do.
 func explainSyntax(text []byte, err error) finding {
 	reason := reasonOf(err)
 	m := &mistake{text: text}
@@ -141,7 +141,7 @@ func explainSyntax(text []byte, err error) finding {
 	return m.finding
 }
 
-// move points the mistake to another offset.
+// move moves the mistake to another offset.
 func (m *mistake) move(at int) {
 	start := bytes.LastIndexByte(m.text[:at], '\n') + 1
 	line, _, _ := bytes.Cut(m.text[start:], []byte{'\n'})
@@ -150,7 +150,7 @@ func (m *mistake) move(at int) {
 
 func (m *mistake) say(message, hint string) { m.Message, m.Hint = message, hint }
 
-// next is the character at the mistake; 0 at the end of the text.
+// next returns the character at the mistake, 0 at the end of the text.
 func (m *mistake) next() byte {
 	if m.at < len(m.text) {
 		return m.text[m.at]
@@ -160,8 +160,8 @@ func (m *mistake) next() byte {
 
 var conflictMarker = regexp.MustCompile(`(?m)^<<<<<<<( |\r?$)`)
 
-// explainLine recognizes mistakes by what the text looks like, whatever the
-// parser found wrong with it.
+// explainLine recognizes common mistakes by the text of the line, independent of the parser's
+// reason.
 func (m *mistake) explainLine() bool {
 	indent := len(m.line) - len(strings.TrimLeft(m.line, " \t"))
 	switch {
@@ -220,7 +220,7 @@ var explanations = []struct {
 	}},
 }
 
-// explainReason puts the parser's reason in plain words.
+// explainReason explains the parser's reason in plain words.
 func (m *mistake) explainReason(reason string, err error) {
 	if errors.Is(err, errExtraDocument) {
 		m.say("a second document begins inside this one", "write its --- at the begin of a line that ends with LF or CRLF")
@@ -238,7 +238,7 @@ var (
 	keyAndValue     = regexp.MustCompile(`^\s*(- +)*[^\s#][^#]*?:\s+[^\s#|>&]`)
 )
 
-// strayColon is about "key: value" where there is a value already.
+// strayColon explains "key: value" in a place that already has a value.
 func (m *mistake) strayColon() {
 	if head := strings.TrimLeft(m.before, " -"); strings.Contains(head, ": ") {
 		m.say(`the value holds ": ", which YAML takes for another key`, "put the value in quotes")
@@ -258,7 +258,7 @@ func (m *mistake) strayColon() {
 	}
 }
 
-// lineAbove returns the next line above the mistake's that says something.
+// lineAbove returns the nearest line above the mistake that is not blank.
 func (m *mistake) lineAbove() (number int, line string) {
 	above := m.text[:m.at-len(m.before)]
 	for number = bytes.Count(above, []byte{'\n'}); number > 0; number-- {
@@ -272,7 +272,7 @@ func (m *mistake) lineAbove() (number int, line string) {
 	return 1, ""
 }
 
-// misfit is about a line that is no item or key of what surrounds it.
+// misfit explains a line that is neither an item nor a key of the list or mapping around it.
 func (m *mistake) misfit() {
 	trimmed := strings.TrimLeft(m.before, " ")
 	if strings.ContainsAny(trimmed, `"'`) {
@@ -297,8 +297,7 @@ func (m *mistake) unclosedQuote() {
 	m.say("the quote that opens here is never closed", "close it; a quote inside quotes must be escaped")
 }
 
-// specialStart is about plain text that begins with a character that means
-// something to YAML.
+// specialStart explains plain text that begins with a character that is special in YAML.
 func (m *mistake) specialStart() {
 	word := ""
 	if start := strings.LastIndexAny(m.before, " ,[{") + 1; strings.ContainsRune("*&!", rune(m.line[min(start, len(m.line)-1)])) {
@@ -322,5 +321,5 @@ func (m *mistake) specialStart() {
 	}
 }
 
-// inWord reports whether a character does not end a word of a flow collection.
+// inWord reports whether a character can be part of a word in a flow collection.
 func inWord(r rune) bool { return !unicode.IsSpace(r) && !strings.ContainsRune(",[]{}", r) }

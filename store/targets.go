@@ -15,9 +15,9 @@ import (
 // kindBackendTLSPolicy is the one policy of the Gateway API's own group.
 const kindBackendTLSPolicy = "BackendTLSPolicy"
 
-// Target is a target of an invalid policy, as far as it can be read. If a part cannot be read,
-// the Target selects more, never less: without a readable sectionName the whole object, without
-// a known kind every kind that the policy can have as its target.
+// Target is a target of an invalid policy, as far as it can be read. If a part cannot be read, the
+// Target selects more, never less. Without a readable sectionName it is the whole object. Without a
+// known kind it is every kind that the policy can target.
 type Target struct {
 	apischema.GroupKind
 	// Name is the name of an object in the policy's namespace, "" for a selector.
@@ -33,8 +33,8 @@ type Target struct {
 // more of them stands for all objects of its namespace that it may be for.
 const maxClosingTargets = 1024
 
-// policyTargets returns the kinds that objects of the kind may be for; none for a kind
-// that is no policy.
+// policyTargets returns the kinds that policies of the kind can target, none for a kind that is no
+// policy.
 func (k *kind) policyTargets() []apischema.GroupKind {
 	switch k.name {
 	case api.KindTrafficPolicy:
@@ -52,7 +52,7 @@ func (k *kind) policyTargets() []apischema.GroupKind {
 // policy reports whether objects of the kind are policies.
 func (k *kind) policy() bool { return k != nil && len(k.policyTargets()) > 0 }
 
-// targetReader reads the targets of an object as it is written, valid or not.
+// targetReader reads the targets of an object as it is written. The object may be invalid.
 type targetReader struct {
 	kinds []apischema.GroupKind
 	found []Target
@@ -67,9 +67,9 @@ type targetReader struct {
 	namespace string // of the policy; "" where it does not matter
 }
 
-// readTargets returns the targets of a policy whose document may be invalid anywhere, and
-// whether there are targets beside them that cannot be read. Fields that hold targets are
-// looked for in the whole object, also under a name that is misspelt or written twice.
+// readTargets returns the targets of a policy whose document may be invalid anywhere. lost is true
+// if there are also targets that cannot be read. It looks for fields with targets in the whole
+// object, also under misspelt and duplicate names.
 func (k *kind) readTargets(object map[string]any, namespace string) (targets []Target, lost bool) {
 	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
 	r.loose = len(valuesOf(object, "kind")) < 2 // else there is another object in the document
@@ -88,7 +88,7 @@ func (k *kind) readTargets(object map[string]any, namespace string) (targets []T
 	return targets, false
 }
 
-// withoutHistory returns an object without what an API server has written into it.
+// withoutHistory returns an object without the fields that an API server writes.
 func withoutHistory(object map[string]any) map[string]any {
 	object = maps.Clone(object)
 	delete(object, "status")
@@ -101,7 +101,7 @@ func withoutHistory(object map[string]any) map[string]any {
 	return object
 }
 
-// search looks for the fields that hold targets.
+// search looks for the fields that contain targets.
 func (r *targetReader) search(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -130,13 +130,13 @@ func (r *targetReader) search(value any) {
 	}
 }
 
-// namesTargets reports whether a key means targetRefs. The other name is what
-// somebody writes in its place: no policy has a field of that name.
+// namesTargets reports whether a key is targetRefs or a misspelling of it, or "targets", which no
+// policy has as a field but people write.
 func namesTargets(key string) bool {
 	return slices.ContainsFunc([]string{"targetRefs", "targets"}, func(name string) bool { return means(key, name) })
 }
 
-// each calls read for the entries of a list, or for the entry that stands in its place.
+// each calls read for the entries of a list, or for an entry that is written without a list.
 func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	switch v := value.(type) {
 	case []any:
@@ -160,8 +160,8 @@ func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	}
 }
 
-// entry calls read for an entry. A mapping without any field of an entry has the entries as
-// its values.
+// entry calls read for an entry. If a mapping has no field of an entry, its values are read as
+// entries.
 func (r *targetReader) entry(fields map[string]any, read func(fields map[string]any)) {
 	isEntry := len(fields) == 0
 	for _, name := range []string{"group", "kind", "name", "sectionName", "matchLabels"} {
@@ -176,7 +176,7 @@ func (r *targetReader) entry(fields map[string]any, read func(fields map[string]
 	}
 }
 
-// ref reads one of targetRefs. Without a name it leads nowhere, unless it is a selector.
+// ref reads one of targetRefs. Without a name it has no target, unless it is a selector.
 func (r *targetReader) ref(fields map[string]any) {
 	var names []string
 	for _, value := range valuesOf(fields, "name") {
@@ -197,8 +197,8 @@ func (r *targetReader) ref(fields map[string]any) {
 	}
 }
 
-// selector reads one of targetSelectors. A label that cannot be read is left out, so that
-// the rest selects more. One with a name in place of labels is one of targetRefs.
+// selector reads one of targetSelectors. It leaves out a label that cannot be read, so that the
+// rest selects more. An entry with a name instead of labels is read as one of targetRefs.
 func (r *targetReader) selector(fields map[string]any) {
 	labels, written := map[string]string{}, valuesOf(fields, "matchLabels")
 	if len(written) == 0 && len(namesIn(fields["name"])) > 0 {
@@ -216,7 +216,7 @@ func (r *targetReader) selector(fields map[string]any) {
 	r.add(fields, Target{Labels: labels})
 }
 
-// add notes a target for each kind that its fields may mean.
+// add adds a target for each kind that its fields may mean.
 func (r *targetReader) add(fields map[string]any, target Target) {
 	name, _ := fields["sectionName"].(string)
 	if _, isText := resolvePlain(name).(string); isText && len(valuesOf(fields, "sectionName")) == 1 && len(validation.IsDNS1123Subdomain(name)) == 0 {
@@ -231,7 +231,7 @@ func (r *targetReader) add(fields map[string]any, target Target) {
 	}
 }
 
-// kindsOf returns the kind that a target names, or all that it may mean.
+// kindsOf returns the kind that a target names, or all kinds that it may mean.
 func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	if written := valuesOf(fields, "kind"); len(written) == 1 {
 		found, _, _ := FindKind(textOf(written[0]))

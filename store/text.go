@@ -11,27 +11,26 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// textOf returns a value that is a text; "" for another.
+// textOf returns a value that is a text, "" for other values.
 func textOf(value any) string {
 	s, _ := value.(string)
 	return s
 }
 
-// secretive reports whether the text may be a Secret's. It is asked where the
-// document's kind is not known, and errs on the side of silence.
+// secretive reports whether the text may be a Secret's. It is used if the document's kind is not
+// known. In doubt it returns true, so that nothing is shown.
 func secretive(text []byte) bool {
 	return containsAny(text, "ecret", "SECRET", "stringData", "PRIVATE KEY", "tls.key", "assword") || listsUsers(text)
 }
 
-// listsUsers reports whether a text looks like one with users and the hashes of their passwords,
-// as a TrafficPolicy may have them.
+// listsUsers reports whether a text may be a TrafficPolicy with users and password hashes.
 func listsUsers(text []byte) bool { return containsAny(text, "asicAuth", "{SHA}", "$apr1$", "$2") }
 
 func containsAny(text []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
 }
 
-// describe names the sort of a value for people.
+// describe returns the type of a value in words.
 func describe(value any) string {
 	switch value.(type) {
 	case nil:
@@ -48,9 +47,8 @@ func describe(value any) string {
 	return "a number"
 }
 
-// keyOf returns the key of an object as far as it can be read; zero when it has
-// no kind of the table, no name, or one longer than any object's: no problem
-// should carry megabytes of it.
+// keyOf returns the key of an object as far as it can be read. It is zero if the kind is not in the
+// table, or if the name is missing or too long. A problem should not repeat a name of megabytes.
 func keyOf(object map[string]any) manifest.Key {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Turn bounds how long files that take long to read hold up the others of a Tree. The zero value
-// has a Tree applied as a whole.
+// Turn limits how long slow files delay the other files of a Tree. With the zero value, a Tree is
+// applied as a whole.
 type Turn struct {
 	// Length is how long the files of a Tree are read before those that are read are applied
 	// without the others, if the others cannot matter to them (divide).
@@ -24,25 +24,25 @@ type Turn struct {
 // ErrNewer is the end of an Apply that a newer Tree waits for. What was read is kept for the next one.
 var ErrNewer = errors.New("a newer state of the folder waits")
 
-// openFiles are files that are not applied yet, by path, and what was read of documents that are not
-// read to their end.
+// openFiles are files that are not applied yet, by path, with what was read of incomplete
+// documents.
 type openFiles struct {
 	files    map[string]*file
 	readings map[*document]*documentReader
 }
 
-// reading is a document that is read, object by object.
+// reading is a document that is being read, object by object.
 type reading struct {
 	document *document
 	opened   *documentReader
 }
 
-// readTime is what a document took.
+// readTime is the time that reading a document took.
 type readTime struct{ parse, validate time.Duration }
 
-// read reads what changed in the Tree, and changes nothing in the Store but what is opened. It
-// returns the edits that are to be applied, and those that wait for a file which is not read to
-// its end: none where err is not nil.
+// read reads the changes of the Tree. Apart from the open files it changes nothing in the Store. It
+// returns the edits to apply, and those that wait for a file that is not read completely. It
+// returns no edits if err is not nil.
 func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, waiting []edit, stats Stats, err error) {
 	edits, contents := s.sources.compare(tree)
 	parallel(len(edits), func(i int) {
@@ -76,7 +76,7 @@ func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, 
 	return ready, waiting, stats, nil
 }
 
-// open notes what was read of edits that are not applied yet.
+// open keeps what was read of edits that are not applied yet.
 func (s *sources) open(edits []edit, readings []*reading) {
 	s.opened = openFiles{}
 	for _, e := range edits {
@@ -97,7 +97,7 @@ func (s *sources) open(edits []edit, readings []*reading) {
 	}
 }
 
-// toRead returns the documents that are to be read, those of files that are read first in front.
+// toRead returns the documents to read, in the order in which their files are read.
 func (s *sources) toRead(edits []edit) (all []*reading) {
 	for _, e := range inOrderOfReading(edits) {
 		for _, d := range e.after.documents {
@@ -109,7 +109,8 @@ func (s *sources) toRead(edits []edit) (all []*reading) {
 	return all
 }
 
-// readFor reads documents until the time is over, each by an object at least; 0 is without end.
+// readFor reads documents until the time is over, at least one object of each. A length of 0 means
+// no limit.
 func (s *sources) readFor(ctx context.Context, readings []*reading, length time.Duration, count func()) (took Stats) {
 	begin := time.Now()
 	over := func() bool { return ctx.Err() != nil || length > 0 && time.Since(begin) >= length }
@@ -145,16 +146,16 @@ func (s *sources) readFor(ctx context.Context, readings []*reading, length time.
 	return took
 }
 
-// add adds what a part of an Apply read.
+// add adds the figures of a part of an Apply.
 func (s *Stats) add(more Stats) {
 	s.Documents += more.Documents
 	s.Parse += more.Parse
 	s.Validate += more.Validate
 }
 
-// inOrderOfReading returns the edits that have documents to be read. At each level of the folder,
-// the file or directory with less to be read comes first: so what one team has saved is read before
-// another team's much, in whatever files and directories of its own the latter lies.
+// inOrderOfReading returns the edits that have documents to read. At each level of the folder, the
+// file or directory with fewer bytes to read comes first. So a small change of one team is read
+// before a large one of another team, in whatever files and directories the large one is.
 func inOrderOfReading(edits []edit) (ordered []edit) {
 	bytes := map[string]int{} // to be read in a file, or in all files of a directory
 	for _, e := range edits {
@@ -187,7 +188,7 @@ func inOrderOfReading(edits []edit) (ordered []edit) {
 	return ordered
 }
 
-// parted returns the files or directories at which two paths part.
+// parted returns the first files or directories in which two paths differ.
 func parted(a, b string) (string, string) {
 	common := 0
 	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
@@ -200,7 +201,7 @@ func parted(a, b string) (string, string) {
 	return a[:common+len(first)], b[:common+len(second)]
 }
 
-// without returns the Tree as it would be if the edits were not made.
+// without returns the Tree without the edits.
 func (s *sources) without(tree watcher.Tree, edits []edit) watcher.Tree {
 	var set []watcher.File
 	var gone []string

@@ -14,7 +14,8 @@ import (
 // the object is admitted all the same, with its problems, and translate serves the
 // listeners that are not at fault (docs/design/gateways.md).
 
-// twinRules are the words of the schema's rules about them.
+// twinRules returns the messages of the schema's rules about twins: listeners of one object with
+// the same name, or with the same port, protocol and hostname.
 func twinRules() []string {
 	return []string{
 		"Listener name must be unique within the Gateway",
@@ -22,7 +23,7 @@ func twinRules() []string {
 	}
 }
 
-// onlyTwins reports whether twins are all that is wrong with an object.
+// onlyTwins reports whether twins are the only mistake of an object.
 func onlyTwins(key manifest.Key, findings []schema.Finding) bool {
 	found := false
 	for _, f := range findings {
@@ -42,7 +43,8 @@ func hasListeners(key manifest.Key) bool {
 	return key.Group == gatewayGroup && (key.Kind == "Gateway" || key.Kind == "ListenerSet")
 }
 
-// hasTwins finds them in an object whose rules are not run again.
+// hasTwins reports whether an object has twins. It is for objects whose schema rules are not run
+// again.
 func hasTwins(object map[string]any) bool {
 	spec, _ := object["spec"].(map[string]any)
 	listeners, _ := spec["listeners"].([]any)
@@ -62,7 +64,7 @@ func hasTwins(object map[string]any) bool {
 	return false
 }
 
-// withoutTwins leaves out the definitions with twins.
+// withoutTwins returns the definitions without twins.
 func withoutTwins(definitions []*definition) []*definition {
 	return slices.DeleteFunc(slices.Clone(definitions), func(d *definition) bool { return d.twins })
 }

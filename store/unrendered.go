@@ -15,8 +15,8 @@ const (
 	helmChart       watcher.SkipReason = "HelmChart"
 )
 
-// unrenderedBy returns why the files beside and below a file are no objects: it makes its
-// folder one that Kustomize or Helm renders.
+// unrenderedBy returns why the files beside and below a file are not loaded: the file marks a
+// folder that Kustomize or Helm renders.
 func unrenderedBy(file string) watcher.SkipReason {
 	switch path.Base(file) {
 	case "kustomization.yaml", "kustomization.yml":
@@ -28,16 +28,16 @@ func unrenderedBy(file string) watcher.SkipReason {
 }
 
 // unrendered finds the folders of Kustomize and Helm. Their files are skipped: objects that were
-// read from them before are still served, and at a start none is read. There is one problem, at the
-// file that makes the folder one of them.
+// read from them earlier stay served, and at a start none is read. There is one problem for each
+// folder, at the file that marks it.
 type unrendered struct {
 	last    watcher.Files
 	markers map[string]string // by their directory, "" or ending in "/"
 }
 
-// strip returns the Tree with the files of such folders among the skipped ones. Under path
-// policies a marker counts only where counts says so, in --cluster-paths: anywhere else it
-// could keep files of others from being loaded.
+// strip returns the Tree with the files of such folders moved to the skipped files. Under path
+// policies only markers in --cluster-paths count, as counts reports; any other marker could keep
+// files of other teams from being loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files
@@ -65,7 +65,8 @@ func (u *unrendered) mark(file string) {
 	u.markers[dir] = file
 }
 
-// skip divides the files. It walks all of them, as long as there is such a folder.
+// skip moves the files below markers to the skipped files. It reads the whole list of files while
+// there is a marker.
 func (u *unrendered) skip(tree watcher.Tree) watcher.Tree {
 	var files []watcher.File
 	below := map[string]int{}
@@ -89,7 +90,7 @@ func (u *unrendered) skip(tree watcher.Tree) watcher.Tree {
 	return tree
 }
 
-// above returns the topmost marker of a folder that holds the file; "" for none.
+// above returns the topmost marker that applies to a file, "" for none.
 func (u *unrendered) above(file string) string {
 	if marker := u.markers[""]; marker != "" {
 		return marker
@@ -113,7 +114,7 @@ func unrenderedWords(marker string, files int) string {
 	return fmt.Sprintf("%s, so gatefold does not load its files (%d); objects that they gave before are still served", what, files)
 }
 
-// renderHint says what to do about such a folder.
+// renderHint returns what to do about a folder of Kustomize or Helm.
 func renderHint(reason watcher.SkipReason) string {
 	command := "kustomize build DIR > rendered.yaml"
 	if reason == helmChart {

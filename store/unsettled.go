@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// settleSafely decides which object serves under a key. A panic costs that object: what was
-// served stays, a policy without such a version closes its targets, and there is a problem.
+// settleSafely is settle with a panic limited to the key. After a panic the served object stays, a
+// policy without such an object closes its targets, and there is a problem.
 func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) {
 	before, serving := s.served[key]
 	set, gone, invalid := len(change.Set), len(change.Gone), len(change.Invalid)
@@ -27,7 +27,7 @@ func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) 
 	s.settleInvalid(key, change)
 }
 
-// unsettle leaves what was served under a key, after a panic at the places.
+// unsettle restores the object that was served under a key, after a panic at the places.
 func (s *serving) unsettle(key manifest.Key, before served, serving bool, places []string, change *Change) {
 	p := manifest.Problem{
 		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,
@@ -53,7 +53,7 @@ func (s *serving) unsettle(key manifest.Key, before served, serving bool, places
 	s.unsettled[key] = struct{}{}
 }
 
-// closeUnsettled reports an object that a mistake keeps from being served as an Invalid.
+// closeUnsettled adds the Invalid of an object that could not be served because of a panic.
 func (s *serving) closeUnsettled(o *manifest.Object, why string, change *Change) {
 	if invalid := Withhold(o, why); invalid != nil {
 		s.invalid[o.Key] = invalid

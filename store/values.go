@@ -14,9 +14,9 @@ type Value struct {
 	Any  any
 }
 
-// Values returns the documents of a file of YAML or JSON, within the limits that a folder's
-// files have, and without reading them as objects: import reads files of other programs. A
-// document that cannot be read is a problem, with its line in the file; its value is left out.
+// Values returns the documents of a YAML or JSON file, within the limits for files of the folder,
+// without reading them as objects. The importer uses it for files of other programs. A document
+// that cannot be read is a problem with its line in the file; its value is left out.
 func Values(content []byte) (values []Value, problems []manifest.Problem) {
 	const maxDocuments = 20_000
 	for i, part := range splitDocuments(content) {

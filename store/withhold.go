@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// Withhold returns the Invalid for a valid object that gatefold cannot apply; why is the
-// reason. A policy then closes its targets as an invalid one does, and the status of other
-// kinds shows the reason. It is nil for kinds without either.
+// Withhold returns the Invalid for a valid object that gatefold cannot apply; why is the reason. A
+// policy then closes its targets as an invalid one does. The status of other kinds shows the
+// reason. It returns nil for kinds without targets and status.
 func Withhold(o *manifest.Object, why string) *Invalid {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
 	if err != nil {
@@ -27,8 +27,7 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 	return newInvalid(object, []schema.Finding{{Message: why}})
 }
 
-// StaleBecause returns the Stale of an object whose served version the folder no longer has,
-// since when and why.
+// StaleBecause returns the Stale of an object whose served version is not in the folder any more.
 func (s *Store) StaleBecause(served *manifest.Object, since time.Time, why string) Stale {
 	place := s.Places([]manifest.Field{{Object: served.Key}})[0]
 	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.problemLists.targetsOf(served), Message: why}
