@@ -40,7 +40,8 @@ func selectsNothing(key manifest.Key, i int) manifest.Problem {
 	}
 }
 
-// lostProblem is that of a target; field is the one below the reference.
+// lostProblem returns the problem of a target that cannot be used. field is the path below the
+// reference.
 func lostProblem(field, message, hint string) *manifest.Problem {
 	return &manifest.Problem{Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Field: field, Message: message, Hint: hint}
 }

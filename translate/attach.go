@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
-// attachOut says where a route attaches, and why not elsewhere.
+// attachOut is where a route attaches, and why it does not attach elsewhere.
 type attachOut struct {
 	Origin  *ir.Origin
 	Parents []parentOut
@@ -34,7 +34,7 @@ type parentOut struct {
 	listen.Attachment
 }
 
-// parentKey names the object with listeners that a parentRef leads to.
+// parentKey returns the key of the object with listeners that a parentRef names.
 func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
 	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Kind != nil {
@@ -51,7 +51,7 @@ func toListeners(ref gwv1.ParentReference) bool {
 	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
 }
 
-// strangeParent rejects a parentRef to what no route of its kind stands under.
+// strangeParent returns the problem of a parentRef to a kind that cannot be a parent of the route.
 func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
 	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s stands under a Gateway or a ListenerSet", key.Kind)
 	if ref.Kind != nil {
@@ -73,7 +73,7 @@ func parentProblem(key manifest.Key, i int, code, message, hint string) manifest
 	}
 }
 
-// places yields the tables that a route's places are in, once each.
+// places yields each table that a route is in, once, with one place of it.
 func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	return func(yield func(tableKey, listen.Place) bool) {
 		seen := map[tableKey]struct{}{}
@@ -92,7 +92,7 @@ func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	}
 }
 
-// tables counts the tables that a route's places are in.
+// tables counts the tables that a route is in.
 func (a *attachOut) tables() (n int) {
 	if a == nil {
 		return 0
@@ -103,8 +103,8 @@ func (a *attachOut) tables() (n int) {
 	return n
 }
 
-// without leaves the listeners out that do not take the route; rejection says why,
-// and is "" where none did.
+// without returns the parent without the listeners that the route lost to other routes. rejection
+// says to which; it is "" if the route lost none.
 func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, rejection string) {
 	var words []string
 	left = p

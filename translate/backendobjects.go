@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// backendObjects are those that backends are made of.
+// backendObjects are the objects that backends are made of.
 type backendObjects struct {
 	services, slices, staticBackends *objects
 	// sliceIndex lists EndpointSlices by Service.
@@ -57,8 +57,7 @@ func (b *backendObjects) endpointSlices(c *memo.Ctx, service manifest.Key) []*di
 	return out
 }
 
-// fieldOf finds where an object that a cluster is made of writes an endpoint, ""
-// where it does not.
+// fieldOf returns the field of the backend's object that has an endpoint, "" if no field has it.
 func (b *backendObjects) fieldOf(c *memo.Ctx, key manifest.Key, endpoint ir.Endpoint) string {
 	if key.Kind == "EndpointSlice" {
 		object, _ := b.slices.Get(c, key)

@@ -15,14 +15,12 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// childEntry is an entry of a route's status for a route above it: for a
-// parentRef, as it is written, or for a parent that asked for the route unnamed.
+// childEntry is an entry of a route's status for a route above it. It belongs to a parentRef as it
+// is written, or to a parent that selects the route although no parentRef names that parent.
 //
-// The Gateway API keys entries by parentRef, so each parentRef has its own, with
-// its sectionName. Under one of them several things may meet: rules of the parent
-// that take the route and rules that do not, ports, chains above the parent. The
-// route is accepted when it stands anywhere there; whatever rejects it beside
-// that is in PartiallyInvalid, by name.
+// The Gateway API keys entries by parentRef, so each parentRef, with its sectionName, has its own
+// entry. One entry can stand for several rules of the parent, ports and chains above the parent.
+// The route is accepted if one of them accepts it. PartiallyInvalid names those that reject it.
 type childEntry struct {
 	Ref    gwv1.ParentReference
 	Index  int // in parentRefs, -1 for a parent that no parentRef names
@@ -38,7 +36,7 @@ type childEntry struct {
 	beside []route.BindingRejection
 }
 
-// of returns the bindings to one parent, which stand together.
+// of returns the bindings to one parent. They are neighbours in bound.
 func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
 	if first < 0 {
@@ -51,7 +49,7 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	return bound[first:last]
 }
 
-// concerned reports whether the parent did anything in rules that no parentRef names.
+// concerned reports whether an entry has something to report for rules that no parentRef names.
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||
@@ -59,8 +57,8 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 	})
 }
 
-// join makes one entry of all bindings to a parent, as far as they are about the
-// sections that are meant; section is the name that the parentRef has.
+// join makes one entry of all bindings to a parent, for the sections that meant accepts. section is
+// the sectionName of the parentRef.
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {
@@ -105,7 +103,7 @@ func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool
 	e.Accepted.Message = route.Several(unfit)
 }
 
-// drop notes what of a binding does not serve.
+// drop notes the parts of a binding that are not served.
 func (e *childEntry) drop(b *bindingOf) {
 	for _, miss := range b.Missed {
 		if words := miss.String(); !slices.Contains(e.Dropped, words) {
@@ -119,8 +117,8 @@ func (e *childEntry) drop(b *bindingOf) {
 	}
 }
 
-// reject gives the entry of a route that nothing of the parent took the reason of
-// the first, and the words of all.
+// reject sets the condition of an entry without any accepted rule: the reason of the first
+// rejection, and the messages of all.
 func (e *childEntry) reject(section string) {
 	if len(e.beside) == 0 {
 		e.Accepted = route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Hint: hintSuperset,
@@ -165,8 +163,7 @@ func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, sever
 	return problem
 }
 
-// besideProblems warns of rules that reject a route which others of the same
-// parent take.
+// besideProblems warns of rules that reject a route while other rules of the same parent accept it.
 func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
 		if why.Unfit || why.Reported {
@@ -178,7 +175,7 @@ func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []
 	return out
 }
 
-// nowhere warns of a route that no Gateway and no route leads to.
+// nowhere returns the warning for a route that has no parent: no Gateway and no route leads to it.
 func nowhere(key manifest.Key, labels map[string]string) manifest.Problem {
 	problem := manifest.Problem{
 		Code: "ServesNowhere", Severity: manifest.Warning, Object: key, Field: "spec",
@@ -197,8 +194,7 @@ func nowhere(key manifest.Key, labels map[string]string) manifest.Problem {
 	return problem
 }
 
-// missedEverywhere warns of matches that stand under none of the parents that
-// take others of the route.
+// missedEverywhere warns of matches that fit no parent, while other matches of the route do.
 func missedEverywhere(out []manifest.Problem, key manifest.Key, bound []*bindingOf) []manifest.Problem {
 	bound = slices.DeleteFunc(bound, func(b *bindingOf) bool { return len(b.Sections) == 0 })
 	if len(bound) == 0 {

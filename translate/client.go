@@ -12,7 +12,8 @@ import (
 // has clusters of its own, by the Secret's name behind theirs (backend.As), and its
 // routes are encoded once more when they enter its tables. Others pay nothing.
 
-// shownBy returns the entries of a node for a Gateway that shows a certificate; "" is none.
+// shownBy returns the entries of a node as a Gateway with a client certificate serves them. An
+// empty client means no certificate.
 func shownBy(client string, own []*entry) []*entry {
 	if client == "" {
 		return own
@@ -29,7 +30,8 @@ func shownBy(client string, own []*entry) []*entry {
 	return out
 }
 
-// shownBackends returns backends as a Gateway that shows a certificate sends to them.
+// shownBackends returns the keys of backends for a Gateway that presents a client certificate to
+// them.
 func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends

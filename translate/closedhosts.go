@@ -14,9 +14,9 @@ import (
 // weightOfClosed puts a rule behind all others of a host.
 const weightOfClosed = math.MinInt32
 
-// closedHosts returns what is in tables in place of the rules of a route that makes too many copies:
-// one rule, which answers 500 to what no other route of the host takes. So no wider host, of another
-// team perhaps, gets the requests that the route is for.
+// closedHosts replaces the rules of a route that makes too many copies. Its one rule answers 500 to
+// what no other route of the host serves. Without it, a wider host, perhaps of another team, would
+// get these requests.
 func closedHosts(object *manifest.Object, over overload) *flatOut {
 	origin := route.OriginOf(object)
 	rule := &ir.Rule{

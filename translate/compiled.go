@@ -18,7 +18,7 @@ type table struct {
 	tree *bucket.Tree[*entry, *xds.Leaf]
 }
 
-// owner is a namespace, and how many rules of a virtual host are of its routes.
+// owner is a namespace, with the number of rules that its routes have in a virtual host.
 type owner struct {
 	Namespace string
 	Rules     int
@@ -28,7 +28,7 @@ func compareOwners(a, b owner) int { return strings.Compare(a.Namespace, b.Names
 
 func sameTable(a, b table) bool { return a.rules.Same(b.rules) }
 
-// leaves are the lists of a compiled host, nil for one that is a list.
+// leaves returns the lists of a compiled host, nil for a host that is one list.
 func (t table) leaves() []*xds.Leaf {
 	if t.tree == nil {
 		return nil
@@ -36,8 +36,9 @@ func (t table) leaves() []*xds.Leaf {
 	return t.tree.Leaves()
 }
 
-// tableStep returns the step of the fold; twins groups the rules of a list that are the same. A tree is made anew rather than edited where
-// many of its rules change, which makes no difference to what it is.
+// tableStep returns the step of the fold. twins groups the rules of a list that have the same
+// match. If many rules change, the step builds the tree anew; the result is the same as after an
+// edit.
 func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
@@ -54,7 +55,7 @@ func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string
 	}
 }
 
-// countOwners returns the counts as they are after the members changed.
+// countOwners returns the counts after the members changed.
 func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entry]) memo.Ordered[owner] {
 	if owners.Len() == 0 {
 		owners = memo.NewOrdered(compareOwners)
@@ -87,9 +88,9 @@ func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entr
 	return owners
 }
 
-// moved returns what the members come to: one that came and changed again has come once. A
-// rule that begins or ceases to hand requests on keeps its ID, and the one that it is now
-// may come before the one that it was goes.
+// moved returns the rules that left a table and those that are new in it. A rule that came and then
+// changed counts once. A rule that begins or ceases to delegate keeps its ID, so its new form can
+// come before its old form goes.
 func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 	here := make(map[string][]*entry, len(members)) // those that came, by ID
 	for _, m := range members {
@@ -128,7 +129,7 @@ func treeShape(twins func([]*entry) [][]*entry) *bucket.Shape[*entry, *xds.Leaf]
 	}
 }
 
-// withoutMarks leaves out the members that hold no rule.
+// withoutMarks returns the members without those that hold no rule.
 func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string, M] {
 	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }

@@ -21,7 +21,7 @@ const (
 	maxAims     = 1024
 )
 
-// attachments are the policies that are for one object.
+// attachments are the policies for one object.
 type attachments struct {
 	// Aims are sorted by policy; nil where the object as a whole is crowded.
 	Aims []*aim
@@ -29,8 +29,8 @@ type attachments struct {
 	Crowded []crowdedAt
 }
 
-// crowdedAt is an object or, with a section, its rule, listener or port that is closed, as too
-// many policies are for it or, with Unread, may be for it.
+// crowdedAt is a place that is closed because it has too many policies, or may have too many if
+// Unread is true. The place is an object or, with Section, its rule, listener or port.
 type crowdedAt struct {
 	Object  manifest.Key
 	Section string
@@ -47,7 +47,7 @@ func compareCrowded(a, b crowdedAt) int {
 	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), strings.Compare(a.Section, b.Section), cmp.Compare(unread(a), unread(b)))
 }
 
-// words says what is wrong at a place, without a number that changes with each policy.
+// words says what is wrong at a place. It contains no number that changes with each policy.
 func (at crowdedAt) words(kind string) string {
 	place := at.Object.String()
 	if at.Section != "" {
@@ -87,7 +87,7 @@ func (at *attachments) count(object manifest.Key) {
 	}
 }
 
-// closing says why a section of an object answers no request, nil where it does.
+// closing returns why a section of an object answers no request, nil if it answers.
 func (at *attachments) closing(kind, section string) *closing {
 	for _, crowded := range at.Crowded {
 		if crowded.Section == "" || crowded.Section == section {
@@ -97,8 +97,8 @@ func (at *attachments) closing(kind, section string) *closing {
 	return nil
 }
 
-// aim is a policy with those of its targets that name one object, that ask for one label or,
-// in attachments, that are for one object.
+// aim is a policy, with a selection of its targets: those that name one object, or select by one
+// label, or (in attachments) that apply to one object.
 type aim struct {
 	Policy  manifest.Key
 	Targets []store.Target

@@ -29,7 +29,7 @@ func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejec
 	return out
 }
 
-// keyOfChain returns the key of the node whose match is the last of a chain.
+// keyOfChain returns the key of the node that the last match of a chain belongs to.
 func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	key := flatKey{Route: chain[0].Route, Port: port}
 	for _, hop := range chain[1:] {
@@ -38,7 +38,7 @@ func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	return key
 }
 
-// rejectedAt are the candidates that are rejected below a node, by where.
+// rejectedAt are the candidates that are rejected below a node, indexed by Point.
 type rejectedAt struct {
 	rules  map[string][]ir.NotAccepted // by the place of a rule
 	points map[string][]ir.NotAccepted // by the name of a Point
@@ -46,7 +46,8 @@ type rejectedAt struct {
 	anywhere []ir.NotAccepted
 }
 
-// rejectedAtPoints has the order of rejectedChild.reasonUnder.
+// rejectedAtPoints indexes the candidates in the order in which rejectedChild.reasonUnder looks for
+// reasons.
 func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	at := rejectedAt{map[string][]ir.NotAccepted{}, map[string][]ir.NotAccepted{}, nil}
 	for one := range below.children.All() {
@@ -78,7 +79,8 @@ func (at rejectedAt) under(point *route.Point) []ir.NotAccepted {
 	return slices.CompactFunc(all, func(a, b ir.NotAccepted) bool { return a.Route == b.Route })
 }
 
-// selected says which routes a Point selects, and names those that it names one by one.
+// selected returns which routes a Point selects, in words, and the keys of those that it names one
+// by one.
 func selected(point *route.Point) (to []string, names []manifest.Key) {
 	for _, s := range point.Selectors {
 		words := ""

@@ -23,13 +23,12 @@ type entry struct {
 
 func compareEntries(a, b *entry) int { return route.Compare(a.Rule, b.Rule) }
 
-// sameEntry compares what Envoy sees first, then what explain shows.
+// sameEntry compares the encodings first, which Envoy gets, and then the rest, which explain shows.
 func sameEntry(a, b *entry) bool {
 	return a == b || a != nil && b != nil && bytes.Equal(a.Encoded, b.Encoded) && reflect.DeepEqual(a.Rule, b.Rule)
 }
 
-// closing says why rules answer 500 in place of what they are for; nil when
-// nothing is wrong.
+// closing is the reason why rules answer 500 instead of serving; nil if nothing is wrong.
 type closing struct {
 	Why string
 	At  ir.Part // where that is written
@@ -37,8 +36,9 @@ type closing struct {
 	Unasked string
 }
 
-// before reports whether a reason goes before one that was found earlier, or there was none: a mistake closes whatever an
-// issuer answers that nobody has asked yet.
+// before reports whether a reason replaces an earlier one, which may be nil. A mistake goes before
+// an issuer whose discovery document is not known yet, because no answer of the issuer can open the
+// rule.
 func (by *closing) before(earlier *closing) bool {
 	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
 }
@@ -54,14 +54,14 @@ func (e *entry) closed(by *closing) *entry {
 	return &entry{Rule: rule, Encoded: encoded}
 }
 
-// sets reports whether the route has a value of its own for a field: by a policy or, of a
-// field that its virtual host would hold for it, by a filter.
+// sets reports whether the route sets a field itself: by a policy or, for a field that its virtual
+// host could set for it, by a filter.
 func (e *entry) sets(field ir.Field) bool {
 	return e.Own != nil && e.Own.Sets(field) || xds.HeldByHost(field) && policy.RouteHas(&e.Rule.Action, field)
 }
 
-// under returns the entry's rule with the fields of its host that are open. connected
-// are the host's extras, with the services that they name.
+// under returns the entry's rule with the fields that its host sets and the rule does not.
+// connected are the host's extras with the services that they name.
 func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	own, rule := e.Own, *e.Rule
 	if own == nil {
@@ -82,7 +82,7 @@ func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	return &rule
 }
 
-// connect takes over the extensions and credentials that others have looked up already.
+// connect copies the extensions and credentials that were already looked up for other extras.
 func connect(extras *ir.Extras, others ...*ir.Extras) {
 	known, read := map[manifest.Key]*ir.Extension{}, map[ir.CredentialSource][]ir.Credential{}
 	for _, other := range others {
@@ -101,13 +101,13 @@ func connect(extras *ir.Extras, others ...*ir.Extras) {
 	}
 }
 
-// ruleField is the place of a rule in its object.
+// ruleField returns the field of a rule in its object.
 func ruleField(rule *ir.Rule) string {
 	return fmt.Sprintf("spec.rules[%d]", rule.Position[len(rule.Position)-2])
 }
 
-// matchField is the place of a rule's match in its object: that of the rule if it was added for
-// an identity provider.
+// matchField returns the field of a rule's match in its object. For a rule that was added for an
+// identity provider it is the field of the rule.
 func matchField(rule *ir.Rule) string {
 	if rule.SignIn != (manifest.Key{}) {
 		return ruleField(rule)
@@ -115,7 +115,7 @@ func matchField(rule *ir.Rule) string {
 	return fmt.Sprintf("%s.matches[%d]", ruleField(rule), rule.Position[len(rule.Position)-1])
 }
 
-// policyParts returns a Part for each field of a policy that is in force.
+// policyParts returns a Part for each effective field of a policy.
 func policyParts(origins []policy.FieldOrigin) []ir.Part {
 	var parts []ir.Part
 	for _, origin := range origins {
@@ -126,7 +126,7 @@ func policyParts(origins []policy.FieldOrigin) []ir.Part {
 	return parts
 }
 
-// extensionParts returns a Part for each extension that a field in force names.
+// extensionParts returns a Part for each extension that an effective field names.
 func extensionParts(extras *ir.Extras) []ir.Part {
 	if extras == nil {
 		return nil

@@ -42,7 +42,7 @@ func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	return e.problems
 }
 
-// turns notes that something else is to be said from a time on.
+// turns notes a time at which the problems change.
 func (e *Expiry) turns(at time.Time) {
 	if at.After(e.from) && (e.until.IsZero() || at.Before(e.until)) {
 		e.until = at
@@ -55,9 +55,9 @@ func oneList[T any](a, b []T) bool {
 }
 
 // Expired returns a warning for each certificate in use that has expired or is not yet valid.
-// It is still served, because the client decides whether to accept it. It also returns a
-// warning for each bundle of CA certificates that have all expired: what they signed is
-// rejected.
+// gatefold still serves the certificate, because the client decides whether to accept it. Expired
+// also returns a warning for each bundle of CA certificates that have all expired: Envoy rejects
+// every certificate that they signed.
 func (r *Result) Expired(now time.Time) []manifest.Problem {
 	var problems []manifest.Problem
 	for _, c := range r.Certificates {

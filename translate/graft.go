@@ -30,8 +30,8 @@ type graftOut struct {
 	placed   placed
 }
 
-// resolved returns whether the references of the node's own rules lead to backends or routes; the
-// message of a good verdict names the routes that are rejected beside others.
+// resolved returns whether the references of the node's own rules lead to backends or routes. The
+// message of a good verdict names routes that are rejected while others are accepted.
 func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	verdict := out.Unresolved
 	if beside := route.Several(out.Beside); verdict.Good() {
@@ -42,7 +42,7 @@ func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return verdict
 }
 
-// search is what a Point has found of the routes that it looks for.
+// search is what a Point finds: the routes that it accepts and those that it rejects.
 type search struct {
 	*route.Point
 	live     int
@@ -54,7 +54,7 @@ type search struct {
 	nobody, nobodyHint string
 }
 
-// candidate is a route that does not stand under a Point, and why.
+// candidate is a route that a Point does not accept, and why.
 type candidate struct {
 	route.BindingRejection
 	Child manifest.Key
@@ -63,7 +63,7 @@ type candidate struct {
 
 func (c candidate) String() string { return c.Child.String() + " is not accepted (" + c.Message + ")" }
 
-// rejections names the candidates that are rejected, the first of many.
+// rejections returns the rejected candidates in words. It names only the first of many.
 func (s search) rejections() string {
 	text := route.Several(s.rejected[:min(len(s.rejected), route.Named)])
 	if len(s.rejected) > route.Named {
@@ -104,9 +104,8 @@ func (out *graftOut) complain(s search) {
 	}
 }
 
-// beside notes routes that a rule rejects while it accepts others. The parent's status names
-// all of them, and there is a warning for those that the rule names and that do not accept the
-// parent.
+// beside notes routes that a rule rejects while it accepts others. The parent's status names all of
+// them. The routes that the rule names itself also get a warning if they do not accept the parent.
 func (out *graftOut) beside(at string, s search) {
 	if len(s.rejected) == 0 {
 		return
@@ -131,7 +130,7 @@ func (out *graftOut) beside(at string, s search) {
 	}
 }
 
-// tooMany says that a rule hands nothing on.
+// tooMany reports that a rule does not delegate, because its routes would be too many.
 func (out *graftOut) tooMany(point *route.Point, over *budgetOut) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
 	out.Problems = append(out.Problems, manifest.Problem{

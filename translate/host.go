@@ -35,8 +35,9 @@ type hostOut struct {
 	Rejected *Rejection
 }
 
-// hostPolicy is what the policies of a Gateway, of a ListenerSet of it, and of one of their
-// listeners come to: for every route of the listener's virtual hosts, where it says nothing itself.
+// hostPolicy is the result of the policies of a Gateway, of a ListenerSet of it, and of one of
+// their listeners. It applies to every route of the listener's virtual hosts, for the fields that
+// the route does not set itself.
 type hostPolicy struct {
 	policy.Resolved
 	// Extras are lowered, nil for nothing; Backends are those of their services.
@@ -55,7 +56,7 @@ func sameHost(a, b *hostOut) bool {
 
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
 
-// problems warn of rules of one path that are many, and of users who sign in without TLS.
+// problems warns of too many rules with one path, and of users who sign in without TLS.
 func (h *hostOut) problems() (problems []manifest.Problem) {
 	if h == nil {
 		return nil
@@ -84,7 +85,7 @@ func insecureSignIn(object manifest.Key, field string, at portKey) manifest.Prob
 	}
 }
 
-// extras are those that the host holds for its routes.
+// extras returns the fields that the virtual host sets for its routes.
 func (h *hostOut) extras() *ir.Extras {
 	var held *ir.Extras
 	if h.Policy != nil {
@@ -112,7 +113,7 @@ func (h *hostOut) list() xds.Host {
 	return xds.VirtualHost(h.Key.Domain, h.extras(), routes)
 }
 
-// rules returns the rules of the host as they work: with what the host holds for
+// rules yields the rules of the host as they are served, with the fields that the host sets for
 // them.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
@@ -137,7 +138,8 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	}
 }
 
-// asServed returns the rule as Envoys serve it that rejected it, nil when they have it not.
+// asServed returns the rule as it is served by Envoys that rejected it. It returns nil if they do
+// not have the rule.
 func asServed(rule *ir.Rule) *ir.Rule {
 	switch {
 	case rule.Rejected == nil:
@@ -151,7 +153,7 @@ func asServed(rule *ir.Rule) *ir.Rule {
 	return closed
 }
 
-// closedHost is what Envoys serve that rejected a virtual host: 500 for everything.
+// closedHost returns the rule of a virtual host that Envoys rejected: it answers 500 to everything.
 func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	return &ir.Rule{
 		Name: "rejected", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
@@ -160,7 +162,8 @@ func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	}
 }
 
-// refused returns why an Envoy does not serve what: it rejected it, or is too old for it.
+// refused returns why an Envoy does not serve a part, which what names: the Envoy rejected it, or
+// is too old for it.
 func refused(why *ir.Rejection, what string) string {
 	if why.Lacks != "" {
 		return "an Envoy is too old for " + what + ": " + why.Words
@@ -168,8 +171,8 @@ func refused(why *ir.Rejection, what string) string {
 	return "an Envoy rejected " + what + ": " + why.Words
 }
 
-// attached returns the TrafficPolicies that attach to the way of a rule of the host: to its
-// route, to routes above it and to its listener, whatever became of them.
+// attached returns the TrafficPolicies on the way to a rule: those of its route, of routes above it
+// and of its listener. It includes policies without any effective field.
 func (h *hostOut) attached(rule *ir.Rule) []manifest.Key {
 	var out []manifest.Key
 	add := func(uses []policy.Use) {

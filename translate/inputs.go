@@ -76,7 +76,7 @@ func serviceOfSlice(key manifest.Key, slice *manifest.Object) []manifest.Key {
 	return []manifest.Key{{Kind: "Service", Namespace: key.Namespace, Name: name}}
 }
 
-// set takes in an object; kinds without rules are of no consequence.
+// set stores an object. It ignores kinds that no rule reads.
 func (in *inputs) set(object *manifest.Object) {
 	in.invalid.Delete(object.Key)
 	if input, ok := in.byKind[[2]string{object.Key.Group, object.Key.Kind}]; ok {
@@ -84,7 +84,7 @@ func (in *inputs) set(object *manifest.Object) {
 	}
 }
 
-// object returns the object under a key, nil for none.
+// object returns the object under a key, nil if there is none.
 func (in *inputs) object(key manifest.Key) *manifest.Object {
 	input, known := in.byKind[[2]string{key.Group, key.Kind}]
 	if !known {
@@ -101,7 +101,7 @@ func (in *inputs) remove(key manifest.Key) {
 	}
 }
 
-// hasClient lists a Gateway under itself when it names a certificate.
+// hasClient returns the key of a Gateway that names a client certificate.
 func hasClient(key manifest.Key, object *manifest.Object) []manifest.Key {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	if tls := gateway.Spec.TLS; tls == nil || tls.Backend == nil || tls.Backend.ClientCertificateRef == nil {

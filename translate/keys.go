@@ -28,12 +28,13 @@ type (
 		chainKey
 		Domain string
 	}
-	// hostKey is a domain of a port, whatever its chain.
+	// hostKey is a domain of a port, in any chain.
 	hostKey struct {
 		portKey
 		Domain string
 	}
-	// partKey is an object with listeners, of a Gateway: itself or a ListenerSet.
+	// partKey is a Gateway with an object that has listeners of it: the Gateway itself or a
+	// ListenerSet.
 	partKey struct {
 		Gateway string
 		Object  manifest.Key
@@ -74,7 +75,7 @@ func comparePortKeys(a, b portKey) int {
 	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.UDP, !b.UDP))
 }
 
-// tableOf names the table of a place of a Gateway.
+// tableOf returns the table of a place of a Gateway.
 func tableOf(gateway string, at listen.Place) tableKey {
 	return tableKey{chainKey{portKey{gateway, at.Port, at.UDP}, at.Chain}, at.Domain}
 }

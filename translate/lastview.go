@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// lastView follows the folds that gather everything, so that a Result can show
-// the state at its time.
+// lastView follows the folds that gather everything, so that a Result can show the state at the
+// time of its Change.
 type lastView struct {
 	hosts    memo.Ordered[*hostOut]
 	ports    memo.Ordered[*portOut]
@@ -46,8 +46,8 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 
-// allProblems joins the sets; it walks them only after one changed, and returns the list
-// of before where the problems are the same.
+// allProblems joins the problem sets. It does so only after a set changed, and returns the previous
+// list if the problems are the same.
 func (l *lastView) allProblems() []manifest.Problem {
 	if l.stale {
 		var all []manifest.Problem
@@ -67,7 +67,7 @@ func (l *lastView) allProblems() []manifest.Problem {
 	return l.problems
 }
 
-// setSecrets lists the certificates in use, once they changed.
+// setSecrets stores the certificates in use after they changed.
 func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
 	l.inUse = make([]ir.Certificate, 0, secrets.Len())
 	for s := range secrets.All() {
@@ -75,8 +75,8 @@ func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
 	}
 }
 
-// setTrusts lists the objects whose authorities are trusted, once they changed. One may
-// stand in several trusts.
+// setTrusts stores the objects with trusted CA certificates after they changed. One object can be
+// in several trusts.
 func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 	l.trusted = nil
 	for t := range trusts.All() {
@@ -102,7 +102,7 @@ func (l *lastView) view() func() *ir.View {
 	return sync.OnceValue(now.build)
 }
 
-// build lays hosts below their ports, and ports below their Gateways.
+// build arranges hosts under their ports, and ports under their Gateways.
 func (l lastView) build() *ir.View {
 	byPort := map[portKey][]ir.HostView{}
 	for h := range l.hosts.All() {

@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// network has the parts that the rules and folds are declared in. What a part reads is what its
-// door lets in, the struct whose name ends in "In": inputs, single rules and folds, and other
-// parts of which it reads several. docs/design/rules.md has each rule with what it reads.
+// network has the parts that declare the rules and folds. What a part may read is in its input
+// struct, whose name ends in "In": inputs, single rules and folds, or other parts.
+// docs/design/rules.md lists each rule with what it reads.
 type network struct {
 	Options
 	in *inputs
@@ -68,7 +68,7 @@ type network struct {
 	views       *viewFolds
 }
 
-// newNetwork declares everything, each part behind those that it reads.
+// newNetwork declares all parts, each after the parts that it reads.
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n := &network{Options: options, in: in}
 	n.addGateways(e)
@@ -82,7 +82,7 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	return n
 }
 
-// addGateways declares what Gateways and their listeners come to, and what references lead to.
+// addGateways declares the rules of Gateways and their listeners, and of references.
 func (n *network) addGateways(e *memo.Engine) {
 	in := n.in
 	n.hints = newHintRules(e,
@@ -113,7 +113,7 @@ func (n *network) addGateways(e *memo.Engine) {
 	})
 }
 
-// addPolicies declares what TrafficPolicies say, before routes are known.
+// addPolicies declares the rules of TrafficPolicies that do not read routes.
 func (n *network) addPolicies(e *memo.Engine) {
 	in := n.in
 	n.policies = newPolicyRules(e, policyIn{
@@ -125,7 +125,7 @@ func (n *network) addPolicies(e *memo.Engine) {
 
 func (n *network) aims() aimIn { return aimIn{byKind: n.in.byKind, invalid: n.in.invalid} }
 
-// addRoutes declares where routes attach, and what they serve there by themselves.
+// addRoutes declares where routes attach, and the rules that they serve there themselves.
 func (n *network) addRoutes(e *memo.Engine) {
 	in := n.in
 	n.attachments = newAttachRules(e, attachIn{
@@ -152,7 +152,7 @@ func (n *network) addRoutes(e *memo.Engine) {
 	n.ports = newPortRules(e, portIn{gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams, Options: n.Options})
 }
 
-// addDelegation declares what routes hand to others.
+// addDelegation declares the rules of delegation.
 func (n *network) addDelegation(e *memo.Engine) {
 	in := n.in
 	n.offers = newOfferRules(e, offerIn{routes: in.routes})
@@ -242,7 +242,7 @@ func (n *network) addViews(e *memo.Engine) {
 	})
 }
 
-// statuses are the rules whose values are statuses.
+// statuses returns the rules whose values are statuses.
 func (n *network) statuses() []*memo.Rule[manifest.Key, *status.Update] {
 	return []*memo.Rule[manifest.Key, *status.Update]{
 		n.gatewayStatuses.classStatus, n.gatewayStatuses.gatewayStatus, n.gatewayStatuses.listenerSetStatus, n.routeStatuses.routeStatus,

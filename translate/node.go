@@ -39,8 +39,8 @@ type flatOut struct {
 	rejected rejections
 }
 
-// encode returns the entry of a rule. What Envoy would reject answers 500 in its place;
-// when it would reject the match itself, there is no place (docs/design/xds.md).
+// encode returns the entry of a rule. If Envoy would reject the rule's action, the entry answers
+// 500. If Envoy would reject the match itself, there is no entry (docs/design/xds.md).
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {
@@ -57,8 +57,8 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	return nil, problems
 }
 
-// serving returns the names of the parents' Points that something of the node
-// stands under: a rule that Envoy takes, or a Point of its own.
+// serving returns the names of the parents' Points that have something of the node below them: a
+// rule that Envoy accepts, or a Point of the node.
 func (out *flatOut) serving() []string {
 	stands := map[string]bool{}
 	above := func(rule *ir.Rule) { stands[rule.Name[:max(strings.LastIndexByte(rule.Name, '>'), 0)]] = true }
@@ -77,11 +77,11 @@ func (out *flatOut) serving() []string {
 	return names
 }
 
-// serves reports whether any of the node serves below its parent.
+// serves reports whether any part of the node is served below its parent.
 func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
-// rejection says why the node, or what was included of it, does not serve below
-// its parent; its Reason is "" when it does.
+// rejection returns why the node, or its included part, is not served below its parent. Its Reason
+// is "" if the node is served.
 func (out *flatOut) rejection() route.BindingRejection {
 	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {
@@ -100,12 +100,13 @@ func (out *flatOut) rejection() route.BindingRejection {
 
 const hintSuperset = "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"
 
-// unresolved is the verdict about references of its own rules to backends that do not exist.
+// unresolved returns the verdict about references of the node's own rules to backends that do not
+// exist.
 func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
 
-// use adds what became of policies at one rule to what the node says of them.
+// use adds the effect of policies at one rule to the effects at the node.
 func (out *flatOut) use(uses []policy.Use) {
 	for _, use := range uses {
 		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
@@ -118,12 +119,12 @@ func (out *flatOut) use(uses []policy.Use) {
 	}
 }
 
-// addBackends makes the Gateways of the node need the backends.
+// addBackends notes the backends that the Gateways of the node need.
 func (out *flatOut) addBackends(backends []*backend.Key) {
 	out.Backends = backend.Unique(append(out.Backends, backends...))
 }
 
-// addSignIns makes the Gateways of the node need the secrets of identity providers.
+// addSignIns notes the secrets of identity providers that the Gateways of the node need.
 func (out *flatOut) addSignIns(extensions []manifest.Key) {
 	for _, extension := range extensions {
 		if !slices.Contains(out.SignIns, extension) {
@@ -132,7 +133,7 @@ func (out *flatOut) addSignIns(extensions []manifest.Key) {
 	}
 }
 
-// ifDelegating names a node that hands requests on.
+// ifDelegating returns the key of a node that delegates, or nothing.
 func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	if len(f.Points) == 0 {
 		return nil
@@ -140,8 +141,8 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	return []flatKey{key}
 }
 
-// pointsOut is what links read of a node, so that an edit of the node's other
-// rules does not reach its children.
+// pointsOut is what links read of a node. It is separate, so that an edit of the node's other rules
+// does not reach its children.
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts
@@ -150,8 +151,8 @@ type pointsOut struct {
 	Closed map[string]bool
 }
 
-// shuts reports whether children of the namespace are over the budget, so that their
-// links fall, which their nodes hold.
+// shuts reports whether the children of the namespace are over the budget. If they are, their links
+// and nodes go away.
 func (out *pointsOut) shuts(namespace string) bool {
 	if closed, ok := out.Closed[namespace]; ok {
 		return closed
@@ -159,7 +160,7 @@ func (out *pointsOut) shuts(namespace string) bool {
 	return out.Closed[""]
 }
 
-// linkOut is what a pair has come to.
+// linkOut is the result for a pair of a parent's node and a candidate.
 type linkOut struct {
 	route.Linked
 	// Hosts are those of the root that the child serves.
@@ -168,7 +169,7 @@ type linkOut struct {
 	Cycle bool
 }
 
-// reject takes all links away, for one reason.
+// reject removes all links, for one reason.
 func (out *linkOut) reject(why route.BindingRejection) *linkOut {
 	out.Links, out.Rejections = nil, []route.BindingRejection{why}
 	return out

@@ -52,13 +52,13 @@ func (k flatKey) root() manifest.Key {
 	return routeKey(name)
 }
 
-// above reports whether the route stands on the chain of the node, itself
-// included.
+// above reports whether the route is in the chain of the node. The node's own route is part of the
+// chain.
 func (k flatKey) above(route manifest.Key) bool {
 	return slices.Contains(strings.Split(k.path(), ">"), route.Namespace+"/"+route.Name)
 }
 
-// link returns the link that a child's node hangs on.
+// link returns the link between a child's node and its parent.
 func (k flatKey) link() linkKey {
 	via, last := "", k.Via
 	if i := strings.LastIndexByte(k.Via, '>'); i >= 0 {
@@ -77,7 +77,7 @@ func (k flatKey) branch() branchKey {
 	return out
 }
 
-// heavy returns the branch of a namespace below a root's node.
+// heavy returns the branch of a namespace below the node of a root.
 func (k flatKey) heavy(space string) branchKey {
 	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }
@@ -101,9 +101,9 @@ type pointKey struct {
 	Point string
 }
 
-// branchKey names a root on a port or, with Space, its nodes below those of a namespace
-// that stand right below it, these included. What the root hands to that namespace belongs
-// to the latter if it is much (fanoutOut.Heavy).
+// branchKey names a root on a port. With Space, it names only the nodes of a namespace directly
+// below the root, and all nodes below these. They are a branch of their own if they are many
+// (fanoutOut.Heavy).
 type branchKey struct {
 	Root  manifest.Key
 	Port  int32
@@ -117,7 +117,7 @@ func (k branchKey) String() string {
 	return fmt.Sprintf("%s :%d, %s", k.Root, k.Port, k.Space)
 }
 
-// levelKey names all nodes of a branch that have as many parents.
+// levelKey names all nodes of a branch with the same number of parents.
 type levelKey struct {
 	branchKey
 	Depth int // 0 for the root itself

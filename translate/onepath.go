@@ -11,8 +11,8 @@ import (
 // Envoy tries them one by one (docs/design/promises.md).
 const maxOnePath = 100
 
-// onePath is the rules of a host whose paths begin with the same text, where they are
-// more than maxOnePath.
+// onePath is a group of rules of a host with the same beginning of the path, if they are more than
+// maxOnePath.
 type onePath struct {
 	Rules  int
 	Prefix string
@@ -20,7 +20,8 @@ type onePath struct {
 	First *entry
 }
 
-// onePaths finds them. Only tables with a tree are long enough.
+// onePaths returns the groups of more than maxOnePath rules. Only tables with a tree are long
+// enough to have one.
 func (t table) onePaths() (paths []onePath) {
 	for _, entries := range t.tree.Crowds(maxOnePath) {
 		first := entries[maxOnePath]
@@ -29,7 +30,7 @@ func (t table) onePaths() (paths []onePath) {
 	return paths
 }
 
-// problem warns of them, at the rule that is one too many.
+// problem returns the warning, at the first rule beyond the limit.
 func (path onePath) problem(domain string) manifest.Problem {
 	return manifest.Problem{
 		Code: "ManyRulesOfOnePath", Severity: manifest.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),

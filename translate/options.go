@@ -44,7 +44,7 @@ type Options struct {
 	ExclusivePorts bool
 }
 
-// WeightScope says which rules the weight of a route orders.
+// WeightScope is the set of rules that the weight of a route orders.
 type WeightScope string
 
 // The scopes. The first is that of EP-11466, and kgateway's.
@@ -65,7 +65,7 @@ const maxRoutes = 200_000
 // maxCopies is the default of Options.MaxCopies.
 const maxCopies = 50_000
 
-// withDefaults returns the options with the default of each that is not set.
+// withDefaults returns the options with defaults for those that are not set.
 func (options Options) withDefaults() Options {
 	if len(options.Bind) == 0 {
 		options.Bind = []string{"0.0.0.0"}

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// placed are the rules of a node as they stand in tables: not everywhere as they
-// were flattened, as hosts have policies.
+// placed are the rules of a node in their tables. They can differ from the flattened rules, because
+// hosts have policies.
 type placed struct {
 	// Entries are those of the tables that have others than the node's own.
 	Entries map[tableKey][]*entry
@@ -20,7 +20,7 @@ type placed struct {
 	Problems []manifest.Problem
 }
 
-// in returns the entries for a table; own are the node's.
+// in returns the entries for a table. own are the entries of the node.
 func (p placed) in(table tableKey, own []*entry) []*entry {
 	if entries, other := p.Entries[table]; other {
 		return entries
@@ -49,7 +49,7 @@ func (p *placed) close(gateway, why string) {
 	p.Closed[gateway] = why
 }
 
-// complain notes problems, once each.
+// complain adds problems that are not there yet.
 func (p *placed) complain(problems []manifest.Problem) {
 	for _, problem := range problems {
 		if !slices.Contains(p.Problems, problem) {
@@ -58,7 +58,7 @@ func (p *placed) complain(problems []manifest.Problem) {
 	}
 }
 
-// show notes the certificate of a Gateway.
+// show notes the client certificate of a Gateway.
 func (p *placed) show(gateway, client string) {
 	if p.Clients == nil {
 		p.Clients = map[string]string{}

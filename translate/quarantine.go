@@ -29,10 +29,10 @@ type RejectedPart struct {
 // Rejection is why Envoys rejected a part.
 type Rejection = ir.Rejection
 
-// Quarantine is what every connected Envoy with its table rejected, and what some are too old for: the only
-// thing that flows back from Envoys (docs/design/flow.md). It changes no resource, because each Envoy decides for itself
-// what it accepts: the server sends it the table without the rejected parts. Problems, status
-// and the View use it. It is immutable.
+// Quarantine is the set of parts that every connected Envoy with the table rejected, and of parts
+// that some Envoys are too old for. It is the only input that comes from Envoys
+// (docs/design/flow.md). It changes no resource: the server leaves the rejected parts out of the
+// table for each Envoy that rejected them. Problems, status and the View use it. It is immutable.
 type Quarantine map[RejectedPart]Rejection
 
 // rejections are the entries about one object's routes, or one virtual host.
@@ -60,7 +60,7 @@ func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	}
 }
 
-// replace makes set the quarantine.
+// replace sets the quarantine.
 func (q *quarantineInputs) replace(set Quarantine) {
 	routes, hosts, extensions := map[manifest.Key]rejections{}, map[rejectedHost]rejections{}, map[string]rejections{}
 	for part, rejection := range set {
@@ -97,7 +97,7 @@ func replace[K comparable, V any, M ~map[K]V](in *memo.Input[K, V], before, afte
 	}
 }
 
-// holderOf returns the route that holds a rule, from the rule's name.
+// holderOf returns the route of a rule, from the rule's name.
 func holderOf(name string) manifest.Key { return RuleOf(name).Object }
 
 // RuleOf returns the rule of a route, from the name that Envoy knows it by:
@@ -122,8 +122,8 @@ func RuleOf(name string) manifest.Field {
 	return field
 }
 
-// mark returns the entry with what Envoys said of it, and that; rejection is nil when they
-// took it. Where other Envoys serve the entry, it is as it was.
+// mark returns the entry with the rejection by Envoys, and that rejection. rejection is nil if
+// Envoys accepted the entry. If other Envoys still serve the entry, marked is the entry itself.
 func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	if len(r) == 0 {
 		return e, nil
@@ -140,8 +140,9 @@ func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	return &out, &said
 }
 
-// markAll marks entries; own are what their node made of them and reported already. It returns a problem for each that
-// is other here, and what Envoys said of one that none serves, "" for none.
+// markAll marks entries. own are the same entries at their node, whose problems are already
+// reported. It returns a problem for each entry that differs from the node's, and the rejection of
+// an entry that no Envoy serves, "" if there is none.
 func (r rejections) markAll(entries, own []*entry) (marked []*entry, problems []manifest.Problem, words string) {
 	if len(r) == 0 {
 		return entries, nil, ""

@@ -15,8 +15,8 @@ import (
 // Why candidates do not stand below a node: their parent says so as well as
 // they themselves (docs/design/routes.md).
 
-// rejectedChild is a candidate that does not stand under some Points of a node that
-// name or admit it, or that it asked for.
+// rejectedChild is a candidate that some Points of a node do not accept, although they name or
+// admit it, or the candidate names them.
 type rejectedChild struct {
 	rejectedChildKey
 	// Points are the names of those that it does not stand under.
@@ -27,14 +27,14 @@ type rejectedChild struct {
 	Cycle, Elsewhere bool
 }
 
-// rejectedChildKey is a candidate, and whether it was rejected by its own node or
-// before there was one.
+// rejectedChildKey is a candidate, with whether its own node was rejected or the candidate before
+// it had a node.
 type rejectedChildKey struct {
 	Child manifest.Key
 	Node  bool
 }
 
-// compareRejected puts cycles first.
+// compareRejected sorts cycles first.
 func compareRejected(a, b *rejectedChild) int {
 	return cmp.Or(ir.TrueFirst(a.Cycle, b.Cycle), manifest.CompareKeys(a.Child, b.Child), ir.TrueFirst(a.Node, b.Node))
 }
@@ -69,7 +69,7 @@ func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.link().Parent, ID: out.rejectedChildKey}, out)
 }
 
-// setOf returns the names as a set: a node can be placed under thousands of Points.
+// setOf returns the names as a set, because a node can be below thousands of Points.
 func setOf(names []string) map[string]bool {
 	set := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -78,15 +78,14 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// matters reports whether the rejection is of interest under a rule that others stand
-// under: not of a route that has its place under other rules, or asked for a rule
-// that there is not.
+// matters reports whether a rejection is worth reporting under a rule that accepts other routes. It
+// is not if other rules accept the candidate, or if the candidate names a rule that does not exist.
 func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
 
-// reasonUnder returns why the candidate is not accepted under a Point; ok is false if it does
-// not concern the Point. A candidate whose parentRef names no rule, and that none admits, is
+// reasonUnder returns why a Point does not accept the candidate. ok is false if the rejection does
+// not concern the Point. A candidate whose parentRef names no rule, and that no rule admits, is
 // reported at each rule with allowedRoutes.
 func (r *rejectedChild) reasonUnder(point *route.Point) (why route.BindingRejection, ok bool) {
 	for _, why := range r.Why {

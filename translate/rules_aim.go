@@ -19,7 +19,8 @@ import (
 // maxListed is how many objects that a policy selects its status lists.
 const maxListed = 16
 
-// aiming knows what the policies of one kind are for, both ways.
+// aiming finds the objects that the policies of one kind apply to, and the policies that apply to
+// an object.
 type aiming struct {
 	kind string
 	// targets are those of a policy, in the order in which it writes them.
@@ -70,8 +71,8 @@ type selectable struct {
 
 func sameSelectable(a, b *selectable) bool { return a.Key == b.Key && maps.Equal(a.Labels, b.Labels) }
 
-// labelAt is a label of the objects of a kind in a namespace; without a name it stands for
-// all of them.
+// labelAt is a label of the objects of a kind in a namespace. Without a name it stands for all
+// these objects.
 type labelAt struct {
 	apischema.GroupKind
 	Namespace, Name, Value string
@@ -83,8 +84,8 @@ type aimIn struct {
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// newAiming declares what the policies of a kind are for, valid ones, as read says, and invalid
-// ones. Objects that can be selected are in sides.
+// newAiming declares the rules for the targets of a kind of policies. read returns the targets of a
+// valid policy. sides are the objects that can be selected.
 func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) aiming {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := aiming{
@@ -123,7 +124,7 @@ func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*mani
 	return a
 }
 
-// addSelectors declares what selectors ask for, and what the objects in sides have.
+// addSelectors declares which labels the selectors ask for, and which labels the objects have.
 func (a aiming) addSelectors(sides []*objects) {
 	memo.From(a.wanted, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[labelAt, manifest.Key], *aim)) {
 		for label, one := range aimsBy(key, targets, wantedLabel) {
@@ -140,8 +141,8 @@ func (a aiming) addSelectors(sides []*objects) {
 	}
 }
 
-// runAt finds the policies that are for an object among those that name it, and those with a
-// selector that asks for one of its labels.
+// runAt finds the policies that apply to an object: those that name it, and those whose selector
+// matches its labels.
 func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	groups, labels := a.groups(c, key)
 	targets := 0
@@ -170,8 +171,8 @@ func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	return out
 }
 
-// groups returns the policies that name an object, and for each of its labels those that ask
-// for it; and the labels.
+// groups returns the policies that name an object, and for each of its labels those that select by
+// this label. It also returns the labels.
 func (a aiming) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
 	named, _ := a.named.Get(c, key)
 	groups = append(groups, named)
@@ -201,7 +202,7 @@ func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []mani
 	}
 }
 
-// aimsBy splits the targets of a policy by what they name or ask for.
+// aimsBy groups the targets of a policy by the key that by returns.
 func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*aim {
 	out := map[K]*aim{}
 	for _, target := range targets {
@@ -222,7 +223,8 @@ func objectOf(namespace string, target store.Target) (key manifest.Key, ok bool)
 	return targetKey(namespace, target), target.Name != ""
 }
 
-// wantedLabel is where what a selector selects is found: by one of its labels.
+// wantedLabel returns the label by which the objects of a selector are found: the first one of the
+// selector.
 func wantedLabel(namespace string, target store.Target) (at labelAt, ok bool) {
 	at = labelAt{GroupKind: target.GroupKind, Namespace: namespace}
 	if names := slices.Sorted(maps.Keys(target.Labels)); len(names) > 0 {
@@ -231,7 +233,7 @@ func wantedLabel(namespace string, target store.Target) (at labelAt, ok bool) {
 	return at, target.Name == ""
 }
 
-// offeredLabels are where policies find an object.
+// offeredLabels returns the labels by which policies find an object.
 func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	at := labelAt{GroupKind: key.GroupKind(), Namespace: key.Namespace}
 	out := []labelAt{at}
@@ -241,16 +243,15 @@ func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	return out
 }
 
-// any reports whether a policy may be for an object. Most objects have none and need no cell to
-// know it.
+// any reports whether a policy may apply to an object. Most objects have no policy and need no
+// cell.
 func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
 	groups, _ := a.groups(c, object)
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
 }
 
-// objects returns the objects that a target of a policy stands for, sorted, and at most so
-// many of them: the one that it names, or those that it selects. all is false where there may
-// be more.
+// objects returns the objects of a target, sorted: the one that it names, or those that it selects.
+// It returns at most limit objects. all is false if there may be more.
 func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
 	label, selects := wantedLabel(policy.Namespace, target)
 	if !selects {
@@ -270,8 +271,8 @@ func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, l
 	return out, true
 }
 
-// isFor reports whether a target of a policy in a namespace stands for an object with
-// these labels, whatever its section.
+// isFor reports whether a target applies to an object with these labels. It does not compare
+// sections.
 func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(of.Namespace, target) == of
@@ -282,7 +283,7 @@ func isFor(target store.Target, of manifest.Key, labels map[string]string) bool 
 	return hasLabels(labels, target.Labels)
 }
 
-// hasLabels reports whether labels have all that are wanted.
+// hasLabels reports whether labels contains all of wanted.
 func hasLabels(labels, wanted map[string]string) bool {
 	for name, value := range wanted {
 		if has, ok := labels[name]; !ok || has != value {
@@ -312,8 +313,8 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 	return out
 }
 
-// report adds one problem for each namespace in which policies crowd. closed says what that
-// means for requests.
+// report adds one problem for each namespace with crowded places. closed is what that means for
+// requests.
 func (a aiming) report(all *problemFold, closed string) {
 	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[crowdedAt]) []manifest.Problem {
 		for first := range crowded.All() {

@@ -25,9 +25,9 @@ type attachIn struct {
 	Options
 }
 
-// attachRules say which routes attach to which listeners. The hostnames of a route times the
-// listeners that it attaches to are more than a few for few routes. Theirs are counted, and
-// the namespaces have equal parts of what all may have (Options.MaxCopies).
+// attachRules decide which routes attach to which listeners. A route with many hostnames and
+// listeners counts against a limit, Options.MaxCopies. The namespaces have equal parts of the
+// limit.
 type attachRules struct {
 	in     attachIn
 	wide   *memo.Rule[manifest.Key, copies]
@@ -50,8 +50,8 @@ func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	return r
 }
 
-// attachment resolves the parentRef of a route to a Gateway or ListenerSet; ours is
-// false where it is somebody else's to speak of.
+// attachment resolves the parentRef of a route to a Gateway or ListenerSet. ours is false if
+// another controller has the Gateway.
 func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
 	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	of := r.in.gateways
@@ -102,8 +102,8 @@ const (
 	placesPerCopy = 2
 )
 
-// manyNames names a route of many hostnames or parentRefs. It is counted before any route attaches, so that
-// no places are made that are rejected then.
+// manyNames returns the key of a route with many hostnames or parentRefs. The route is counted
+// before any route attaches, so that no places are made only to be rejected.
 func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	from := route.Read(object)
 	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {
@@ -112,7 +112,7 @@ func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// runWide counts the places of a route that has many of them.
+// runWide counts the places of a route with many hostnames or parentRefs.
 func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) copies {
 	places := r.attachAll(c, key).tables()
 	return copies{Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces}
@@ -176,8 +176,7 @@ func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// attachTo resolves the i-th parentRef. A Gateway that is not ours is somebody
-// else's to speak of.
+// attachTo resolves the i-th parentRef. It adds nothing for a Gateway of another controller.
 func (r *attachRules) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
 	ref := from.Parents[i]
 	p, ours := r.attachment(c, parentKey(from.Key, ref), ref, from)

@@ -66,7 +66,7 @@ type clusterIn struct {
 	Options
 }
 
-// clusterRules make the clusters, and say which Gateways need them.
+// clusterRules make the clusters, and find the Gateways that need them.
 type clusterRules struct {
 	in      clusterIn
 	uses    *memo.Fold[useKey, flatKey, struct{}, struct{}]
@@ -94,7 +94,7 @@ func (r *clusterRules) report(all *problemFold) {
 	problemsFrom(all, "cluster", r.cluster, (*clusterOut).problems)
 }
 
-// usesOf names the backends that a route makes each of its Gateways need.
+// usesOf yields the backends that a route needs at each of its Gateways.
 func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	m.tables(func(table tableKey, flat *flatOut) {
@@ -104,7 +104,7 @@ func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey
 	})
 }
 
-// graftUses names the backends that a node below a root makes Gateways need.
+// graftUses yields the backends that a node below a root needs at Gateways.
 func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for _, table := range g.Tables {
@@ -114,8 +114,8 @@ func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey],
 	}
 }
 
-// hostUses names the backends that the policies of a Gateway or listener ask. The
-// member is named by the listener, in place of a node.
+// hostUses yields the backends of external services that the policies of a Gateway or listener
+// call. The listener takes the place of the node in the member's key.
 func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flatKey], struct{})) {
 	eachUse(tableKey{chainKey: chainKey{portKey: portKey{Gateway: key.Gateway}}}, p.Backends, map[useKey]bool{}, func(use useKey) {
 		yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: ir.GatewayKey(key.Gateway), Via: key.Listener}}, struct{}{})
@@ -131,8 +131,8 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 	}
 }
 
-// runCluster returns nil for a backend that is gone: nothing refers to it then
-// for longer than one flush.
+// runCluster returns nil for a backend that does not exist any more. Rules that refer to it change
+// before the end of the flush.
 func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
 		return r.runBlend(c, key)
@@ -157,7 +157,8 @@ func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	return out
 }
 
-// encodeCluster adds what policies set for the backend; port is the name of its port.
+// encodeCluster encodes a cluster with the fields that policies set for the backend. port is the
+// name of the backend's port.
 func (r *clusterRules) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
 	problems := append(r.sift(c, cluster), r.in.configOf(c, key.Object).Apply(cluster)...)
@@ -175,8 +176,8 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	return out
 }
 
-// sift removes the endpoints that must not be used from a cluster, and returns a problem for
-// each, at its field.
+// sift removes endpoints that must not be used from a cluster. It returns a problem for each, at
+// the endpoint's field.
 func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
 	refused := r.in.Guard.Sift(cluster)
@@ -201,7 +202,7 @@ func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem
 // maxRejectedEndpoints bounds the problems of one cluster.
 const maxRejectedEndpoints = 20
 
-// streamUses names the backends that a route makes each of its Gateways need.
+// streamUses yields the backends that a route of streams needs at each of its Gateways.
 func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for at, places := range s.places() {
@@ -213,8 +214,8 @@ func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, fl
 	}
 }
 
-// runBlend returns the cluster of a UDPRoute. Its backends are clusters of their own
-// that no Envoy is sent.
+// runBlend returns the cluster of a UDPRoute. The clusters of its single backends are not sent to
+// any Envoy.
 func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 	object, ok := r.in.routes.Get(c, key.Object)
 	if !ok {

@@ -20,7 +20,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// backendPolicyOut is one BackendConfigPolicy by itself.
+// backendPolicyOut is the result for one BackendConfigPolicy without its targets.
 type backendPolicyOut struct {
 	// Policy is nil when there is none. One that cannot be used closes its targets.
 	Policy *backend.Policy
@@ -82,8 +82,8 @@ func (r *backendPolicyRules) report(all *problemFold) {
 	problemsFrom(all, "backendtargets", r.backendTargets, lostTargets)
 }
 
-// runBackendPolicy looks at one policy by itself. One that cannot be used closes its
-// targets: it may say how they are reached safely.
+// runBackendPolicy reads one policy. A policy that cannot be used closes its targets, because it
+// may protect them.
 func (r *backendPolicyRules) runBackendPolicy(c *memo.Ctx, key manifest.Key) *backendPolicyOut {
 	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
@@ -126,8 +126,7 @@ func (r *backendPolicyRules) runBackendConfig(c *memo.Ctx, target manifest.Key) 
 	return backend.Merge(policies, route.CompareOrigins)
 }
 
-// configOf returns what policies set for a backend. Most have none and need no cell
-// of their own to know it.
+// configOf returns what policies set for a backend. Most backends have no policy and need no cell.
 func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.Config {
 	if !r.backendAims.any(c, target) {
 		return backend.Config{}
@@ -135,8 +134,8 @@ func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.
 	return r.backendConfig.Get(c, target)
 }
 
-// runBackendTargets returns for each target whether it exists, and what of the policy is in
-// force for it.
+// runBackendTargets returns for each target whether it exists, and which fields of the policy are
+// effective for it.
 func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarget {
 	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
@@ -219,7 +218,7 @@ func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 	return problems
 }
 
-// runBackendPolicyStatus returns an entry for each target; nil when there is none.
+// runBackendPolicyStatus returns the status with an entry for each target, nil if there is none.
 func (r *backendPolicyRules) runBackendPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.backendPolicies.Get(c, key)
 	targets := r.backendTargets.Get(c, key)

@@ -25,7 +25,7 @@ import (
 
 type policyVerdict = manifest.Verdict[gwv1.PolicyConditionReason]
 
-// tlsPolicyOut is one BackendTLSPolicy by itself.
+// tlsPolicyOut is the result for one BackendTLSPolicy without its targets.
 type tlsPolicyOut struct {
 	Policy *backend.TLSPolicy // nil for one that is gone
 	// Accepted and Resolved are its conditions, but for what its targets add.
@@ -60,7 +60,7 @@ type tlsPolicyIn struct {
 	tlsPolicies *objects
 }
 
-// tlsPolicyRules settle which BackendTLSPolicy has which backend.
+// tlsPolicyRules decide which BackendTLSPolicy applies to which backend.
 type tlsPolicyRules struct {
 	in         tlsPolicyIn
 	tlsAims    aiming
@@ -126,7 +126,7 @@ func tlsTargetRefs(from *gwv1.BackendTLSPolicy) []api.PolicyTarget {
 	return out
 }
 
-// section is the sectionName of a target, "" for none.
+// section returns the sectionName of a target, "" if it has none.
 func section(target api.PolicyTarget) string {
 	if target.SectionName == nil {
 		return ""
@@ -134,8 +134,8 @@ func section(target api.PolicyTarget) string {
 	return string(*target.SectionName)
 }
 
-// runTLSPolicy looks at one policy by itself. With some of its authorities it works by
-// those, with none of them not at all: its targets get no requests then.
+// runTLSPolicy reads one policy. If only some of its CA certificates can be read, it uses these. If
+// none can be read, its targets get no requests.
 func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyOut {
 	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
@@ -179,7 +179,7 @@ func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyO
 	return out
 }
 
-// unresolved notes a reference that leads to no authority.
+// unresolved notes a reference to CA certificates that cannot be used.
 func (out *tlsPolicyOut) unresolved(key manifest.Key, field string, found listen.Authority) {
 	reason := gwv1.BackendTLSPolicyReasonInvalidCACertificateRef
 	if found.Usable.Reason == gwv1.ListenerReasonInvalidCACertificateKind {
@@ -201,8 +201,8 @@ func (out *tlsPolicyOut) problem(key manifest.Key, code, field, message, hint st
 	})
 }
 
-// readTLSOption says what is wrong with an option; message is "" when nothing is. What
-// it does not know, it rejects: it may have been meant for more safety.
+// readTLSOption sets an option and returns what is wrong with it; message is "" if it is good. It
+// rejects unknown options, because they may be meant to protect.
 func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint string) {
 	if name != listen.OptionVersion {
 		return "there is no option " + name, "the option is " + listen.OptionVersion
@@ -214,7 +214,7 @@ func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint strin
 	return "", ""
 }
 
-// runBackendTLS settles which policies are in force for one Service or Backend.
+// runBackendTLS decides which policies are effective for one Service or Backend.
 func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backend.TLSTarget {
 	var claims []backend.Claim
 	named, _ := r.tlsAims.named.Get(c, target)
@@ -230,8 +230,8 @@ func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backen
 	return backend.Contest(claims, route.CompareOrigins)
 }
 
-// tlsOf returns the policy of a port of a backend, nil for none. Most backends have
-// none and need no cell to know it.
+// tlsOf returns the policy of a port of a backend, nil if there is none. Most backends have no
+// policy and need no cell.
 func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *backend.TLSPolicy {
 	if !r.tlsAims.any(c, target) {
 		return nil
@@ -239,7 +239,7 @@ func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *b
 	return r.backendTLS.Get(c, target).Of(port)
 }
 
-// runTLSTargets returns for each target whether it exists, and which policy has it.
+// runTLSTargets returns for each target whether it exists, and which policy applies to it.
 func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarget {
 	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
@@ -263,7 +263,7 @@ func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarge
 	return out
 }
 
-// aim finds the ports that a target stands for; message is "" when it is there.
+// aim finds the ports of a target. message is "" if the target exists.
 func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
 	service, isService := r.in.service(c, t.Target), t.Target.Group == "" && t.Target.Kind == "Service"
 	switch {
@@ -290,10 +290,10 @@ func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint st
 	return "", "", ""
 }
 
-// at reports whether the target stands for a port.
+// at reports whether the target includes a port.
 func (t *tlsTarget) at(port int32) bool { return t.Any || slices.Contains(t.Ports, port) }
 
-// words names the target with its section.
+// words returns the target and its section in words.
 func (t *tlsTarget) words() string {
 	if t.Section == "" {
 		return t.Target.String()
@@ -315,8 +315,8 @@ func tlsTargetProblems(targets []tlsTarget) (problems []manifest.Problem) {
 	return problems
 }
 
-// runTLSPolicyStatus returns an entry for each Gateway that sends to a target, and for
-// each target that is lost; nil when there is none.
+// runTLSPolicyStatus returns the status with an entry for each Gateway that sends to a target, and
+// for each target that does not exist. It returns nil if there is no entry.
 func (r *tlsStatusRules) runTLSPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.tlsPolicies.Get(c, key)
 	if !ok {

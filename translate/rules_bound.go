@@ -25,7 +25,7 @@ type namespaceIn struct {
 	invalid    *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// namespaceRules say what Namespaces mean for the objects in them.
+// namespaceRules read the labels and the allowed hosts of Namespaces.
 type namespaceRules struct {
 	in        namespaceIn
 	bound     *memo.Rule[string, listen.Bound]
@@ -44,7 +44,8 @@ func newNamespaceRules(e *memo.Engine, in namespaceIn) *namespaceRules {
 	return r
 }
 
-// namespaceLabels works for a Namespace without an object too (docs/design/inputs.md).
+// namespaceLabels returns the labels of a Namespace, even if there is no such object
+// (docs/design/inputs.md).
 func (r *namespaceRules) namespaceLabels(c *memo.Ctx, name string) map[string]string {
 	labels := map[string]string{corev1.LabelMetadataName: name}
 	if object, ok := r.in.namespaces.Get(c, manifest.Key{Kind: "Namespace", Name: name}); ok {
@@ -58,8 +59,8 @@ func (r *namespaceRules) namespaceLabels(c *memo.Ctx, name string) map[string]st
 
 func compareBounds(a, b listen.Bound) int { return manifest.CompareKeys(a.Namespace, b.Namespace) }
 
-// runBound returns the bound of a namespace. One whose Namespace is invalid, and no version
-// of it is valid, serves no host: what it may serve is not known.
+// runBound returns the hosts that a namespace may serve. If its Namespace is invalid and has no
+// valid version, it may serve no host, because its bound is not known.
 func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	out := listen.Bound{Namespace: manifest.Key{Kind: "Namespace", Name: namespace}, Hosts: ir.EveryHost()}
 	object, ok := r.in.namespaces.Get(c, out.Namespace)
@@ -76,8 +77,8 @@ func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	return out
 }
 
-// bindHosts narrows the hosts of a route to those that its namespace may serve; narrower
-// tells that something was taken from them.
+// bindHosts limits the hosts of a route to those that its namespace may serve. narrower is true if
+// it removed a host.
 func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
 	bound = r.bound.Get(c, from.Key.Namespace)
 	if bound.Hosts.Every() || !from.Kind.Hosts {
@@ -88,7 +89,8 @@ func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound liste
 	return bound, asked.String() != from.Hosts.String()
 }
 
-// hostProblems says of each hostname of a route which of it its namespace may not serve.
+// hostProblems returns a problem for each hostname of a route that the namespace may not serve or
+// may serve only in part.
 func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.Problem) {
 	for i, hostname := range from.Hostnames {
 		left := listen.Narrow(ir.HostsOf(hostname), bound.Hosts)
@@ -114,7 +116,8 @@ func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.P
 	return problems
 }
 
-// outOfBounds rejects a child that may serve none of the hosts, by the bound of its namespace.
+// outOfBounds returns the rejection of a child that may serve no host of the parent, because of the
+// bound of its namespace.
 func outOfBounds(parent manifest.Key, own ir.Hosts, bound listen.Bound) route.BindingRejection {
 	out := route.BindingRejection{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
 	if own.None() {
@@ -126,5 +129,5 @@ func outOfBounds(parent manifest.Key, own ir.Hosts, bound listen.Bound) route.Bi
 	return out
 }
 
-// reasonBound reports whether a rejection of a route is for the bound of its namespace.
+// reasonBound reports whether a route was rejected because of the bound of its namespace.
 func reasonBound(reason gwv1.RouteConditionReason) bool { return reason == listen.HostnameNotAllowed }

@@ -38,7 +38,7 @@ const (
 	allPerRoute = 16
 )
 
-// demandOut is what a branch asks for.
+// demandOut is the number of rules that a branch asks for.
 type demandOut struct {
 	branchKey
 	Origin *ir.Origin // of the root
@@ -49,8 +49,8 @@ type demandOut struct {
 	Levels []int // the rules that each level can come to, from the root's on
 }
 
-// owner returns the namespaces that cause the size of the branch: that of the root or, because
-// a root may be shared, those of the root and of its children.
+// owner returns the namespaces that cause the size of the branch. That is the namespace of the root
+// or, because other namespaces may share a root, those of the root and of its children.
 func (d *demandOut) owner() string {
 	if d.Team || d.Space == "" {
 		return d.Root.Namespace
@@ -58,7 +58,7 @@ func (d *demandOut) owner() string {
 	return d.Root.Namespace + ">" + d.Space
 }
 
-// at returns what a level asks for.
+// at returns the number of rules that a level asks for.
 func (d *demandOut) at(depth int) int {
 	if depth >= len(d.Levels) {
 		return 0
@@ -70,7 +70,7 @@ func compareDemands(a, b *demandOut) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Space, b.Space))
 }
 
-// crowd is what all branches of a host ask for.
+// crowd is the sum of what all branches of a host ask for.
 type crowd struct {
 	Rules    int
 	Branches memo.Ordered[*demandOut]
@@ -78,7 +78,7 @@ type crowd struct {
 
 func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b.Branches) }
 
-// budgetOut says how deep a branch may hand requests on.
+// budgetOut is the number of levels that a branch may delegate.
 type budgetOut struct {
 	// Depth is the number of levels below the root that are made.
 	Depth int
@@ -95,7 +95,7 @@ type budgetOut struct {
 	Message, Hint string
 }
 
-// describe returns the budget with the words about what is left out below a branch.
+// describe returns the budget with the message about the levels below a branch that are left out.
 func (b budgetOut) describe(key branchKey) budgetOut {
 	which, where := "routes", "on the host "+b.Host
 	if key.Space != "" {
@@ -122,7 +122,7 @@ type budgetIn struct {
 	Options
 }
 
-// budgetRules bound how deep the branches of roots hand requests on.
+// budgetRules limit the number of levels that the branches of roots may delegate.
 type budgetRules struct {
 	in     budgetIn
 	depths *memo.Fold[levelKey, flatKey, int, int]
@@ -172,7 +172,7 @@ func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 	return r
 }
 
-// runDemand adds the nodes of a branch up, level by level.
+// runDemand counts the rules of a branch, level by level.
 func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	object, ok := r.in.routes.Get(c, key.Root)
 	if !ok {
@@ -209,8 +209,8 @@ func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 	}
 }
 
-// runCut returns the branches of a host that may not go all the way down. A host that
-// asks for little does not even look at the number of routes.
+// runCut returns the branches of a host that exceed the host's limit. A host with few rules does
+// not read the number of routes.
 func (r *budgetRules) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut {
 	all, _ := r.crowd.Get(c, key)
 	if all.Rules <= min(r.in.MaxRoutes, budgetBase) {
@@ -224,8 +224,8 @@ func (r *budgetRules) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut 
 	return all.cut(r.in.MaxDepth, budgetOut{Limit: limit, Few: limit < r.in.MaxRoutes, Host: key.Domain})
 }
 
-// runCutAll returns the branches of the folder that may not go all the way down, as those of all
-// hosts together come to too much.
+// runCutAll returns the branches of the folder that must be cut because all hosts together exceed
+// the limit.
 func (r *budgetRules) runCutAll(c *memo.Ctx, _ struct{}) map[branchKey]budgetOut {
 	all, _ := r.all.Get(c, struct{}{})
 	if all.Rules <= min(r.in.MaxRoutes, budgetBase) {
@@ -239,7 +239,7 @@ func (r *budgetRules) runCutAll(c *memo.Ctx, _ struct{}) map[branchKey]budgetOut
 	return all.cut(r.in.MaxDepth, budgetOut{Limit: min(few, many), Few: few < many})
 }
 
-// cut returns the branches of which a level does not fit into the limit of bound, with what they come to.
+// cut returns the branches with a level that does not fit into bound.Limit, each with its budget.
 func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	out, rules, asked := map[branchKey]budgetOut{}, 0, map[string]int{}
 	for depth := range levels {
@@ -255,9 +255,9 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	return out
 }
 
-// level returns the branches that ask for a level and are not stopped above it, those of
-// the namespace that asks for the least first. asked has what each namespace asks for on
-// the levels above, and then on this one, too.
+// level returns the branches that ask for a level and are not stopped above it. The namespace that
+// asks for the fewest rules comes first. asked has what each namespace asks for on the levels
+// above, and after the call on this level, too.
 func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
 	for d := range so.Branches.All() {
 		root := d.branchKey
@@ -275,7 +275,7 @@ func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[stri
 	return level
 }
 
-// runBudget returns the least of what a branch's hosts allow, and all hosts together.
+// runBudget returns the smallest budget of a branch: of its hosts, and of all hosts together.
 func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	out := budgetOut{Depth: r.in.MaxDepth}
 	for _, table := range r.demand.Get(c, key).Tables {

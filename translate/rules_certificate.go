@@ -26,7 +26,7 @@ type certificateIn struct {
 	configMaps *objects
 }
 
-// certificateRules follow references to certificates and to those of authorities.
+// certificateRules follow references to certificates and to CA certificates.
 type certificateRules struct {
 	in          certificateIn
 	grants      *memo.Rule[string, *backend.Grants]
@@ -56,7 +56,8 @@ func (r *certificateRules) runGrants(c *memo.Ctx, namespace string) *backend.Gra
 	return backend.ReadGrants(out)
 }
 
-// refer completes a listener's reference (Gateway API, SecretObjectReference).
+// refer returns a listener's reference with defaults filled in (Gateway API,
+// SecretObjectReference).
 func refer(from manifest.Key, ref gwv1.SecretObjectReference) backend.Reference {
 	object := gwv1.BackendObjectReference{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace}
 	if kind := gwv1.Kind("Secret"); object.Kind == nil {
@@ -65,7 +66,7 @@ func refer(from manifest.Key, ref gwv1.SecretObjectReference) backend.Reference 
 	return backend.Refer(from, object)
 }
 
-// referAuthority completes a reference to certificates of authorities.
+// referAuthority returns a reference to CA certificates with defaults filled in.
 func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Reference {
 	return backend.Refer(from, gwv1.BackendObjectReference{Group: &ref.Group, Kind: &ref.Kind, Name: ref.Name, Namespace: ref.Namespace})
 }
@@ -122,7 +123,7 @@ func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) list
 	return listen.Authority{Object: ref.To}
 }
 
-// authorityText returns ca.crt of an object; ok is false when there is no such object.
+// authorityText returns the entry ca.crt of an object. ok is false if the object does not exist.
 func (r *certificateRules) authorityText(c *memo.Ctx, key manifest.Key) (text []byte, ok bool) {
 	if key.Kind == "Secret" {
 		object, _ := r.in.secrets.Get(c, key)
@@ -140,7 +141,7 @@ func (r *certificateRules) authorityText(c *memo.Ctx, key manifest.Key) (text []
 	return []byte(from.Data[string(keypair.Authorities)]), true
 }
 
-// runCertNames returns the names that a certificate is for. Of the key it reads nothing.
+// runCertNames returns the names in a certificate. It does not read the key.
 func (r *certificateRules) runCertNames(c *memo.Ctx, key manifest.Key) []string {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// childrenOut is what a route comes to below others.
+// childrenOut is the result for a route below other routes.
 type childrenOut struct {
 	// Parents are the entries of its status for routes above it.
 	Parents  []gwv1.RouteParentStatus
@@ -26,7 +26,7 @@ type childIn struct {
 	routes   *objects
 }
 
-// childRules say what routes have come to below others.
+// childRules make the statuses and problems of routes below other routes.
 type childRules struct {
 	in       childIn
 	children *memo.Rule[manifest.Key, *childrenOut]
@@ -43,7 +43,7 @@ func (r *childRules) report(all *problemFold) {
 	problemsFrom(all, "children", r.children, func(l *childrenOut) []manifest.Problem { return l.Problems })
 }
 
-// belowRoutes names a route that stands below others if anywhere.
+// belowRoutes returns the key of a route that may be below other routes.
 func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 	from, ok := manifest.As[*api.HTTPRoute](o)
 	if !ok || len(from.Spec.ParentRefs) > 0 && len(route.ParentRoutes(o)) == 0 {
@@ -52,8 +52,8 @@ func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// mayHaveParentRoutes reports whether a route has entries for routes above it: a root has,
-// when one asks for it by name.
+// mayHaveParentRoutes reports whether a route's status can have entries for routes above it. A root
+// has such an entry if another route selects it by name.
 func (r *childRules) mayHaveParentRoutes(c *memo.Ctx, o *manifest.Object) bool {
 	bindings, _ := r.in.bindings.Get(c, o.Key)
 	return bindings.Len() > 0 || len(belowRoutes(o.Key, o)) > 0
@@ -103,8 +103,8 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	return out
 }
 
-// handedOn returns whether each delegating rule of a root finds a route; the message of a good
-// verdict names the routes that are rejected beside others.
+// handedOn returns whether each delegating rule of a root finds a route. The message of a good
+// verdict names routes that are rejected while others are accepted.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
@@ -117,9 +117,8 @@ func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) ma
 	return out
 }
 
-// childEntries returns the entries of a route's status for the routes above it,
-// used or rejected (docs/design/routes.md): those that its own parentRefs name, and
-// those that asked for it.
+// childEntries returns the entries of a route's status for the routes above it, accepted or
+// rejected (docs/design/routes.md): parents that its parentRefs name, and parents that select it.
 func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childEntry {
 	var out []childEntry
 	bound := r.boundTo(c, object.Key)
@@ -155,14 +154,14 @@ func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childE
 	return out
 }
 
-// boundTo returns what became of a route under all parents, sorted by parent.
+// boundTo returns the bindings of a route to all parents, sorted by parent.
 func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	bindings, _ := r.in.bindings.Get(c, key)
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// unbound rejects a parentRef to a route that has no binding with this one. bound
-// are the bindings to others.
+// unbound returns the rejection for a parentRef to a route that has no binding with this one. bound
+// are the bindings to other parents.
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
 	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {
@@ -186,7 +185,7 @@ func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindin
 	return out
 }
 
-// serves reports whether a route is attached to a Gateway or stands under a route.
+// serves reports whether a route is attached to a Gateway or accepted below a route.
 func (r *childRules) serves(c *memo.Ctx, key manifest.Key) bool {
 	if len(r.in.admitted.Get(c, key).Ports) > 0 {
 		return true

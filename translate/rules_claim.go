@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// claim says who has a host itself.
+// claim counts who has a host.
 type claim struct {
 	Count    int    // of listeners and routes
 	Listener string // the ID of the listener that serves the host
@@ -18,7 +18,7 @@ type claimIn struct {
 	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// claimRules count the hosts that listeners and routes have themselves, before anything is made for them.
+// claimRules count the listeners and routes that have each host, before tables are made.
 type claimRules struct {
 	claimed *memo.Fold[tableKey, string, string, claim]
 	breadth *memo.Fold[listenerKey, tableKey, struct{}, int]
@@ -26,7 +26,7 @@ type claimRules struct {
 	streams *memo.Fold[listenerKey, streamAt, struct{}, int]
 }
 
-// streamAt is what a route of streams asks a port for.
+// streamAt is a host of a port that a route of streams asks for.
 type streamAt struct {
 	tableKey
 	Route manifest.Key
@@ -68,7 +68,8 @@ func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
 	return r
 }
 
-// addClaims is the step of the fold claimed. All members name the same listener: one serves a host.
+// addClaims is the step of the fold claimed. All members have the same listener, because one
+// listener serves a host.
 func addClaims(of claim, members []memo.Member[string, string]) claim {
 	for _, m := range members {
 		switch {

@@ -13,7 +13,7 @@ import (
 // implicitClass exists without being declared (docs/design/inputs.md).
 const implicitClass = "gatefold"
 
-// classOut says whether Gateways of a class are ours.
+// classOut is whether gatefold serves the Gateways of a class.
 type classOut struct {
 	Ours bool
 	// Controller is whose the class is, "" when it does not exist.
@@ -26,7 +26,7 @@ type classIn struct {
 	gateways *objects
 }
 
-// classRules say which Gateways are ours.
+// classRules find the Gateways that gatefold serves.
 type classRules struct {
 	in    classIn
 	class *memo.Rule[string, classOut]
@@ -57,7 +57,7 @@ func (r *classRules) runClass(c *memo.Ctx, name string) classOut {
 	return classOut{Ours: controller == status.ControllerName, Controller: string(controller)}
 }
 
-// classProblems returns the problem of a Gateway whose GatewayClass no controller serves.
+// classProblems returns the problem of a Gateway if no controller serves its GatewayClass.
 func (r *classRules) classProblems(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {
@@ -94,8 +94,8 @@ func (r *classRules) nearClass(c *memo.Ctx, name string) string {
 	return nearName(name, []string{implicitClass})
 }
 
-// classVerdict rejects a class of ours that refers to parameters: no kind of them is
-// known. Its Gateways are still served, as without them.
+// classVerdict rejects a class of gatefold that refers to parameters, because no kind of parameters
+// is supported. Its Gateways are still served, without the parameters.
 func classVerdict(object *manifest.Object) manifest.Verdict[gwv1.GatewayClassConditionReason] {
 	class, ok := manifest.As[*gwv1.GatewayClass](object)
 	if !ok || class.Spec.ControllerName != status.ControllerName || class.Spec.ParametersRef == nil {

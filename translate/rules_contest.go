@@ -19,7 +19,7 @@ import (
 // comes, goes, or changes its hosts, and at no other edit; a listener with one kind,
 // as most have, is never judged.
 
-// contenders are the routes that would attach to a listener.
+// contenders are the routes that ask for hosts of a listener.
 type contenders struct {
 	All   memo.Ordered[*listen.Contender]
 	Kinds map[string]int
@@ -35,8 +35,7 @@ type contestIn struct {
 	routes  *objects
 }
 
-// contestRules say where routes serve: where they attach, and no route of the other kind
-// has their hosts.
+// contestRules decide which hosts a route serves where routes of two kinds ask for one host.
 type contestRules struct {
 	in       contestIn
 	contest  *memo.Rule[listenerKey, map[manifest.Key]listen.Loss]
@@ -87,13 +86,13 @@ func (r *contestRules) report(all *problemFold) {
 	problemsFrom(all, "won", r.won, winProblems)
 }
 
-// winKey names what a route has of what a route of another namespace asks for.
+// winKey names a listener, and the route that lost a host there.
 type winKey struct {
 	listenerKey
 	Loser manifest.Key
 }
 
-// win is a host of a route that keeps a route of another kind and namespace out.
+// win is a host of a route, from which a route of another kind and namespace is rejected.
 type win struct {
 	winKey
 	Winner manifest.Key
@@ -104,7 +103,7 @@ func compareWins(a, b *win) int {
 	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), manifest.CompareKeys(a.Loser, b.Loser))
 }
 
-// winsOf yields what a route has lost to those of other namespaces.
+// winsOf yields the hosts that a route has lost to routes of other namespaces.
 func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, winKey], *win)) {
 	for at, loss := range a.Lost {
 		if loss.By.Namespace != key.Namespace {
@@ -114,7 +113,7 @@ func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, 
 	}
 }
 
-// winProblems returns the problems of a route that takes hosts from later routes.
+// winProblems returns the warnings for a route that took hosts from later routes.
 func winProblems(won memo.Ordered[*win]) []manifest.Problem {
 	var out []manifest.Problem
 	for w := range won.All() {
@@ -127,7 +126,7 @@ func winProblems(won memo.Ordered[*win]) []manifest.Problem {
 	return out
 }
 
-// contendersOf gives what a route asks for on each listener.
+// contendersOf yields the hosts that a route asks for on each listener.
 func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listenerKey, manifest.Key], *listen.Contender)) {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return
@@ -145,8 +144,8 @@ func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listener
 	}
 }
 
-// runAdmitted takes from where a route attaches what a route of the other kind
-// holds there.
+// runAdmitted returns where a route attaches, without the listeners that routes of another kind
+// have there.
 func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	attach := r.in.attach.Get(c, key)
 	lost := map[listenerKey]listen.Loss{}
@@ -178,7 +177,7 @@ func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// spans reports whether hosts hold all that the node's root serves on its port.
+// spans reports whether hosts contain all hosts that the node's root serves on its port.
 func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	return !slices.ContainsFunc(r.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
 		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
@@ -186,10 +185,9 @@ func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	})
 }
 
-// tablesOf returns the tables of a node's root on its port that hold some of the
-// hosts. A narrower table of such a host is there when another route or a
-// listener claims it: then the node is its guest. A child takes no host away
-// from the others of its root.
+// tablesOf returns the tables of a node's root that have some of the hosts. guests are narrower
+// tables: they exist because another route or a listener has that host, and the node adds its rules
+// there. A child takes no host away from the other children of its root.
 func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
 	for _, parent := range r.admitted.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)

@@ -16,7 +16,7 @@ import (
 // A certificate that is not for the host of a request is rejected by every browser, while
 // Envoy serves it: nothing but a warning shows it before.
 
-// coverage is what the certificates of a Gateway's listeners are for.
+// coverage has the names in the certificates of a Gateway's listeners.
 type coverage struct {
 	Listeners map[string]*certified // by ID; those that end TLS
 	Problems  []manifest.Problem
@@ -34,7 +34,7 @@ type coverageIn struct {
 	gateways  *objects
 }
 
-// coverageRules compare hostnames with the certificates of their listeners.
+// coverageRules compare the hostnames of listeners and routes with the names in certificates.
 type coverageRules struct {
 	in        coverageIn
 	coverage  *memo.Rule[manifest.Key, *coverage]
@@ -95,13 +95,13 @@ func (of *certified) problem(l *listen.Listener) manifest.Problem {
 
 const codeMismatch = "CertificateMismatch"
 
-// consequence says what clients do, and what the certificates are for.
+// consequence returns what clients do, and the names in the certificates.
 func (of *certified) consequence() string {
 	return "browsers refuse the connection; its certificates are for " + cmp.Or(route.Several(of.Names), "no host: they have no subjectAltName")
 }
 
-// uncovered warns of hostnames of a route that no certificate of its listener is for. If
-// the listener has the same hostname, the warning is the listener's.
+// uncovered warns of hostnames of a route that are in no certificate of its listener. If the
+// listener has the same hostname, only the listener has the warning.
 func (r *coverageRules) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []manifest.Problem) {
 	var seen []string
 	for _, place := range p.Places {

@@ -56,8 +56,8 @@ func newCredentialRules(e *memo.Engine, in credentialIn) *credentialRules {
 	return r
 }
 
-// fill gives extras the credentials that they ask for. A problem says why a policy must not be
-// used without them.
+// fill adds the credentials to extras that name their source. A returned problem means that the
+// policy must not be used.
 func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
 		found := r.credentials.Get(c, use.Source)
@@ -71,8 +71,8 @@ func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manif
 	return problems
 }
 
-// notGranted returns a problem for each Secret of another namespace that does not allow the
-// policy to read it. Who may not see a Secret is not told whether it exists.
+// notGranted returns a problem for each Secret of another namespace that does not allow the policy
+// to read it. The problem does not reveal whether the Secret exists.
 func (r *credentialRules) notGranted(c *memo.Ctx, of manifest.Key, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
 		ref := backend.Reference{From: of, To: use.Source.Secret}
@@ -154,7 +154,7 @@ func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *cred
 	return &credentialsOut{List: list}
 }
 
-// secret returns a Secret; missing says that there is none.
+// secret returns a Secret. missing has the problem if the Secret does not exist.
 func (r *credentialRules) secret(c *memo.Ctx, key manifest.Key) (secret *corev1.Secret, missing *credentialsOut) {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

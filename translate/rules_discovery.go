@@ -16,10 +16,10 @@ import (
 // them. A Result names the issuers whose documents are needed, and the caller of the Translator
 // sets what they answer (docs/design/policies.md).
 
-// Discoveries are what is known of issuers, by issuerURI. They are immutable.
+// Discoveries are the known answers of issuers, by issuerURI. They are immutable.
 type Discoveries map[string]ir.IssuerAnswer
 
-// discoveryInputs hold what is known of each issuer.
+// discoveryInputs hold the known answer of each issuer.
 type discoveryInputs struct {
 	*memo.Input[string, ir.IssuerAnswer]
 	present Discoveries

@@ -14,14 +14,14 @@ import (
 // another namespace, or one of a similar name in its own. They are searched for only where a
 // reference fails.
 
-// inAnyNamespace asks for the objects of a kind and name, wherever they are.
+// inAnyNamespace returns a key for the objects of a kind and name in any namespace.
 func inAnyNamespace(key manifest.Key) manifest.Key {
 	key.Namespace = ""
 	return key
 }
 
-// drawer holds the objects of a kind whose names share a hash: a cell for each name
-// would be kept for every object, and hardly a reference is ever wrong.
+// drawer holds the objects of a kind whose names share a hash. A cell for each name would cost
+// memory for every object, while wrong references are rare.
 type drawer struct {
 	Kind   string
 	Number uint32
@@ -35,24 +35,24 @@ func drawerOf(key manifest.Key) drawer {
 	return drawer{key.Kind, hash.Sum32() % drawers}
 }
 
-// called is an object in its drawer.
+// called is an object in a drawer.
 type called struct{ Name, Namespace string }
 
 func compareCalled(a, b called) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
 }
 
-// kindIn is a kind in a namespace, "" for kinds without namespaces.
+// kindIn is a kind in a namespace. Namespace is "" for kinds without namespaces.
 type kindIn struct{ Kind, Namespace string }
 
-// hintRules find what a failing reference may have meant.
+// hintRules suggest which object a failing reference may have meant.
 type hintRules struct {
 	elsewhere *memo.Rule[manifest.Key, manifest.Key]
 	near      *memo.Rule[manifest.Key, string]
 }
 
-// newHintRules declares them: inAny are the kinds that are looked for in other namespaces, which
-// hold no secrets, and inOwn those whose similar names are looked for.
+// newHintRules declares the rules. inAny are kinds that are looked for in other namespaces: their
+// names are no secrets. inOwn are kinds whose similar names are looked for in the same namespace.
 func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
 	type place = memo.Place[drawer, manifest.Key]
 	named := memo.NewFold[drawer, manifest.Key](e, "named", gather[manifest.Key](compareCalled), memo.Ordered[called].Same)
@@ -77,8 +77,7 @@ func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
 	return r
 }
 
-// nearRule declares the rule that finds similar names: names has those of each kind and
-// namespace in order.
+// nearRule declares the rule that finds similar names in a namespace.
 func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string] {
 	names := memo.NewFold[kindIn, string](e, "names", gather[string](strings.Compare), memo.Ordered[string].Same)
 	for _, kind := range kinds {
@@ -96,8 +95,8 @@ func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string]
 // thousand of them in a namespace of ten thousand names cost no more than their number.
 const maxAround = 64
 
-// around returns all names where they are few, else those that stand next to name in
-// their order, which begin like it.
+// around returns all names if they are few, else the neighbours of name in alphabetical order.
+// Neighbours have the same first letters.
 func around(all memo.Ordered[string], name string) []string {
 	var names []string
 	for one := range all.Before(name) {
@@ -115,8 +114,8 @@ func around(all memo.Ordered[string], name string) []string {
 	return names
 }
 
-// nearName returns the name that was likely meant: the one most like it, else one that
-// it shortens; "" for none.
+// nearName returns the name that was likely meant: the most similar one, else one that differs by
+// missing letters; "" if there is none.
 func nearName(name string, names []string) string {
 	if like := manifest.Nearest(name, names); like != "" {
 		return like
@@ -134,8 +133,8 @@ func nearName(name string, names []string) string {
 	return best
 }
 
-// shortens reports whether one of two names is the other with letters left out behind its
-// first half: cart-svc and cart-service.
+// shortens reports whether one name is the other with letters left out after its first half, as
+// cart-svc and cart-service.
 func shortens(a, b string) bool {
 	short, long := a, b
 	if len(short) > len(long) {
@@ -156,8 +155,8 @@ func shortens(a, b string) bool {
 	return true
 }
 
-// absent says what to do about an object that does not exist and that from, a reference,
-// names.
+// absent returns a hint for a reference to an object that does not exist. from is what has the
+// reference.
 func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	if other := r.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
 		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
@@ -168,8 +167,8 @@ func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
 }
 
-// absentHere is absent for a reference that has no namespace: the object must stand in
-// that of what names it.
+// absentHere is absent for a reference without a namespace: the object must be in the namespace of
+// the object that refers to it.
 func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)
@@ -177,7 +176,7 @@ func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)
 }
 
-// meant names the one of names that is most like name, as the beginning of a hint.
+// meant returns the beginning of a hint with the most similar one of names.
 func meant(name string, names []string) string {
 	if like := nearName(name, names); like != "" {
 		return fmt.Sprintf("did you mean %q? ", like)

@@ -48,7 +48,7 @@ type extensionIn struct {
 	discoveries *discoveryInputs
 }
 
-// extensionRules follow references to the services that policies name.
+// extensionRules follow references to external services that policies name.
 type extensionRules struct {
 	in              extensionIn
 	extension       *memo.Rule[manifest.Key, *extensionOut]
@@ -70,7 +70,7 @@ func (r *extensionRules) report(all *problemFold) {
 	problemsFrom(all, "extension", r.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
 }
 
-// runExtension looks at one extension by itself, and for its service.
+// runExtension reads one extension and finds its service.
 func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
@@ -124,7 +124,8 @@ func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.Gatewa
 	return extension
 }
 
-// reach returns the cluster of a backend that an extension names in a field, "" where there is none.
+// reach returns the cluster of a backend that an extension names in a field, "" if it cannot be
+// used.
 func (r *extensionRules) reach(c *memo.Ctx, ref backend.Reference, field string, out *extensionOut, problems *[]manifest.Problem) (cluster string) {
 	resolution := r.in.backend.Get(c, ref)
 	if resolution.OK() {
@@ -137,7 +138,7 @@ func (r *extensionRules) reach(c *memo.Ctx, ref backend.Reference, field string,
 	return ""
 }
 
-// absentExtension returns an extension that does not serve: it is invalid, or not there.
+// absentExtension returns an extension that does not serve because it is invalid or does not exist.
 func (r *extensionRules) absentExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	if invalid, ok := r.in.invalid.Get(c, key); ok {
 		return &extensionOut{Invalid: true, Unusable: invalid.Message(), Hint: "fix " + key.String()}
@@ -162,9 +163,8 @@ func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *stat
 
 const closedUntil = "routes of the policy answer 500 until this is fixed: "
 
-// connect looks up the extensions that extras name, and the credentials that they ask for. It
-// returns the backends of the extensions' services. A problem says what cannot be used: the
-// policy must not be used then.
+// connect looks up the extensions and credentials that extras name. It returns the backends of the
+// extensions' services. A returned problem means that the policy must not be used.
 func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
 	if extras == nil {
 		return nil, nil

@@ -19,7 +19,7 @@ const (
 	maxHeavy = 64
 )
 
-// fanoutOut is what the children of a node can come to.
+// fanoutOut is the number of rules that the children of a node can have.
 type fanoutOut struct {
 	Rules int // those of Heavy not included
 	// Heavy has the namespaces of which a root's children come to more than heavyRules.
@@ -32,7 +32,7 @@ type fanoutIn struct {
 	routes *objects
 }
 
-// fanoutRules count what the children of nodes can come to.
+// fanoutRules count the rules that the children of nodes can have.
 type fanoutRules struct {
 	in     fanoutIn
 	fanout *memo.Rule[flatKey, *fanoutOut]
@@ -45,8 +45,8 @@ func newFanoutRules(e *memo.Engine, in fanoutIn) *fanoutRules {
 	return r
 }
 
-// runFanout returns how many routes the children of a node can come to, at most. A
-// name counts as one where there is no such route.
+// runFanout returns the most rules that the children of a node can have. A name of a route that
+// does not exist counts as one.
 func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	points := r.in.flat.Get(c, key).Points
 	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return r.in.breadth(c, property) })}
@@ -69,7 +69,7 @@ func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	}))
 }
 
-// splitHeavy sets the namespaces apart that ask for much.
+// splitHeavy separates the namespaces that ask for many rules.
 func splitHeavy(bySpace map[string]int) *fanoutOut {
 	out := &fanoutOut{Heavy: map[string]int{}}
 	spaces := slices.SortedFunc(maps.Keys(bySpace), func(a, b string) int { return cmp.Or(cmp.Compare(bySpace[b], bySpace[a]), cmp.Compare(a, b)) })

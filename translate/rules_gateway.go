@@ -26,7 +26,7 @@ type gatewayIn struct {
 	invalid      *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// gatewayRules read Gateways and ListenerSets, and decide which Gateway has which port.
+// gatewayRules read Gateways and ListenerSets, and decide which Gateway gets which port.
 type gatewayRules struct {
 	in          gatewayIn
 	listenerSet *memo.Rule[manifest.Key, *listen.Set]
@@ -65,7 +65,8 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 	return r
 }
 
-// declareListenerSets declares what is read of ListenerSets, before their Gateways.
+// declareListenerSets declares the rules that read ListenerSets. They come before the rules of
+// Gateways.
 func (r *gatewayRules) declareListenerSets(e *memo.Engine) {
 	r.listenerSet = memo.NewRule(e, "listenerset", r.runListenerSet, deepEqual)
 	memo.Each(r.listenerSet, r.in.listenerSets)
@@ -96,7 +97,7 @@ func setProblems(s *listen.Set) []manifest.Problem {
 	return s.Problems
 }
 
-// runListenerSet returns nil for a set of a Gateway that is not ours.
+// runListenerSet returns nil for a set whose Gateway gatefold does not serve.
 func (r *gatewayRules) runListenerSet(c *memo.Ctx, key manifest.Key) *listen.Set {
 	object, ok := r.in.listenerSets.Get(c, key)
 	if !ok {
@@ -119,7 +120,7 @@ func (r *gatewayRules) runListenerSet(c *memo.Ctx, key manifest.Key) *listen.Set
 	})
 }
 
-// runListeners returns nil for a Gateway that is not ours.
+// runListeners returns nil for a Gateway that gatefold does not serve.
 func (r *gatewayRules) runListeners(c *memo.Ctx, key manifest.Key) *listen.Gateway {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {
@@ -153,7 +154,7 @@ func (r *gatewayRules) runGateway(c *memo.Ctx, key manifest.Key) *listen.Gateway
 	})
 }
 
-// runPart returns nil for an object of a Gateway that is not ours.
+// runPart returns nil for an object whose Gateway gatefold does not serve.
 func (r *gatewayRules) runPart(c *memo.Ctx, key partKey) *listen.Part {
 	if g := r.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		return g.Part(key.Object)
@@ -161,7 +162,7 @@ func (r *gatewayRules) runPart(c *memo.Ctx, key partKey) *listen.Part {
 	return nil
 }
 
-// runOwner names the listener that serves a domain.
+// runOwner returns the listener that serves a domain.
 func (r *gatewayRules) runOwner(c *memo.Ctx, key hostKey) string {
 	if g := r.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		return g.OwnerName(listen.Socket{Port: key.Port, UDP: key.UDP}, key.Domain)
@@ -169,14 +170,14 @@ func (r *gatewayRules) runOwner(c *memo.Ctx, key hostKey) string {
 	return ""
 }
 
-// runHolders judges the claims on a port once for all Gateways.
+// runHolders decides which claim wins a port, once for all Gateways.
 func (r *gatewayRules) runHolders(c *memo.Ctx, at listen.Socket) map[string]string {
 	claims, _ := r.claims.Get(c, at)
 	return listen.Holders(slices.Collect(claims.All()))
 }
 
-// speaksOfInvalid reports whether an invalid object gets a status from gatefold, as far as the
-// object as a whole decides that. It does if no other controller can know that it is its own.
+// speaksOfInvalid reports whether gatefold writes the status of an invalid object. It does if no
+// other controller can know that the object is its own.
 func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	switch from.Key.Kind {
 	case "GatewayClass":
@@ -192,8 +193,8 @@ func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	return true
 }
 
-// speaksOf reports whether gatefold speaks of what hangs on an object with listeners: it
-// does where that does not exist.
+// speaksOf reports whether gatefold reports on objects attached to a parent with listeners. It does
+// if the parent does not exist.
 func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	if invalid, ok := r.in.invalid.Get(c, parent); ok {
 		return r.speaksOfInvalid(c, invalid)
@@ -206,7 +207,8 @@ func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	return !exists || r.listeners.Get(c, parent) != nil
 }
 
-// runClient names the Secret of a Gateway's certificate, "" for none that can be used.
+// runClient returns the Secret of a Gateway's client certificate, "" if there is none that can be
+// used.
 func (r *gatewayRules) runClient(c *memo.Ctx, gateway manifest.Key) string {
 	if g := r.listeners.Get(c, gateway); g != nil {
 		if secret, ok := g.Shows(); ok {
@@ -216,8 +218,8 @@ func (r *gatewayRules) runClient(c *memo.Ctx, gateway manifest.Key) string {
 	return ""
 }
 
-// clientOf is runClient for all Gateways. Most have no certificate, and need no cell to
-// know it.
+// clientOf is runClient for a Gateway by its name. Most Gateways have no certificate and need no
+// cell.
 func (r *gatewayRules) clientOf(c *memo.Ctx, gateway string) string {
 	key := ir.GatewayKey(gateway)
 	if len(r.in.clientIndex.Get(c, key)) == 0 {
@@ -226,7 +228,7 @@ func (r *gatewayRules) clientOf(c *memo.Ctx, gateway string) string {
 	return r.client.Get(c, key)
 }
 
-// runInfra returns nil for a Gateway that is not ours.
+// runInfra returns nil for a Gateway that gatefold does not serve.
 func (r *gatewayRules) runInfra(c *memo.Ctx, key manifest.Key) *ir.Infra {
 	g := r.gateway.Get(c, key)
 	if g == nil {

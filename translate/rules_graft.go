@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// bindingOut is what a child has come to under one parent, below one chain. The
-// entries of its status are made from it.
+// bindingOut is the result for a child under one parent, below one chain. The entries of the
+// child's status are made from it.
 type bindingOut struct {
 	Parent manifest.Key
 	// Named is true if a rule of the parent names the child.
@@ -52,8 +52,8 @@ type graftIn struct {
 	Options
 }
 
-// graftRules put what nodes hand down into the tables of their roots, and say what became of
-// the children.
+// graftRules put the rules of delegated routes into the tables of their roots, and report the
+// result for each child.
 type graftRules struct {
 	in       graftIn
 	graft    *memo.Rule[flatKey, *graftOut]
@@ -82,7 +82,7 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft joins a node to the places of its root.
+// runGraft places the rules of a node in the tables of its root.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)
@@ -121,8 +121,8 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	return out
 }
 
-// runBinding returns the child's status for one parent; nil for a parent that
-// never asked for it, as a wildcard does of a root.
+// runBinding returns the child's result for one parent. It returns nil if the parent did not ask
+// for the child, as when a wildcard meets a root.
 func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	link := r.in.link.Get(c, key)
 	out := &bindingOut{Parent: key.Parent.Route, Named: link.Named, Rejections: link.Rejections}
@@ -151,7 +151,7 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	return out
 }
 
-// searchOf gathers what became of the routes that a Point looks for.
+// searchOf gathers the results of the routes that a Point looks for.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})
@@ -178,7 +178,7 @@ func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) sear
 	return out
 }
 
-// nobody returns the message for a Point that finds no route, and a hint at what may have been
+// nobody returns the message for a Point that finds no route, and a hint about what was likely
 // meant.
 func (r *graftRules) nobody(c *memo.Ctx, point *route.Point) (message, hint string) {
 	if point.Allowed != nil {

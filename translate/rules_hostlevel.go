@@ -39,7 +39,7 @@ func newHostLevelRules(e *memo.Engine, in hostLevelIn) *hostLevelRules {
 	return r
 }
 
-// runPoliced reports whether policies are for a Gateway, or for a ListenerSet of it.
+// runPoliced reports whether a Gateway, or a ListenerSet of it, has policies.
 func (r *hostLevelRules) runPoliced(c *memo.Ctx, gateway string) bool {
 	if r.in.aims.any(c, ir.GatewayKey(gateway)) {
 		return true
@@ -53,9 +53,9 @@ func (r *hostLevelRules) runPoliced(c *memo.Ctx, gateway string) bool {
 	return false
 }
 
-// runLevel goes by the order of a level: the listener is to the Gateway what
-// a rule is to its route. Policies of a ListenerSet and its listeners go before those of
-// the Gateway.
+// runLevel joins the policies of a listener. A policy of the listener wins over one of the Gateway,
+// as a policy of a rule wins over one of its route. Policies of a ListenerSet and its listeners win
+// over those of the Gateway.
 func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
 	gathered, gateway := r.in.gathering(c), ir.GatewayKey(key.Gateway)
 	set, listener, inSet := ir.SplitListenerID(key.Listener)
@@ -81,7 +81,7 @@ func resolveHost(specs []*policy.Attached) policy.Resolved {
 	return policy.Resolve([]policy.Level{policy.NewLevel(specs, policy.ShallowMergePreferChild, route.CompareOrigins)})
 }
 
-// weigh says what the fields of policies add to each virtual host, where nothing else sets them.
+// weigh computes what the fields of policies add to each virtual host if nothing else sets them.
 func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.Attached) {
 	if len(counted) == 0 {
 		return
@@ -99,7 +99,7 @@ func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.At
 	out.Units = sum.Cost()
 }
 
-// burden returns what a field of policies adds to what Envoy is sent.
+// burden returns how much a field of policies adds to the configuration of Envoy.
 func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Field) route.Burden {
 	one := resolved.Only(func(name ir.Field) bool { return name == field })
 	extras := one.Extras()
@@ -107,7 +107,7 @@ func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Fi
 	return route.ExtrasBurden(extras)
 }
 
-// heaviestField returns the path of the field of a policy that adds most.
+// heaviestField returns the path of the policy's field that adds most.
 func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
 	attached := r.policy.Get(c, key).Attached
 	if attached == nil {
@@ -122,7 +122,7 @@ func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
 	return field
 }
 
-// hostOf is a Gateway or ListenerSet over a listener.
+// hostOf is a Gateway or ListenerSet with one of its listeners.
 type hostOf struct {
 	object   manifest.Key
 	listener string // as policies of the object name it

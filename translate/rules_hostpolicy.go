@@ -16,8 +16,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// hostDemand is what routes have to know of a hostPolicy. An edit of a value that
-// the virtual host holds does not change it.
+// hostDemand is what routes read of a hostPolicy. It does not change with the value of a field that
+// the virtual host sets.
 type hostDemand struct {
 	// Own are the fields that a virtual host cannot hold.
 	Own policy.Resolved
@@ -33,7 +33,7 @@ type hostPolicyIn struct {
 	quarantine *quarantineInputs
 }
 
-// hostPolicyRules say what TrafficPolicies of Gateways, ListenerSets and listeners set.
+// hostPolicyRules apply the TrafficPolicies of Gateways, ListenerSets and listeners to tables.
 type hostPolicyRules struct {
 	in         hostPolicyIn
 	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
@@ -47,8 +47,8 @@ func newHostPolicyRules(e *memo.Engine, in hostPolicyIn) *hostPolicyRules {
 	return r
 }
 
-// listenerOf returns the listener whose policies hold for a table. Most Gateways
-// have no policies, and their tables need no cell to know it.
+// listenerOf returns the listener whose policies apply to a table. Most Gateways have no policies,
+// and their tables need no cell.
 func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return at, false
@@ -56,8 +56,7 @@ func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey,
 	return listenerKey{key.Gateway, r.in.owner.Get(c, hostKey{key.portKey, key.Domain})}, true
 }
 
-// listenerConditions returns the conditions of a listener, with one more while its policies
-// close it.
+// listenerConditions returns the conditions of a listener, with one more if its policies close it.
 func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
 	out := status.ListenerConditions(l, generation)
 	if !r.in.policed.Get(c, gateway) {
@@ -69,7 +68,7 @@ func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *lis
 	return out
 }
 
-// hostPolicyOf returns what the policies of a table's listener come to, nil for none.
+// hostPolicyOf returns the policies of a table's listener, nil if there are none.
 func (r *hostPolicyRules) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 	if at, policed := r.listenerOf(c, key); policed {
 		return r.hostPolicy.Get(c, at)
@@ -77,7 +76,8 @@ func (r *hostPolicyRules) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 	return nil
 }
 
-// runHostPolicy closes a listener whose policies stand on too many hosts.
+// runHostPolicy returns the policies of a listener. It closes a listener whose policies apply to
+// too many hosts.
 func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 	level := r.in.level.Get(c, key)
 	if level.Units <= freeUnits {
@@ -108,8 +108,8 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	return out
 }
 
-// place puts the entries of a route into tables under the policies of their
-// listeners, and with the certificates of their Gateways.
+// place returns the entries of a route in its tables, with the policies of their listeners and the
+// client certificates of their Gateways.
 func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	type place struct { // a node's entries are the same in all tables of a port
@@ -164,8 +164,8 @@ func (d *hostDemand) place(own []*entry) []*entry {
 	return out
 }
 
-// placeOne returns an entry the fields that its host cannot hold for it, and turns
-// off what its host holds and the route has its own of.
+// placeOne adds the fields that the virtual host cannot set to an entry. It turns off the host's
+// fields that the route sets itself.
 func (d *hostDemand) placeOne(e *entry) *entry {
 	if d.Closed != nil {
 		return e.closed(d.Closed)

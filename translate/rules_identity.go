@@ -24,7 +24,7 @@ type identityAt struct {
 	Header string
 }
 
-// identity is such a header, and the first route that has a policy with it.
+// identity is an identity header, with the first route that has a policy with it.
 type identity struct {
 	identityAt
 	Route manifest.Key
@@ -35,8 +35,8 @@ type identityIn struct {
 	graft *memo.Rule[flatKey, *graftOut]
 }
 
-// identityRules know the identity headers that policies set for the routes of each namespace at a
-// Gateway.
+// identityRules collect the identity headers that policies set for the routes of each namespace at
+// a Gateway.
 type identityRules struct {
 	names *memo.Fold[tenantAt, string, identity, memo.Ordered[identity]]
 	// tenants counts the namespaces of a Gateway that have some: most Gateways have none.
@@ -93,7 +93,8 @@ func (r *identityRules) report(all *problemFold) {
 	})
 }
 
-// overfull says why the routes of a namespace are closed where it has too many identity headers.
+// overfull returns why the routes of a namespace are closed: it has too many identity headers. It
+// returns nil if they are not closed.
 func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 	size := 0
 	for name := range names.All() {
@@ -108,7 +109,8 @@ func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 	}
 }
 
-// yieldIdentities makes a node a member of the count of each header that policies of its rules set.
+// yieldIdentities yields the node as a member for each identity header that policies of its rules
+// set.
 func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[identityAt]bool, yield func(memo.Place[identityAt, flatKey], flatKey)) {
 	for _, e := range entries {
 		if e.Rule.Action.Extras == nil && e.Rule.Action.ExternalAuth == nil {
@@ -124,9 +126,10 @@ func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[id
 	}
 }
 
-// forged returns the identity headers that a virtual host removes from what clients send, sorted:
-// those of its listener's policies, and those that policies set for any route at the Gateway of a
-// namespace that has a route of the host. closed are the namespaces that have too many of them.
+// forged returns the identity headers that a virtual host removes from requests of clients, sorted.
+// They are the headers of its listener's policies, and those that policies set at the Gateway for
+// any route of a namespace that has a route of the host. closed are the namespaces with too many
+// headers.
 func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[owner], host *hostPolicy) (names []string, closed map[string]*closing) {
 	if host != nil {
 		names = host.Extras.IdentityNames()
@@ -149,7 +152,7 @@ func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[
 	return slices.Compact(names), closed
 }
 
-// closing returns the table in which the rules of some namespaces answer 500.
+// closing returns the table with 500 as the answer of the rules of some namespaces.
 func (t table) closing(namespaces map[string]*closing) table {
 	if len(namespaces) == 0 {
 		return t

@@ -44,7 +44,7 @@ func newInvalidStatusRules(e *memo.Engine, in invalidStatusIn) *invalidStatusRul
 	return r
 }
 
-// runInvalidStatus returns nil for an object that another controller speaks of.
+// runInvalidStatus returns nil for an object that belongs to another controller.
 func (r *invalidStatusRules) runInvalidStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	from, ok := r.in.invalid.Get(c, key)
 	if !ok || from.Nameless || !r.in.speaksOfInvalid(c, from) {
@@ -72,8 +72,9 @@ func (r *invalidStatusRules) runInvalidStatus(c *memo.Ctx, key manifest.Key) *st
 	return update
 }
 
-// invalidPolicyStatus returns an entry for each target that has a name, or else for each
-// Gateway with routes that the policy closes; nil where there is neither.
+// invalidPolicyStatus returns an entry for each target that has a name. If there is none, it
+// returns an entry for each Gateway with routes that the policy closes. It returns nil without any
+// entry.
 func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	ancestors := slices.Clone(from.Refs)
 	for i := range ancestors {
@@ -98,7 +99,7 @@ func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invali
 	return update
 }
 
-// invalidRoute returns an entry for each parentRef that is followed, nil for none.
+// invalidRoute returns an entry for each parentRef that gatefold follows, nil if there is none.
 func (r *invalidStatusRules) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
 	if from.Mistakes[0].Message == redirectAndRewrite {

@@ -48,7 +48,7 @@ func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
 	return r
 }
 
-// runPoints returns what the links of a node read of it.
+// runPoints returns the part of a node that its links read.
 func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	flat := r.in.flat.Get(c, key)
 	if len(flat.Points) == 0 {
@@ -57,7 +57,7 @@ func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	return &pointsOut{flat.Points, flat.Hosts, r.in.overBudget(c, key).closed()}
 }
 
-// childOf names the node of a child that has links.
+// childOf returns the node of a child that has links.
 func childOf(key linkKey, l *linkOut) []flatKey {
 	if len(l.Links) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func childOf(key linkKey, l *linkOut) []flatKey {
 	return []flatKey{key.child()}
 }
 
-// livePoints names the parent's Points that a child's rules stand under.
+// livePoints yields the parent's Points that accept rules of a child.
 func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey], struct{})) {
 	for _, point := range f.Live {
 		yield(memo.Place[pointKey, flatKey]{Key: pointKey{key.link().Parent, point}, ID: key}, struct{}{})
@@ -94,8 +94,8 @@ func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	return r.narrow(c, key, object, out)
 }
 
-// narrow intersects the hosts of the parent with those of an included child (GEP-1058,
-// Hostname Settings), and with those that the namespace of the child may serve.
+// narrow intersects the hosts of the parent with those of an included child (GEP-1058, Hostname
+// Settings), and with the hosts that the child's namespace may serve.
 func (r *linkRules) narrow(c *memo.Ctx, key linkKey, object *manifest.Object, out *linkOut) *linkOut {
 	child := route.Read(object)
 	bound, bounded := r.in.bindHosts(c, &child)

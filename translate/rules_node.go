@@ -84,8 +84,8 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	return out
 }
 
-// setting returns what a node stands in; stands is false when its root is not
-// attached on the port, or the links above it are gone.
+// setting returns what is above a node. stands is false if its root is not attached on the port, or
+// if the links above it do not exist any more.
 func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
 	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings}
 	if key.Via != "" {

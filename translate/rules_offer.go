@@ -8,13 +8,13 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// offerKey is a property of routes of several namespaces, and one of these.
+// offerKey is a property of routes of several namespaces, with one of these namespaces.
 type offerKey struct {
 	Property route.Property
 	Space    string
 }
 
-// offer is what the routes of one namespace bring that have a property.
+// offer is the size of the routes of one namespace that have a property.
 type offer struct {
 	Space   string
 	Breadth route.Breadth
@@ -24,7 +24,7 @@ type offerIn struct {
 	routes *objects
 }
 
-// offerRules count the routes that have a property by which others look for them.
+// offerRules count the routes that have a property by which parents find them.
 type offerRules struct {
 	in      offerIn
 	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
@@ -71,7 +71,7 @@ func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Br
 	return sum
 }
 
-// breadth returns what the routes bring that have a property.
+// breadth returns the size of the routes that have a property.
 func (r *offerRules) breadth(c *memo.Ctx, property route.Property) route.Breadth {
 	named, isName := property.Named()
 	if !isName {

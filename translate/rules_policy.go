@@ -33,7 +33,7 @@ func (k ruleKey) String() string {
 	return fmt.Sprintf("%s #%d", k.Route, k.Rule)
 }
 
-// policyOut is one policy by itself.
+// policyOut is the result for one policy without its targets.
 type policyOut struct {
 	// Attached has no standing yet; nil when there is no such policy.
 	Attached *policy.Attached
@@ -49,7 +49,7 @@ type policyOut struct {
 	Problems []manifest.Problem
 }
 
-// levelOut is what attaches to one rule of one route.
+// levelOut is the policies of one rule of one route.
 type levelOut struct {
 	policy.Level
 	// Closed says why the rule, and all below it, must answer 500: a policy that
@@ -71,7 +71,7 @@ type policyIn struct {
 	listenerSets    *objects
 }
 
-// policyRules say what TrafficPolicies set, and for which rules of routes.
+// policyRules read TrafficPolicies, and find the rules of routes that they apply to.
 type policyRules struct {
 	in       policyIn
 	policy   *memo.Rule[manifest.Key, *policyOut]
@@ -101,8 +101,7 @@ func trafficPolicyKind() apischema.GroupKind {
 	return apischema.GroupKind{Group: api.Group, Kind: api.KindTrafficPolicy}
 }
 
-// runPolicy looks at one policy: what is wrong with it is found here, before it
-// is merged with others.
+// runPolicy reads one policy and finds its mistakes, before it is merged with others.
 func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	object, _ := r.in.trafficPolicies.Get(c, key)
 	from, ok := manifest.As[*api.TrafficPolicy](object)
@@ -145,7 +144,7 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	return out
 }
 
-// unasked returns the first issuer that extras need and that nobody has asked.
+// unasked returns the first issuer of extras whose discovery document was not requested yet.
 func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
 	for _, use := range extras.Extensions() {
 		if found := r.in.extension.Get(c, use.Key); found.Unasked {
@@ -156,7 +155,7 @@ func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
 }
 
 // tooLongForRoutes reports fields of a policy for Gateways or listeners that virtual hosts cannot
-// hold. Each route of the listeners has them.
+// set. Each route of the listeners contains these fields.
 func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, attached *policy.Attached) (problems []manifest.Problem) {
 	if !slices.ContainsFunc(targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...), func(t store.Target) bool { return t.Kind == "Gateway" || t.Kind == kindListenerSet }) {
 		return nil
@@ -174,8 +173,8 @@ func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, att
 	return problems
 }
 
-// invalidPolicy returns the policy that closes what it is for, as its schema rejects it and
-// no valid version is known.
+// invalidPolicy returns a policy that closes its targets, because the schema rejects it and it has
+// no valid version.
 func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	from, ok := r.in.invalid.Get(c, key)
 	if !ok {
@@ -202,7 +201,8 @@ func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close keeps the reason that goes before the others. streams is true if it closes connections, too.
+// close keeps the reason that goes before the others. streams is true if the reason also closes
+// connections.
 func (g *gathering) close(by *closing, streams bool) {
 	if by.before(g.closed) {
 		g.closed = by
@@ -212,7 +212,7 @@ func (g *gathering) close(by *closing, streams bool) {
 	}
 }
 
-// add takes in a policy; found is false when there is none of that name.
+// add adds a policy to the level. found is false if it does not exist.
 func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
 	p := g.get(of)
 	if p.Attached == nil {
@@ -235,8 +235,8 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 	return true
 }
 
-// attach takes in the policies that are for a section of an object: a rule of a route or a
-// listener of a Gateway or ListenerSet. Where they are too many, it takes in none and closes.
+// attach adds the policies of a section of an object: a rule of a route, or a listener of a Gateway
+// or ListenerSet. If they are too many, it adds none and closes the section.
 func (g *gathering) attach(at *attachments, section, kind string) {
 	if crowded := at.closing(kind, section); crowded != nil {
 		g.close(crowded, true)
@@ -254,8 +254,8 @@ func (g *gathering) attach(at *attachments, section, kind string) {
 	}
 }
 
-// runPolicies returns the level of one rule: the policies that it names, and those
-// that target it or its route.
+// runPolicies returns the level of one rule: the policies that the rule names, and those that
+// target it or its route.
 func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	object, _ := r.in.routes.Get(c, key.Route)
 	if object == nil {
@@ -322,7 +322,8 @@ func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 	})
 }
 
-// missing says why the rule must not serve without the policy that it names.
+// missing reports a policy that a rule names and that does not exist. It returns the reason to
+// close the rule.
 func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint string) *closing {
 	problem := manifest.Problem{
 		Code: "PolicyNotFound", Severity: manifest.Error, Object: key.Route,
@@ -336,7 +337,7 @@ func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint stri
 	}
 }
 
-// extension names the policy of an ExtensionRef filter.
+// extension returns the policy that an ExtensionRef filter names.
 func extension(namespace string, filter gwv1.HTTPRouteFilter) (of manifest.Key, ok bool) {
 	ref := filter.ExtensionRef
 	if ref == nil || !route.IsTrafficPolicy(ref) {

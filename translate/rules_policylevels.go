@@ -16,9 +16,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// policyLevels returns the levels of a flattened rule: those of the rules that
-// delegate to it, root first, and its own (nil when it has none); no levels for
-// nothing at all. Most rules have no policy and need no cell to know it.
+// policyLevels returns the levels of a flattened rule: those of the rules that delegate to it, root
+// first, and its own (nil if it has none). It returns no levels if no rule has a policy. Most rules
+// have none and need no cell.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
@@ -42,8 +42,7 @@ func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 	})
 }
 
-// loadOf returns what a route that stands below no other puts into a table, its policies
-// included.
+// loadOf returns what a root route puts into a table, its policies included.
 func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	rules, targeted := route.Rules(object), r.aims.any(c, object.Key)
 	return route.LoadOf(object, func(rule int) route.Burden {
@@ -54,8 +53,8 @@ func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	})
 }
 
-// addPolicies puts the policies into the rules of a node, before they are handed
-// on. A rule that must not serve without its policies answers 500.
+// addPolicies adds the policies to the rules of a node, before the rules delegate. A rule that must
+// not serve without its policies answers 500.
 func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
 	annotations := object.Value.GetAnnotations()
 	if _, known := policy.StrategyOf(annotations); !known {
@@ -86,7 +85,7 @@ func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *fla
 	}
 }
 
-// joinedLevels is what the levels of a rule come to.
+// joinedLevels is the merged levels of a rule.
 type joinedLevels struct {
 	*policy.Resolved
 	extras *ir.Extras
@@ -102,7 +101,8 @@ type joinedLevels struct {
 	auth []authLevel
 }
 
-// authLevel is a policy with extAuth at a level: prefers is true if the level wins over those below.
+// authLevel is a policy with extAuth at a level. prefers is true if the level wins over those
+// below.
 type authLevel struct {
 	level   int
 	policy  manifest.Key
@@ -133,8 +133,8 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	return out
 }
 
-// loosens warns at the policy of a route that takes back what one of a route above asks
-// for: the preference of policies lets it.
+// loosens adds a warning for a policy that removes a protection which a policy of a route above
+// asks for. The preference of the policies allows it.
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
 		if problem := l.Problem(); !slices.Contains(out.Problems, problem) {
@@ -143,8 +143,8 @@ func (out *flatOut) loosens(joined joinedLevels) {
 	}
 }
 
-// authLevels returns the policies with extAuth of some levels, the root's first; none where the
-// extras have no extAuth.
+// authLevels returns the policies with extAuth of some levels, the root's first. It returns none if
+// the extras have no extAuth.
 func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	if extras == nil || extras.ExtAuth == nil {
 		return nil
@@ -159,8 +159,8 @@ func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	return out
 }
 
-// external takes the filter ExternalAuth out of a rule where a policy of a route above wins over
-// what routes below ask for, and warns where the filter replaces that policy.
+// external removes the filter ExternalAuth from a rule if a policy of a route above wins over the
+// policies of routes below. It warns if the filter replaces that policy.
 func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 	at := slices.IndexFunc(rule.Action.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if rule.Action.ExternalAuth == nil || at < 0 {

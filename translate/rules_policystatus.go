@@ -20,16 +20,16 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// policyUseKey names a policy and a Gateway that serves by it.
+// policyUseKey names a policy and a Gateway that uses it.
 type policyUseKey struct {
 	Policy  manifest.Key
 	Gateway string
 }
 
-// fates counts nodes by what became of a policy there.
+// fates counts the nodes for each effect of a policy.
 type fates [3]int
 
-// sum is what became of the policy at all nodes together.
+// sum returns the effect of the policy at all nodes together.
 func (f fates) sum() policy.Fate {
 	total := f[policy.WhollyUsed] + f[policy.Merged] + f[policy.Overridden]
 	switch total {
@@ -41,7 +41,7 @@ func (f fates) sum() policy.Fate {
 	return policy.Merged
 }
 
-// gatewayFate is what became of a policy at one Gateway.
+// gatewayFate is the effect of a policy at one Gateway.
 type gatewayFate struct {
 	Gateway string
 	Fate    policy.Fate
@@ -49,7 +49,7 @@ type gatewayFate struct {
 
 func compareGatewayFates(a, b gatewayFate) int { return cmp.Compare(a.Gateway, b.Gateway) }
 
-// targetOut is a target that a policy cannot have.
+// targetOut is a target that a policy cannot apply to.
 type targetOut struct {
 	Target  store.Target
 	Problem manifest.Problem // its code is the reason of the condition
@@ -69,7 +69,7 @@ type policyStatusIn struct {
 	listenerSets    *objects
 }
 
-// policyStatusRules say what became of TrafficPolicies.
+// policyStatusRules make the statuses of TrafficPolicies.
 type policyStatusRules struct {
 	in           policyStatusIn
 	lost         *memo.Rule[manifest.Key, []targetOut]
@@ -123,8 +123,9 @@ func (r *policyStatusRules) report(all *problemFold) {
 	problemsFrom(all, "unchecked", r.unchecked, func(problems []manifest.Problem) []manifest.Problem { return problems })
 }
 
-// runUnchecked warns of a policy for a Gateway or ListenerSet that protects its requests, where the
-// object has listeners of connections or datagrams, too: Envoy has no such filter for them.
+// runUnchecked warns of a policy that protects the requests of a Gateway or ListenerSet which also
+// has listeners of connections or datagrams. Envoy has no such filter for connections and
+// datagrams.
 func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	own := r.in.policy.Get(c, key)
 	if own.Attached == nil || own.Unusable != "" {
@@ -155,7 +156,8 @@ func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manife
 	return nil
 }
 
-// listenersAt returns the listeners that a policy for a section of a Gateway or ListenerSet is for.
+// listenersAt returns the listeners that a policy for a section of a Gateway or ListenerSet applies
+// to.
 func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section string) (out []*listen.Listener, gatewayName string) {
 	gateway, set := at, r.setAt(c, at)
 	if at.Kind == kindListenerSet {
@@ -176,8 +178,7 @@ func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section st
 	return out, g.Name
 }
 
-// yieldUses makes what became of policies at a node a member of each Gateway's
-// count, once.
+// yieldUses yields the effects of policies at a node, once for each Gateway.
 func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyUseKey]bool,
 	yield func(memo.Place[policyUseKey, flatKey], policy.Fate),
 ) {
@@ -189,7 +190,7 @@ func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyU
 	}
 }
 
-// countFates is the step of a fold that counts by fate.
+// countFates is the step of a fold that counts by effect.
 func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 	for _, m := range members {
 		if m.Had {
@@ -202,7 +203,7 @@ func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 	return f
 }
 
-// runLostTargets returns the targets that are not there, or not served.
+// runLostTargets returns the targets that do not exist, or are not served.
 func (r *policyStatusRules) runLostTargets(c *memo.Ctx, key manifest.Key) []targetOut {
 	var out []targetOut
 	refs := 0
@@ -236,7 +237,7 @@ func (r *policyStatusRules) lostTarget(c *memo.Ctx, at manifest.Key, section str
 	return lostRule(object, section)
 }
 
-// lostRule looks for the rule of a route that a policy names.
+// lostRule returns the problem if a route has no rule with the name in a policy's target.
 func lostRule(object *manifest.Object, section string) *manifest.Problem {
 	names := route.Sections(object)
 	if section == "" || slices.Contains(names, section) {
@@ -246,8 +247,8 @@ func lostRule(object *manifest.Object, section string) *manifest.Problem {
 		meant(section, names)+"name the rule: rules[].name")
 }
 
-// lostGateway returns the problem of a target that does not exist, for Gateways that are
-// gatefold's or no controller's.
+// lostGateway returns the problem of a Gateway that does not exist as a target. It reports only
+// Gateways of gatefold or of no controller.
 func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := r.in.gateways.Get(c, at); !exists {
 		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
@@ -271,7 +272,8 @@ func (r *policyStatusRules) lostSet(c *memo.Ctx, at manifest.Key, section string
 	return lostListener(at, section, set.Listeners)
 }
 
-// lostListener looks for the listener of a name among those that an object has.
+// lostListener returns the problem if none of an object's listeners has the name in a policy's
+// target.
 func lostListener(at manifest.Key, section string, listeners []*listen.Listener) *manifest.Problem {
 	var names []string
 	for _, l := range listeners {
@@ -286,15 +288,15 @@ func lostListener(at manifest.Key, section string, listeners []*listen.Listener)
 		meant(section, names)+"its listeners are: "+strings.Join(names, ", "))
 }
 
-// hostTarget is a Gateway, ListenerSet or listener that a policy is for.
+// hostTarget is a Gateway, ListenerSet or listener that a policy applies to.
 type hostTarget struct {
 	Ref   gwv1.ParentReference
 	Fates fates
 }
 
-// hostTargets returns the state of a policy at each Gateway, ListenerSet and listener that it
-// targets: which of its fields other policies leave in force. What single routes set for
-// themselves does not count.
+// hostTargets returns the effect of a policy at each Gateway, ListenerSet and listener that it
+// targets. Other policies can override its fields there. Fields that single routes set for
+// themselves do not count.
 func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range r.in.aims.targets.Get(c, key) {
@@ -322,8 +324,8 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 	return out
 }
 
-// hostFates counts what became of a policy at the listeners of a Gateway or ListenerSet, or
-// at one of them. A policy of a Gateway holds for those of its sets, too.
+// hostFates counts the effects of a policy at the listeners of a Gateway or ListenerSet, or at one
+// of them. A policy of a Gateway also applies to the listeners of its sets.
 func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, section string) (out fates) {
 	listeners, name := r.listenersAt(c, at, section)
 	for _, l := range listeners {
@@ -345,9 +347,9 @@ func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 
 func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
 
-// runPolicyStatus returns an entry for each Gateway that serves by the policy, for
-// each Gateway and listener that it targets, and for each target that does not exist; nil
-// without any.
+// runPolicyStatus returns an entry for each Gateway that uses the policy, for each Gateway and
+// listener that it targets, and for each target that does not exist. It returns nil without any
+// entry.
 func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.trafficPolicies.Get(c, key)
 	if !ok {

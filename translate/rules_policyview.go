@@ -51,7 +51,7 @@ func newPolicyViewRules(e *memo.Engine, in policyViewIn) *policyViewRules {
 
 func comparePolicies(a, b *ir.Policy) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// runPolicyView returns a policy as a View shows it, nil for none.
+// runPolicyView returns a policy for a View, nil if there is none.
 func (r *policyViewRules) runPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
 	switch key.Kind {
 	case api.KindTrafficPolicy:
@@ -83,7 +83,7 @@ func (r *policyViewRules) trafficPolicyView(c *memo.Ctx, key manifest.Key) *ir.P
 	return out
 }
 
-// viewTargets returns targets as a View shows them. What a selector selects is not listed.
+// viewTargets returns targets for a View. It does not list the objects that a selector selects.
 func viewTargets(policy manifest.Key, targets []store.Target) (out []ir.PolicyTarget) {
 	for _, target := range targets {
 		out = append(out, ir.PolicyTarget{Object: targetKey(policy.Namespace, target), Labels: target.Labels, Section: target.Section})

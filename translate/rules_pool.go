@@ -17,15 +17,15 @@ type addressIn struct {
 	Options
 }
 
-// addressRules give Gateways addresses for what their specs leave open.
+// addressRules assign addresses to Gateways whose specs ask for any address.
 type addressRules struct {
 	in addressIn
 	// assigned are addresses of the pool; nil without one.
 	assigned *memo.Rule[manifest.Key, []string]
 }
 
-// newAddressRules shares the address pool out among the Gateways of ours; without a
-// pool there is nothing to declare.
+// newAddressRules declares the rules that share the address pool among Gateways. Without a pool it
+// declares nothing.
 func newAddressRules(e *memo.Engine, in addressIn) *addressRules {
 	r := &addressRules{in: in}
 	if !in.AddressPool.IsValid() {
@@ -49,7 +49,7 @@ func newAddressRules(e *memo.Engine, in addressIn) *addressRules {
 	return r
 }
 
-// runRequest returns nil for a Gateway that is not ours.
+// runRequest returns nil for a Gateway that gatefold does not serve.
 func (r *addressRules) runRequest(c *memo.Ctx, key manifest.Key) *listen.AddressRequest {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {
@@ -62,7 +62,8 @@ func (r *addressRules) runRequest(c *memo.Ctx, key manifest.Key) *listen.Address
 	return listen.AddressRequestOf(object)
 }
 
-// addresses are the addresses of a Gateway for what its spec leaves open.
+// addresses returns the addresses of a Gateway that its spec leaves open: those assigned from the
+// pool or, without a pool, Options.Bind.
 func (r *addressRules) addresses(c *memo.Ctx, key manifest.Key) []string {
 	if r.assigned == nil {
 		return r.in.Bind

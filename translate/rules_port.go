@@ -80,8 +80,8 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 	panic(fmt.Sprintf("translate: no port %v", key))
 }
 
-// admit sets which clients may use the streams of a port. What the policies of a route say goes
-// before what those of its listener say, but for a listener that they close.
+// admit sets which clients may use the streams of a port. The policies of a route win over those of
+// its listener, except if the latter close the listener.
 func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	policed := r.in.policed.Get(c, port.Gateway)
 	for i := range port.Streams {
@@ -100,8 +100,8 @@ func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	}
 }
 
-// dress names the clusters of the streams of a TCP port: those that TLS goes through to
-// are spoken to as they are, others with the certificate of the Gateway.
+// dress sets the cluster names of the streams of a TCP port. Clusters of TLS passthrough get no TLS
+// from Envoy; others use the client certificate of the Gateway.
 func dress(port *ir.Port, client string) {
 	for i := range port.Streams {
 		if s := &port.Streams[i]; s.Route != nil && !port.UDP {
@@ -124,7 +124,7 @@ type lossKey struct {
 	Wins bool
 }
 
-// loss is what one of them does not get of it: Domains as in ir.Stream.
+// loss is the part of a stream that one of two routes does not get. Domains is as in ir.Stream.
 type loss struct {
 	lossKey
 	Route   manifest.Key
@@ -140,7 +140,7 @@ func (l *loss) String() string {
 	return fmt.Sprintf("%s goes before it, by age or else by name, and has %s listener %s", l.Other, l.what(), l.Listener)
 }
 
-// what says in words what of the listener both ask for.
+// what returns the part of the listener that both routes ask for, in words.
 func (l *loss) what() string {
 	if l.Domains != nil {
 		return route.Several(l.Domains) + " of"
@@ -148,8 +148,8 @@ func (l *loss) what() string {
 	return "all that comes to"
 }
 
-// lossesOf yields the losses on a port, by the route that lost and, where two namespaces
-// are concerned, by the one that has it, too.
+// lossesOf yields the losses on a port to the route that lost. If two namespaces are concerned, it
+// also yields them to the route that won.
 func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKey], *loss)) {
 	for i := range p.Port.Streams {
 		stream := &p.Port.Streams[i]

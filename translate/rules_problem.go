@@ -21,14 +21,14 @@ func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
 type problemFold = memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
 
-// reporter is a part whose values hold problems.
+// reporter is a part of the network whose values hold problems.
 type reporter interface {
 	// report makes them members of the fold of all problems.
 	report(all *problemFold)
 }
 
-// newProblems declares the fold of all problems. It is declared behind the parts, as it is
-// settled once they are.
+// newProblems declares the fold of all problems. The parts must be declared before, because the
+// fold is settled after them.
 func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	all := memo.NewFold[struct{}, string, []manifest.Problem](e, "problems", gatherProblems, memo.Ordered[problemSet].Same)
 	for _, part := range parts {
@@ -37,7 +37,7 @@ func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	return all
 }
 
-// problemsFrom makes the problems in the values of a rule members of the fold.
+// problemsFrom adds the problems in the values of a rule to the fold.
 func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keyed[K, V], list func(V) []manifest.Problem) {
 	memo.From(f, of, func(key K, value V, yield func(memo.Place[struct{}, string], []manifest.Problem)) {
 		if problems := list(value); len(problems) > 0 {

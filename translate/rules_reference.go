@@ -25,7 +25,7 @@ func newReferenceRules(e *memo.Engine, in referenceIn) *referenceRules {
 	return r
 }
 
-// runBackend follows one reference: kind, grant, existence, port.
+// runBackend resolves one reference: kind, grant, existence, port.
 func (r *referenceRules) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolution {
 	if !ref.Known() {
 		return ref.UnknownKind()

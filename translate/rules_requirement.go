@@ -16,8 +16,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// tokens returns the tokens that an extension accepts. A Gateway needs the extension as it needs a
-// backend: it is in the filter of those Gateways alone whose routes name it.
+// tokens returns the tokens that an extension accepts. The extension is in the filter of a Gateway
+// only if a route of the Gateway names it.
 func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
 	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
 	*problems = append(*problems, found...)
@@ -44,8 +44,8 @@ func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, ou
 	return jwt
 }
 
-// rejectedTokens is the problem of an extension that every connected Envoy rejected. It stays in the
-// filter, so that an Envoy that accepts it serves it.
+// rejectedTokens returns the problem of an extension that every connected Envoy rejected. The
+// extension stays in the filter, so that an Envoy that accepts it serves it.
 func rejectedTokens(key manifest.Key, words string) manifest.Problem {
 	return manifest.Problem{
 		Code: xds.RejectedCode, Severity: manifest.Error, Object: key, Field: "spec.jwt",
@@ -81,7 +81,7 @@ func (r *extensionRules) configuredKeys(c *memo.Ctx, namespace, name string) (st
 	return text, nil
 }
 
-// requirementOut is what an extension comes to at a Gateway.
+// requirementOut is an extension at one Gateway.
 type requirementOut struct {
 	Encoded xds.Requirement
 	Gateway string
@@ -96,7 +96,8 @@ type requirementIn struct {
 	gateway   *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// requirementRules gather the filter that checks tokens, for each Gateway with what its routes name.
+// requirementRules make the filter that checks tokens, for each Gateway with the extensions that
+// its routes name.
 type requirementRules struct {
 	in           requirementIn
 	requirement  *memo.Rule[useKey, *requirementOut]
@@ -135,7 +136,7 @@ func newRequirementRules(e *memo.Engine, in requirementIn) *requirementRules {
 	return r
 }
 
-// runRequirement returns what an extension comes to at a Gateway; nil where it cannot be used.
+// runRequirement returns an extension at a Gateway, nil if it cannot be used.
 func (r *requirementRules) runRequirement(c *memo.Ctx, use useKey) *requirementOut {
 	found := r.in.extension.Get(c, use.Backend.Object)
 	if found.Extension == nil || found.Extension.JWT == nil {
@@ -154,8 +155,8 @@ func (r *requirementRules) runRequirement(c *memo.Ctx, use useKey) *requirementO
 	return out
 }
 
-// runFilter returns the filter of a Gateway. It is there before any route needs it, so that no listener
-// waits for it.
+// runFilter returns the filter of a Gateway. The filter exists before any route needs it, so that
+// no listener waits for it.
 func (r *requirementRules) runFilter(c *memo.Ctx, gateway string) xds.Resource {
 	set, _ := r.requirements.Get(c, gateway)
 	var all []xds.Requirement

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// mountOut joins where a route attaches and what it serves there.
+// mountOut is where a route attaches, with the rules that it serves there.
 type mountOut struct {
 	Attach *attachOut
 	// closed is in the place of all its rules in tables, nil for nothing.
@@ -26,8 +26,7 @@ func sameMount(a, b *mountOut) bool {
 	return a.Attach == b.Attach && deepEqual(a.closed, b.closed) && slices.Equal(a.flats, b.flats) && samePlaced(a.placed, b.placed)
 }
 
-// anyFlat returns the rules for one port: what is wrong with them does not depend
-// on the port.
+// anyFlat returns the rules for one port. What is wrong with them does not depend on the port.
 func (m *mountOut) anyFlat() *flatOut {
 	return m.flats[0]
 }
@@ -38,7 +37,7 @@ func (m *mountOut) flat(port int32) *flatOut {
 	return m.flats[at]
 }
 
-// tables yields the tables that the route's rules belong to, once each.
+// tables yields each table that the route's rules belong to, once.
 func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
 	for key, place := range m.Attach.places() {
 		if m.closed != nil {
@@ -73,7 +72,7 @@ func (r *rootRules) report(all *problemFold) {
 	problemsFrom(all, "mount", r.mount, func(m *mountOut) []manifest.Problem { return m.placed.Problems })
 }
 
-// inTables names a route whose rules stand in tables.
+// inTables returns the key of a route whose rules are in tables.
 func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return nil
@@ -81,8 +80,8 @@ func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// runMount flattens the route for every port that it serves on; a route that
-// serves nowhere is still looked at, for its status.
+// runMount flattens the route for every port that it serves on. A route that serves nowhere is
+// flattened once, for its status.
 func (r *rootRules) runMount(c *memo.Ctx, key manifest.Key) *mountOut {
 	out := &mountOut{}
 	out.Attach, out.closed = r.in.where(c, key)

@@ -15,7 +15,7 @@ type routeConfigIn struct {
 	gateway *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// routeConfigRules gather the hosts of the RouteConfiguration of each chain.
+// routeConfigRules gather the hosts of each chain's RouteConfiguration.
 type routeConfigRules struct {
 	in          routeConfigIn
 	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]

@@ -48,7 +48,7 @@ func newRouteStatusRules(e *memo.Engine, in routeStatusIn) *routeStatusRules {
 	return r
 }
 
-// outcome asks the rules of the route's kind.
+// outcome returns the result of the rules for the route's kind.
 func (r *routeStatusRules) outcome(c *memo.Ctx, key manifest.Key) outcome {
 	if route.IsStream(key) {
 		return r.streamOutcome(c, key)
@@ -61,7 +61,7 @@ func (r *routeStatusRules) outcome(c *memo.Ctx, key manifest.Key) outcome {
 	}
 }
 
-// runRouteStatus returns nil for a route that names no Gateway of ours.
+// runRouteStatus returns nil for a route that names no Gateway of gatefold.
 func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {
@@ -83,8 +83,8 @@ func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status
 	return &status.Update{Key: key, Generation: generation, Status: out}
 }
 
-// soundConditions are those of a route that is accepted and serves as it is written. Most
-// routes are, and share them.
+// soundConditions returns the conditions of a route that is accepted and has no problem. Most
+// routes share them.
 func soundConditions(_ *memo.Ctx, generation int64) []metav1.Condition {
 	none := manifest.Verdict[gwv1.RouteConditionReason]{}
 	return []metav1.Condition{status.RouteAccepted(generation, none), status.RouteResolvedRefs(generation, none)}
@@ -115,7 +115,8 @@ func (r *routeStatusRules) conditions(c *memo.Ctx, o outcome, parent parentOut, 
 	return conditions
 }
 
-// lost says what others have of what the parentRef asks for, "" for nothing.
+// lost returns the parts of a parentRef's listeners that other routes have, in words; "" if there
+// are none.
 func (o outcome) lost(parent parentOut) string {
 	var words []string
 	for _, name := range parent.Listeners {
@@ -124,8 +125,8 @@ func (o outcome) lost(parent parentOut) string {
 	return route.Several(words)
 }
 
-// attachedTo names the listeners that a route is attached to. A route that is not
-// accepted does not count (Gateway API, ListenerStatus.attachedRoutes).
+// attachedTo yields the listeners that a route is attached to. A route that is not accepted does
+// not count (Gateway API, ListenerStatus.attachedRoutes).
 func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 	if whole {
 		return

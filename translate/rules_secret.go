@@ -19,7 +19,7 @@ type secretUse struct {
 
 func (k secretUse) String() string { return k.Gateway + " " + k.Secret.String() }
 
-// secretOut is a certificate as Envoy gets it, and what may be shown of it.
+// secretOut is a certificate for Envoy, with the details that may be shown.
 type secretOut struct {
 	Resource    xds.Resource
 	Certificate ir.Certificate
@@ -46,7 +46,7 @@ type secretIn struct {
 	secrets *objects
 }
 
-// secretRules make the certificates that Envoys show.
+// secretRules make the certificates that Envoys present.
 type secretRules struct {
 	in         secretIn
 	secretUses *memo.Fold[secretUse, string, struct{}, int]
@@ -78,7 +78,7 @@ func newSecretRules(e *memo.Engine, in secretIn) *secretRules {
 	return r
 }
 
-// secretsOf names the Secrets of listeners that serve. Those of clusters come beside.
+// secretsOf yields the Secrets of listeners that serve. It does not yield those of clusters.
 func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUse, string], struct{})) {
 	if g == nil {
 		return
@@ -93,8 +93,8 @@ func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUs
 	}
 }
 
-// runSecret returns nil for a Secret that is gone: no listener names it then for
-// longer than one flush. The store lets no other pair pass than one that can be read.
+// runSecret returns nil for a Secret that does not exist any more. Listeners that name it change
+// before the end of the flush. The store lets only certificates and keys pass that can be read.
 func (r *secretRules) runSecret(c *memo.Ctx, key manifest.Key) *secretOut {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// shadow is a match that never serves in a table, as another one has its requests.
+// shadow is a match that never serves in a table, because an earlier match has the same requests.
 type shadow struct {
 	shadowKey
 	spot
@@ -23,8 +23,8 @@ type shadow struct {
 	Why  string
 }
 
-// spot is a match of a route. To is the route that it hands the requests to, zero where it
-// serves them itself.
+// spot is a match of a route. To is the route that it delegates to, zero if it serves the requests
+// itself.
 type spot struct {
 	Route manifest.Key
 	Field string
@@ -34,14 +34,14 @@ type spot struct {
 	Path   string
 }
 
-// shadowKey names a shadow among those of a route, by the rules in the table.
+// shadowKey names a shadow of a route, by the two rules in the table.
 type shadowKey struct {
 	Table       tableKey
 	Rule, Other string
 }
 
-// compare returns 0 for two shadows that are the same pair of matches, in different tables or
-// below different parents.
+// compare returns 0 if two shadows are the same pair of matches, in different tables or below
+// different parents.
 func (s *shadow) compare(other *shadow) int {
 	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), manifest.CompareKeys(s.By.Route, other.By.Route),
 		cmp.Compare(s.By.Field, other.By.Field), manifest.CompareKeys(s.To, other.To), manifest.CompareKeys(s.By.To, other.By.To))
@@ -56,7 +56,7 @@ type shadowIn struct {
 	host *memo.Rule[tableKey, *hostOut]
 }
 
-// shadowRules gather the matches that never serve by route, over all tables. If two namespaces
+// shadowRules gather the matches that never serve, by route and over all tables. If two namespaces
 // are concerned, both routes have a problem.
 type shadowRules struct {
 	in       shadowIn
@@ -88,8 +88,8 @@ func (r *shadowRules) report(all *problemFold) {
 	problemsFrom(all, "shadowed", r.shadowed, shadowProblems)
 }
 
-// shadows returns the problems of the routes of the two matches. The first route has one if it
-// is of another namespace. If the chains to the two part at routes of two other namespaces,
+// shadows returns the problems of the two routes of the matches. The first route has one only if it
+// is in another namespace. If the chains to the two rules part at routes of two other namespaces,
 // these routes have one as well.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
@@ -121,7 +121,7 @@ func (t twin) shadows(table tableKey) (out []*shadow) {
 	return out
 }
 
-// spotOf is the match of the rule itself.
+// spotOf returns the match of the rule itself.
 func spotOf(rule *ir.Rule) spot {
 	out := spot{Route: rule.Source.Key, Field: matchField(rule)}
 	if out.SignIn = rule.SignIn; out.SignIn != (manifest.Key{}) {
@@ -130,7 +130,7 @@ func spotOf(rule *ir.Rule) spot {
 	return out
 }
 
-// spotAt is a match on the way down to a rule.
+// spotAt returns a match of the chain above a rule.
 func spotAt(hop ir.Hop, rule *ir.Rule) spot {
 	out := spot{Route: hop.Route, Field: fmt.Sprintf("spec.rules[%d].matches[%d]", hop.Rule, hop.Match)}
 	if hop.Route != rule.Source.Key {
@@ -148,8 +148,8 @@ func (s spot) String() string {
 	return out
 }
 
-// shadowProblems warns once of a match and the one that has its requests, however many
-// hosts and ports they meet at.
+// shadowProblems returns one warning for a pair of matches, even if they meet at several hosts and
+// ports.
 func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem) {
 	var first, last *shadow
 	more := 0
@@ -168,7 +168,7 @@ func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem)
 	return append(problems, first.problem(more))
 }
 
-// problem is that of the first shadow of several, which differ by their table.
+// problem returns the problem of the first of several shadows that differ only by their table.
 func (s *shadow) problem(more int) manifest.Problem {
 	requests := fmt.Sprintf("host %q on port %d of Gateway %s", s.Table.Domain, s.Table.Port, s.Table.Gateway)
 	if more > 0 {
@@ -205,7 +205,7 @@ func (s *shadow) signInProblem(requests string) manifest.Problem {
 	}
 }
 
-// owner names what a match is of.
+// owner returns the object that a match belongs to, in words.
 func (s spot) owner() string {
 	if s.SignIn != (manifest.Key{}) {
 		return s.SignIn.String()
@@ -213,7 +213,8 @@ func (s spot) owner() string {
 	return s.String()
 }
 
-// runTwins returns the twins of a host that are reported, the same for equal tables.
+// runTwins returns the pairs of equal matches of a host that are reported. Equal tables have equal
+// pairs.
 func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 	host := r.in.host.Get(c, key)
 	if host == nil {

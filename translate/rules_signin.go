@@ -22,7 +22,7 @@ import (
 // Identity providers (oauth2) have two secrets, which Envoy is sent by SDS: a changed Secret
 // changes no route. Routes and problems have neither of them.
 
-// signInUse is a Gateway and a GatewayExtension by which its users sign in.
+// signInUse is a Gateway and the GatewayExtension that its users sign in with.
 type signInUse struct {
 	Gateway   string
 	Extension manifest.Key
@@ -30,7 +30,7 @@ type signInUse struct {
 
 func (k signInUse) String() string { return k.Gateway + " " + k.Extension.String() }
 
-// signInOut are the secrets of an identity provider as Envoy is sent them.
+// signInOut are the secrets of an identity provider for Envoy.
 type signInOut struct {
 	Client, Cookies xds.Resource
 }
@@ -122,8 +122,8 @@ func (r *signInRules) report(all *problemFold) {
 	problemsFrom(all, "cleartext", r.clearText, func(problems []manifest.Problem) []manifest.Problem { return problems })
 }
 
-// runClearText warns if Envoy sends the client's secret over a network without TLS. It is no error: what
-// encrypts may be a network of its own, of which gatefold knows nothing.
+// runClearText warns if Envoy sends the client's secret over a network without TLS. It is no error,
+// because the network itself may encrypt.
 func (r *signInRules) runClearText(c *memo.Ctx, use signInUse) (problems []manifest.Problem) {
 	for _, key := range r.in.extension.Get(c, use.Extension).Backends {
 		to := r.in.cluster.Get(c, *key)
@@ -139,7 +139,7 @@ func (r *signInRules) runClearText(c *memo.Ctx, use signInUse) (problems []manif
 	return problems
 }
 
-// onLoopback reports whether there are endpoints, and none of them is beyond the machine of the Envoy.
+// onLoopback reports whether there are endpoints and all of them have loopback addresses.
 func onLoopback(endpoints []ir.Endpoint) bool {
 	return len(endpoints) > 0 && !slices.ContainsFunc(endpoints, func(e ir.Endpoint) bool {
 		address, err := netip.ParseAddr(e.Host)
@@ -147,7 +147,7 @@ func onLoopback(endpoints []ir.Endpoint) bool {
 	})
 }
 
-// insecureUse is a port without TLS on which a route has users sign in. By names the node.
+// insecureUse is a port without TLS on which a route has users sign in. By is the node.
 type insecureUse struct {
 	portKey
 	Route manifest.Key
@@ -187,7 +187,7 @@ func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bo
 	}
 }
 
-// signInsOf names the identity provider that extras have users sign in at.
+// signInsOf returns the identity providers that users sign in with, as extras name them.
 func signInsOf(extras *ir.Extras) []manifest.Key {
 	if extras == nil || extras.OAuth2 == nil {
 		return nil
@@ -195,8 +195,8 @@ func signInsOf(extras *ir.Extras) []manifest.Key {
 	return []manifest.Key{extras.OAuth2.Key}
 }
 
-// runSecrets returns nil for an extension that cannot be used: by the end of the flush no route
-// refers to it.
+// runSecrets returns nil for an extension that cannot be used. Routes that refer to it change
+// before the end of the flush.
 func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
@@ -218,8 +218,8 @@ func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	}
 }
 
-// cookieSecret derives the secret that an extension's cookies are signed and encrypted with. It
-// is the same after a restart and on each replica, and another one for each extension.
+// cookieSecret derives the secret that signs and encrypts an extension's cookies. It is the same
+// after a restart and on each replica. Each extension has another secret.
 func cookieSecret(extension manifest.Key, from ir.Hidden) ir.Hidden {
 	key, err := hkdf.Key(sha256.New, []byte(from), nil, "gatefold oauth2 cookies of "+extension.Namespace+"/"+extension.Name, sha256.Size)
 	if err != nil {
@@ -228,8 +228,8 @@ func cookieSecret(extension manifest.Key, from ir.Hidden) ir.Hidden {
 	return ir.Hidden(hex.EncodeToString(key))
 }
 
-// missingClientSecret returns a problem for an identity provider whose client's secret is
-// missing or cannot be used; none for another extension.
+// missingClientSecret returns a problem for an identity provider whose client secret is missing or
+// cannot be used. It returns none for other extensions.
 func (r *credentialRules) missingClientSecret(c *memo.Ctx, key manifest.Key, from *api.GatewayExtensionSpec) []manifest.Problem {
 	if from.OAuth2 == nil {
 		return nil

@@ -22,8 +22,8 @@ import (
 // as a root may be shared. Its rules are made once before, as many as rules_budget.go allows, and
 // its copies are not.
 
-// reach is in how many tables, on how many ports, the rules below a root stand: all that their
-// shares read of it, so that an edit of the root does not reach them.
+// reach counts the tables and ports that have rules of a root. Shares read only these numbers of a
+// root, so that other edits of the root do not reach them.
 type reach struct {
 	Tables, Ports int
 	// Team is true if path policies are in force and the root does not come from cluster
@@ -31,7 +31,7 @@ type reach struct {
 	Team bool
 }
 
-// below is what the nodes of a route below a root come to, on all ports of the root together.
+// below is the size of a route's nodes below a root, on all ports of the root together.
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
@@ -45,7 +45,7 @@ type spreadIn struct {
 	Options
 }
 
-// spreadRules bound how often matches stand in tables, and policies on virtual hosts.
+// spreadRules limit how often matches are copied to tables, and policies to virtual hosts.
 type spreadRules struct {
 	in       spreadIn
 	below    *memo.Fold[shareKey, flatKey, below, below]
@@ -100,7 +100,7 @@ func (r *spreadRules) report(all *problemFold) {
 	problemsFrom(all, "overload", r.overload, (*overloads).problems)
 }
 
-// below returns what a node adds to the tables of its root.
+// below returns the size that a node adds to the tables of its root.
 func (f *flatOut) below() below {
 	out := below{Rules: len(f.Entries) + len(f.Points), Cost: len(f.Points)}
 	for _, e := range f.Entries {
@@ -118,7 +118,7 @@ func addBelow(sum below, members []memo.Member[flatKey, below]) below {
 	return sum
 }
 
-// runReach returns where the rules of a route that attaches to listeners stand.
+// runReach counts the tables and ports of a route that attaches to listeners.
 func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
 	object, ok := r.in.routes.Get(c, key)
 	attach := r.in.admitted.Get(c, key)
@@ -149,12 +149,12 @@ func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
 	return newCopies(owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
 }
 
-// shareOfRoute hands the copies of a route's own rules to a fold of all that are not free.
+// shareOfRoute yields the copies of a route's own rules, unless they are within the free amount.
 func shareOfRoute(key manifest.Key, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	shareOf(shareKey{Root: key}, c, yield)
 }
 
-// shareOf hands copies to a fold of all that are not free.
+// shareOf yields copies, unless they are within the free amount.
 func shareOf(key shareKey, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	if c.extra() > 0 {
 		yield(memo.Place[struct{}, shareKey]{ID: key}, share{key, c})
@@ -221,7 +221,7 @@ func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal
 	return t
 }
 
-// runOverload cuts the shares that do not fit.
+// runOverload returns the shares that exceed the limit.
 func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	all, _ := r.loud.Get(c, struct{}{})
 	out := &overloads{Cut: all.cut(r.in.MaxCopies), Closed: map[closedKey]bool{}}
@@ -239,8 +239,8 @@ func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	return out
 }
 
-// where says where a route attaches. Where its copies are too many, closed is what answers 500 at its
-// places in place of its rules; it has no places where closed is nil.
+// where returns where a route attaches. If the route has too many copies, closed has the rule that
+// answers 500 in place of its rules. If closed is nil then, the route attaches nowhere.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
 	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]

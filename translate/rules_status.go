@@ -48,7 +48,7 @@ func newGatewayStatusRules(e *memo.Engine, in gatewayStatusIn) *gatewayStatusRul
 	return r
 }
 
-// runClassStatus returns nil for a class of another controller.
+// runClassStatus returns nil for a class that belongs to another controller.
 func (r *gatewayStatusRules) runClassStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.classes.Get(c, key)
 	if !ok || !r.in.class.Get(c, key.Name).Ours {
@@ -86,7 +86,7 @@ func (r *gatewayStatusRules) runGatewayStatus(c *memo.Ctx, key manifest.Key) *st
 	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: own.EnvoyNames(), Status: out}
 }
 
-// runListenerSetStatus returns nil for a set of a Gateway that is not ours.
+// runListenerSetStatus returns nil for a set whose Gateway gatefold does not serve.
 func (r *gatewayStatusRules) runListenerSetStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	set := r.in.listenerSet.Get(c, key)
 	if set == nil {

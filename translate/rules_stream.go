@@ -105,7 +105,7 @@ func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	return out
 }
 
-// access returns what the policies of a route say of its clients, nil for nothing.
+// access returns which clients the policies of a route allow, nil if they do not say.
 func (r *streamRules) access(c *memo.Ctx, key manifest.Key) (*ir.Access, []policy.Use) {
 	if !r.in.aims.any(c, key) {
 		return nil, nil
@@ -115,7 +115,7 @@ func (r *streamRules) access(c *memo.Ctx, key manifest.Key) (*ir.Access, []polic
 	return accessOf(&resolved, level.Closed), resolved.Uses
 }
 
-// accessOf returns what policies say of the clients of streams, nil for nothing.
+// accessOf returns which clients of streams the policies allow, nil if they do not say.
 func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	if closed != nil {
 		return &ir.Access{Closed: closed.Why, Parts: []ir.Part{closed.At}}
@@ -128,7 +128,8 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// dressed returns the backends of a route as dress names them at a place.
+// dressed returns the backends of a route at a place, with the client certificate that dress
+// chooses.
 func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:

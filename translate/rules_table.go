@@ -67,7 +67,7 @@ func (r *tableRules) report(all *problemFold) {
 	problemsFrom(all, "host", r.host, (*hostOut).problems)
 }
 
-// markHosts puts a mark into the table of every host that a listener claims.
+// markHosts yields a mark for the table of every host of a listener.
 func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
 	if g == nil {
 		return
@@ -77,8 +77,8 @@ func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey
 	}
 }
 
-// runHost returns nil for a host that has guests alone (see tablesOf): no virtual
-// host may take its requests away from a wider one.
+// runHost returns nil for a host that has only guests (tablesOf): the requests of such a host
+// belong to a wider host.
 func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	if of, _ := r.in.claimed.Get(c, key); of.Count == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	return out
 }
 
-// rejectionOf returns what Envoys said of a virtual host in this form, nil when they took it.
+// rejectionOf returns the rejection of a virtual host in this form, nil if Envoys accepted it.
 func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Rejection {
 	at := rejectedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
 	all, _ := r.in.quarantine.hosts.Get(c, at)

@@ -15,14 +15,14 @@ import (
 // object can be used and what is in it are two rules: objects that refer to it read the
 // first, which new certificates do not change.
 
-// trustUse is a Gateway and a trust that its Envoy is given, by its name on the wire
+// trustUse is a Gateway and a trust that its Envoys get. Trust is the name on the wire
 // (listen.TrustName).
 type trustUse struct{ Gateway, Trust string }
 
 func (k trustUse) String() string { return k.Gateway + " " + k.Trust }
 
-// trustOut is a bundle as Envoy gets it, and what may be shown of the objects that it
-// is read from; none for those of the system.
+// trustOut is a bundle of CA certificates for Envoy, with the details of its objects that may be
+// shown. The bundle of the system has no such objects.
 type trustOut struct {
 	Resource    xds.Resource
 	Authorities []ir.Authorities
@@ -46,7 +46,7 @@ type trustIn struct {
 	Options
 }
 
-// trustRules make the bundles by which Envoys know others.
+// trustRules make the bundles of CA certificates with which Envoys verify clients and backends.
 type trustRules struct {
 	in        trustIn
 	trust     *memo.Rule[string, *trustOut]
@@ -84,8 +84,8 @@ func newTrustRules(e *memo.Engine, in trustIn) *trustRules {
 	return r
 }
 
-// runTrust joins the bundles of the objects that a name stands for. It returns nil if none is
-// left; by the end of the flush no object refers to the name.
+// runTrust joins the bundles of the objects that a name stands for. It returns nil if none is left.
+// Objects that refer to the name change before the end of the flush.
 func (r *trustRules) runTrust(c *memo.Ctx, name string) *trustOut {
 	if name == listen.SystemTrust {
 		return &trustOut{Resource: xds.SystemTrust(name, r.in.SystemCA)}

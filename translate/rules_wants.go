@@ -5,7 +5,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// overOut are the budgets that keep a node from handing requests on.
+// overOut are the budgets that stop a node from delegating.
 type overOut struct {
 	heavy map[string]int // of the node's fanoutOut
 	// stopped has the budgets by the Space of their branch; that of the node, which holds for the
@@ -13,8 +13,8 @@ type overOut struct {
 	stopped map[string]*budgetOut
 }
 
-// of returns the branch that keeps a node from handing requests to routes of a namespace;
-// nil if it may.
+// of returns the branch whose budget stops a node from delegating to a namespace; nil if no budget
+// does.
 func (o *overOut) of(space string) *budgetOut {
 	if o == nil {
 		return nil
@@ -25,8 +25,8 @@ func (o *overOut) of(space string) *budgetOut {
 	return o.stopped[space]
 }
 
-// closed returns what links read of the budgets: whether routes of a namespace are stopped,
-// and under "" those of the namespaces that it does not have; nil if none are.
+// closed returns what links read of the budgets: for each namespace, whether its routes are
+// stopped. The entry "" is for all other namespaces. It returns nil if none are stopped.
 func (o *overOut) closed() map[string]bool {
 	if o == nil {
 		return nil
@@ -45,7 +45,7 @@ type wantIn struct {
 	budget *memo.Rule[branchKey, budgetOut]
 }
 
-// wantRules say what nodes look for within their budgets.
+// wantRules find what nodes look for within their budgets.
 type wantRules struct {
 	in    wantIn
 	wants *memo.Rule[flatKey, []route.Property]
@@ -58,8 +58,7 @@ func newWantRules(e *memo.Engine, in wantIn) *wantRules {
 	return r
 }
 
-// overBudget returns the budgets that keep a node from handing requests on, nil when
-// it may to all.
+// overBudget returns the budgets that stop a node from delegating, nil if no budget does.
 func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	out := &overOut{stopped: map[string]*budgetOut{}}
 	look := func(at string, branch branchKey) {
@@ -80,8 +79,8 @@ func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	return out
 }
 
-// overPoint returns the first branch that keeps a Point of a node from handing requests on;
-// nil for none.
+// overPoint returns the first branch whose budget stops a Point from delegating, nil if there is
+// none.
 func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *budgetOut {
 	if over == nil {
 		return nil
@@ -96,7 +95,7 @@ func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over
 	return nil
 }
 
-// runWants returns what a node looks for, nothing beyond the budget.
+// runWants returns the properties that a node looks for within its budget.
 func (r *wantRules) runWants(c *memo.Ctx, key flatKey) []route.Property {
 	wants, over := route.Wants(key.Route, r.in.flat.Get(c, key).Points), r.overBudget(c, key)
 	if over == nil {

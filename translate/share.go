@@ -18,11 +18,11 @@ const freeTables = 4
 // freeUnits is what policies may add to each virtual host, in plain routes: 2 KB.
 const freeUnits = 4
 
-// shareKey names what a route puts into tables by itself or, with Child, what this one puts
-// there below it. A TrafficPolicy as Root is what the policy puts on virtual hosts.
+// shareKey names what a route puts into tables itself or, with Child, what the child puts there
+// below it. If Root is a TrafficPolicy, it names what the policy puts on virtual hosts.
 type shareKey struct{ Root, Child manifest.Key }
 
-// object is the route or policy that makes the copies.
+// object returns the route or policy that makes the copies.
 func (k shareKey) object() manifest.Key {
 	if k.Child.IsZero() {
 		return k.Root
@@ -41,8 +41,8 @@ func compareShareKeys(a, b shareKey) int {
 	return cmp.Or(manifest.CompareKeys(a.Root, b.Root), manifest.CompareKeys(a.Child, b.Child))
 }
 
-// copies are how often something stands in tables. Every route has a value of it, so that it is
-// small.
+// copies count how often something is in tables. The type is small, because every route has such a
+// value.
 type copies struct {
 	// Owner answers for them: the namespace of the root or, as a root may be shared, those of
 	// the root and of the child.
@@ -52,12 +52,12 @@ type copies struct {
 	Tables, Cost, Free int
 }
 
-// newCopies returns the copies of what has a load in each of so many tables.
+// newCopies returns the copies of a load in a number of tables.
 func newCopies(owner string, tables int, load route.Load) copies {
 	return copies{Owner: owner, Tables: tables, Cost: tables * load.Made, Free: max(load.Written, freeTables*load.Matches)}
 }
 
-// extra returns what of the cost is not free.
+// extra returns the part of the cost that is not free.
 func (c copies) extra() int { return max(0, c.Cost-c.Free) }
 
 // share is what the object of a shareKey asks for.
@@ -66,12 +66,12 @@ type share struct {
 	copies
 }
 
-// compareShares puts those first that ask for the least.
+// compareShares sorts the share that asks for the least first.
 func compareShares(a, b share) int {
 	return cmp.Or(cmp.Compare(a.extra(), b.extra()), compareShareKeys(a.Key, b.Key))
 }
 
-// spreadTotal is what all ask for beyond what is free.
+// spreadTotal is the sum of all shares beyond the free amount.
 type spreadTotal struct {
 	Extra  int
 	Shares memo.Ordered[share] // those that are not free
@@ -85,8 +85,8 @@ type closedKey struct {
 	Property route.Property
 }
 
-// partOf returns the most that each may have, so that all together have at most so much and
-// those that ask for less get all that they ask for.
+// partOf returns the limit of each part, so that the sum of all is at most most. A part that asks
+// for less than the limit gets all that it asks for.
 func partOf(most int, asked []int) int {
 	slices.Sort(asked)
 	for i, n := range asked {
@@ -98,14 +98,15 @@ func partOf(most int, asked []int) int {
 	return most
 }
 
-// overloads are the shares that do not fit.
+// overloads are the shares that exceed the limit.
 type overloads struct {
 	Cut map[shareKey]overload
 	// Closed has the Points that look for a route that is cut below their root.
 	Closed map[closedKey]bool
 }
 
-// overload is why a route serves nowhere, or why a policy closes its listeners. Limit is the part of its namespace.
+// overload is why a route serves nowhere, or why a policy closes its listeners. Limit is the share
+// of its namespace.
 type overload struct {
 	Tables, Cost, Limit int
 	// Closed is true if the hosts of the route answer 500. A route for which that does not fit
@@ -122,15 +123,15 @@ func (o overload) String() string {
 	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
 }
 
-// cuts reports whether nothing of a node may stand in tables.
+// cuts reports whether the rules of a node must not be in tables.
 func (o *overloads) cuts(key flatKey) bool {
 	_, root := o.Cut[shareKey{Root: key.root()}]
 	_, own := o.Cut[shareKey{key.root(), key.Route}]
 	return root || own
 }
 
-// closes reports whether a Point of a node looks for a route that is cut below the root: what
-// that one would have served answers 500.
+// closes reports whether a Point of a node looks for a route that is cut below the root. The
+// requests of that route get 500.
 func (o *overloads) closes(key flatKey, point *route.Point) bool {
 	if len(o.Closed) == 0 {
 		return false
@@ -168,7 +169,7 @@ func (o overload) problem(key shareKey) manifest.Problem {
 	return out
 }
 
-// cut returns the shares that do not fit into most.
+// cut returns the shares that do not fit if all together may have most.
 func (t spreadTotal) cut(most int) map[shareKey]overload {
 	out := map[shareKey]overload{}
 	if t.Extra <= most {

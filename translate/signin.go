@@ -43,15 +43,16 @@ func policyPartsOf(action *ir.Action) []ir.Part {
 	})
 }
 
-// signInKey is a place that delegates, "" for the route itself, and an identity provider.
+// signInKey is a delegating rule, "" for the route itself, with an identity provider.
 type signInKey struct {
 	Point     string
 	Extension manifest.Key
 }
 
-// addSignInRules adds the rules for callback and logout to a node, once for each identity provider. Below
-// a parent, they are as narrow as what the parent hands down. above returns the identity provider
-// at which the rule above has users sign in: that one has the rules then.
+// addSignInRules adds the rules for callback and logout to a node, once for each identity provider.
+// Below a parent, their matches are limited to the requests that the parent delegates. above
+// returns the identity provider of the rule above. If it is the same, the rule above has these
+// rules already.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)
@@ -95,15 +96,15 @@ func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) mani
 	return added
 }
 
-// keepPolicies notes that a rule has the policies of another.
+// keepPolicies notes that a rule has the same policies as base.
 func (out *flatOut) keepPolicies(rule, base *ir.Rule) {
 	if resolved, ok := out.Policies[base.Name]; ok {
 		out.Policies[rule.Name] = resolved
 	}
 }
 
-// outsideOf returns a problem if the paths for callback and logout are outside of what a parent
-// hands down, nil if they are inside.
+// outsideOf returns a problem if the paths for callback and logout are not among the paths that a
+// parent delegates, else nil.
 func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
 	provider := rule.Action.Extras.OAuth2.Extension.SignIn
 	for _, path := range []string{provider.RedirectPath, provider.LogoutPath} {
@@ -119,7 +120,7 @@ func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
 	return nil
 }
 
-// providerOf returns the identity provider at which a rule has users sign in, zero for none.
+// providerOf returns the identity provider that a rule's users sign in with, zero if there is none.
 func providerOf(rule *ir.Rule) manifest.Key {
 	if extras := rule.Action.Extras; rule.SignIn == (manifest.Key{}) && extras != nil && extras.OAuth2 != nil {
 		return extras.OAuth2.Key

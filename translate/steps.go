@@ -12,10 +12,10 @@ import (
 // deepEqual compares values of rules that have no cheaper equality.
 func deepEqual[V any](a, b V) bool { return reflect.DeepEqual(a, b) }
 
-// identical compares values that are kept by their rules while they are equal.
+// identical compares values by ==. Their rules return the same pointer while the value is equal.
 func identical[V comparable](a, b V) bool { return a == b }
 
-// sameResource compares resources by their versions.
+// sameResource compares resources by version.
 func sameResource(a, b xds.Resource) bool { return a.Version == b.Version }
 
 // gather is the step of a fold that keeps its members in order.
@@ -50,7 +50,7 @@ func count[ID comparable](n int, members []memo.Member[ID, struct{}]) int {
 	return n
 }
 
-// sum is the step of a fold that adds its members up.
+// sum is the step of a fold that returns the sum of its members.
 func sum[ID comparable](n int, members []memo.Member[ID, int]) int {
 	for _, m := range members {
 		n += m.New - m.Old

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Surroundings are what a Translator is given beside objects. They can be written as JSON and read again.
+// Surroundings are the inputs of a Translator other than objects. They can be written as JSON and
+// read again.
 type Surroundings struct {
 	Options     Options
 	Quarantine  Quarantine
 	Discoveries Discoveries
 }
 
-// New returns a Translator in these surroundings.
+// New returns a Translator with these inputs.
 func (s Surroundings) New() *Translator {
 	t := New(s.Options)
 	t.Quarantine(s.Quarantine)

@@ -14,8 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Translator keeps what it translated, so that a Change costs what it changes. Only one
-// goroutine may use it.
+// Translator keeps its results, so that a Change costs only what it changes. Only one goroutine may
+// use it.
 type Translator struct {
 	engine   *memo.Engine
 	in       *inputs
@@ -128,10 +128,10 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 	return out
 }
 
-// statuses drains the sinks of statuses. An object that has none, such as the
-// Gateway of another controller, has a nil value. One that changed and changed
-// back while the rules ran is no news. An object that became sound, or ceased to be,
-// goes from one sink to another: what it has now counts.
+// statuses drains the sinks of statuses. An object without a status, such as the Gateway of another
+// controller, has a nil value. A status that changed and changed back while the rules ran is left
+// out. An object that becomes valid, or invalid, moves from one sink to another; its new status
+// counts.
 func (t *Translator) statuses() []status.Update {
 	changed := map[manifest.Key]status.Update{}
 	for _, sink := range t.status {
@@ -163,17 +163,17 @@ func (t *Translator) infras() []ir.InfraUpdate {
 	return out
 }
 
-// former is what a Translator had under a key before a Change that is not done.
+// former is the state of a key before a Change that is not complete.
 type former struct {
 	key     manifest.Key
 	object  *manifest.Object // nil for none
 	invalid *store.Invalid   // nil for none
 }
 
-// Take applies a Change as Apply does, but returns no Result: the next Apply returns the
-// results of both. With it, objects can be translated before the whole folder is read, and one
-// Change in several parts. stop, if it is not nil, interrupts the work: Take then returns its
-// error. The next call continues the work, or Revert undoes it.
+// Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of
+// both. With Take, objects can be translated before the whole folder is read. stop, if it is not
+// nil, interrupts the work: Take then returns the error of stop. The next call continues the work,
+// or Revert undoes it.
 func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	for _, object := range change.Set {
 		t.remember(object.Key)
@@ -214,8 +214,8 @@ func (t *Translator) Revert() (usable bool) {
 	return !t.engine.Torn()
 }
 
-// Former returns the object of a key as it was before the Changes that Take did not finish; nil
-// for none.
+// Former returns the object of a key before the Changes that Take did not finish, nil if there was
+// none.
 func (t *Translator) Former(key manifest.Key) *manifest.Object {
 	if first := slices.IndexFunc(t.undo, func(was former) bool { return was.key == key }); first >= 0 {
 		return t.undo[first].object
@@ -223,7 +223,7 @@ func (t *Translator) Former(key manifest.Key) *manifest.Object {
 	return t.in.object(key)
 }
 
-// remember notes what is there under a key, for Revert.
+// remember saves the state of a key for Revert.
 func (t *Translator) remember(key manifest.Key) {
 	invalid, _ := t.in.invalid.Peek(key)
 	t.undo = append(t.undo, former{key, t.in.object(key), invalid})

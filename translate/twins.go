@@ -23,8 +23,8 @@ const (
 	maxRivals = 20
 )
 
-// groupTwins returns the groups of two entries or more that ask the same of a request, as
-// bucket.Shape.Twins wants them. A guard behind the rules that it guards is left out.
+// groupTwins returns a function that finds groups of two or more entries with the same match, as
+// bucket.Shape.Twins needs them. A guard behind the rules that it guards is left out.
 func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 	return func(list []*entry) (groups [][]*entry) {
 		if len(list) < 2 {
@@ -60,9 +60,9 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 	}
 }
 
-// twinsAmong leaves out of entries with one sum what is not the same as the first, and
-// the guards of others among them that serve all hosts. What answers for a whole host behind all
-// of its rules is no rival.
+// twinsAmong returns the entries of a group, all with one hash, that have the same match as the
+// first. It leaves out guards of other entries among them that serve all hosts: a guard answers for
+// a whole host after all its rules, so that it does not compete with them.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {
@@ -75,10 +75,10 @@ func twinsAmong(group []*entry) []*entry {
 	})
 }
 
-// twin is two entries of a host that serve the same requests: Later never does.
+// twin is two entries of a host with the same match: Later never gets a request.
 type twin struct{ First, Later *entry }
 
-// hostsIn returns the hosts of a table that a rule serves: "" for all of them.
+// hostsIn returns the hosts of a table that a rule serves, "" for all hosts.
 func hostsIn(domain string, rule *ir.Rule) string {
 	if len(rule.Match.Hosts) == 0 || listen.Covers(ir.HostsOf(rule.Match.Hosts...), domain) {
 		return ""
@@ -86,8 +86,8 @@ func hostsIn(domain string, rule *ir.Rule) string {
 	return strings.Join(rule.Match.Hosts, " ")
 }
 
-// pairCounts counts the pairs of a host that are reported: of each route those with another
-// namespace, and with the zero key those within one namespace.
+// pairCounts counts the reported pairs of a host: for each route those with another namespace, and
+// under the zero key those within one namespace.
 type pairCounts map[rivalKey]int
 
 type rivalKey struct {
@@ -114,8 +114,9 @@ func (told pairCounts) count(t twin) bool {
 	return told[a] <= maxRivals || told[b] <= maxRivals
 }
 
-// rivals returns the routes of two namespaces that want the same requests: those that
-// hold the rules or, where one namespace holds both, those at which the ways to them part.
+// rivals returns the routes of two namespaces that compete for the same requests. They are the
+// routes with the rules or, if these are in one namespace, the routes where the two chains part.
+// rivals is false if no two namespaces compete.
 func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	x, y = t.First.Rule.Source.Key, t.Later.Rule.Source.Key
 	if x.Namespace != y.Namespace {
@@ -125,7 +126,7 @@ func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	return a.Route, b.Route, a.Route.Namespace != b.Route.Namespace
 }
 
-// sameMatch reports whether both are one match, which is reached in two ways.
+// sameMatch reports whether both entries are one match that is reached in two ways.
 func (t twin) sameMatch() bool {
 	return t.First.Rule.Source.Key == t.Later.Rule.Source.Key && matchField(t.First.Rule) == matchField(t.Later.Rule)
 }
