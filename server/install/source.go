@@ -47,7 +47,8 @@ func (o *Options) obtain(ctx context.Context, scratch string) (string, error) {
 	return copied(o.From, scratch)
 }
 
-// copied returns a copy of a file in scratch: what is verified cannot change any more.
+// copied returns a copy of a file in a private folder, so that the file cannot change after it is
+// verified.
 func copied(file, scratch string) (string, error) {
 	source, err := os.Open(file)
 	if err != nil {

@@ -61,8 +61,8 @@ func (s *server) actions(p actionParams) (any, error) {
 	return out, nil
 }
 
-// misspelt returns the token that was meant otherwise: what is in the range of a diagnostic or, in a
-// reference, its name.
+// misspelt returns the token to replace: the one in the range of a diagnostic or, in a reference,
+// its name.
 func misspelt(doc *document, at span, meant string) (start, end int, ok bool) {
 	near := func(start, end int) bool {
 		if end <= start {

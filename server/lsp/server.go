@@ -49,7 +49,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.Writer, options Options
 	return nil
 }
 
-// state is how far a client is.
+// state is the step of the protocol that a client has reached.
 type state string
 
 const (

@@ -28,8 +28,8 @@ func fleetRows(fleets []admin.Fleet) (rows []fleetRow) {
 // For returns which Gateways the fleet serves.
 func (f fleetRow) For() string { return gatewayWords(f.Gateway) }
 
-// gatewayWords returns which Gateways an Envoy serves: the name of one, or words for all. All is
-// "all" in a bootstrap and "" in a fleet.
+// gatewayWords returns which Gateways an Envoy serves: the name of one Gateway, or words for all
+// Gateways. A bootstrap writes "all" for all Gateways, and a fleet writes "".
 func gatewayWords(name string) string {
 	if name == "" || name == "all" {
 		return "all Gateways"

@@ -67,9 +67,9 @@ type item[T any] struct {
 	value  T
 }
 
-// node holds the items whose prefixes begin with the bytes that lead to it. Where they
-// are few, or cannot be parted, it is a bucket, without children; else it has those
-// whose prefix ends here. It is never changed once it was settled.
+// node has the items whose prefixes begin with the bytes on the path to it. If they are few, or
+// cannot be divided, the node is a bucket without children. Else it has only the items whose prefix
+// ends here, and children. It is immutable after it was settled.
 type node[T, L any] struct {
 	items    []item[T] // in the order of the list
 	children []child[T, L]

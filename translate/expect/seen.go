@@ -47,8 +47,8 @@ const notVisible = "it is not visible from outside, except with the echo backend
 // Observer compares lines with what clients see.
 type Observer struct{ hidden *redaction }
 
-// NewObserver returns an Observer of Envoys that serve a View; nil where that is not known. The View
-// says only which headers and parameters are credentials, which are not shown.
+// NewObserver returns an Observer of Envoys that serve a View, nil if the View is unknown. It reads
+// from the View only which headers and parameters are credentials, so that they are not shown.
 func NewObserver(view *ir.View) *Observer { return &Observer{newRedaction(view)} }
 
 // Compare compares a line with what a client has seen of one or several answers.
@@ -170,7 +170,7 @@ func (c *comparison) expects(backend string) bool {
 	return slices.ContainsFunc(c.request.BackendNames(), func(name string) bool { return path.Base(name) == backend })
 }
 
-// echoed compares what the backend has received.
+// echoed compares the request that the backend received with the expected one.
 func (c *comparison) echoed(s Seen) {
 	r := c.request
 	wants := map[string]bool{"path": r.Path != "", "host": r.Host != "", "protocol": r.Protocol != ""}
