@@ -56,16 +56,16 @@ spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: 9001}]}}
 func TestABrokenSiteIsDiagnosedOnThePage(t *testing.T) {
 	s := serve(t, map[string]string{"shop.yaml": brokenShop})
 	shows(t, words(s.get("/page/routes")),
-		"answers 500 path prefix /pay → 500, BackendNotFound: Service shop/wbe does not exist shop.yaml:14",
+		"answers 500 path prefix /pay → 500, BackendNotFound: Service shop/wbe does not exist shop.yaml:15",
 		"no request path prefix /cart → Backend/shop/web, Shadowed: this match gets no request",
 		"Gateway shop/edge, what it does not accept", "not accepted listener lost: InvalidCertificateRef: Secret shop/nope does not exist")
-	if links := s.get("/page/routes"); !strings.Contains(links, ">listener lost</a>: InvalidCertificateRef") {
+	if links := s.get("/page/routes"); !strings.Contains(links, ">listener lost:</a> InvalidCertificateRef") {
 		t.Error("the link is not the name of the listener alone")
 	}
 	for path, answer := range map[string][]string{
 		"/pay":                {"respond 500", "Service shop/wbe does not exist", "shop.yaml:15"},
 		"/admin":              {"Unless acl: TrafficPolicy shop/admins", "which is not known: write it into the form"},
-		"/admin&from=1.2.3.4": {"respond 403", "TrafficPolicy shop/admins", "shop.yaml:39"},
+		"/admin&from=1.2.3.4": {"respond 403", "TrafficPolicy shop/admins", "shop.yaml:38"},
 		"/cart":               {"HTTPRoute shop/a, rule 2", "HTTPRoute shop/b", "Shadowed"},
 	} {
 		path, from, _ := strings.Cut(path, "&")

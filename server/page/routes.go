@@ -46,7 +46,7 @@ func (b *branch) Link() string {
 		return b.Name
 	}
 	name, _, _ := strings.Cut(b.Name, ": ")
-	return name
+	return b.Name[:min(len(name)+1, len(b.Name))] // with the colon
 }
 
 // Rest is the part of the line behind Link.
