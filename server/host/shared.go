@@ -53,7 +53,7 @@ func blockPath(base int) string {
 
 // reserve chooses a base id that no Envoy of this machine has. It creates the shared memory of that
 // id, so that no other gatefold chooses it; the first epoch of an Envoy replaces it. The error is
-// why memory cannot be shared.
+// why memory cannot be shared: where it is full, Envoy would end by a bus error.
 func reserve() (int, error) {
 	for range draws {
 		base := smallestBase + rand.IntN(largestBase-smallestBase) //nolint:gosec // no secret: others are kept away by the folder
@@ -64,7 +64,11 @@ func reserve() (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		return base, file.Close()
+		_, err = file.Write(make([]byte, blockSize))
+		if err = errors.Join(err, file.Close()); err != nil {
+			return 0, errors.Join(err, os.Remove(blockPath(base)))
+		}
+		return base, nil
 	}
 	return 0, fmt.Errorf("%d base ids are in use", draws)
 }
