@@ -54,6 +54,7 @@ func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
 
 // serverInfo is the part of /server_info that gatefold reads.
 type serverInfo struct {
+	Version string `json:"version"` // "9e55…/1.40.0/Clean/RELEASE/BoringSSL"
 	State   string `json:"state"`
 	Options struct {
 		ConfigPath   string `json:"config_path"`

@@ -54,8 +54,19 @@ func bootID() string {
 
 // listens reports whether a socket of this user listens on one of the ports.
 func listens(ports []uint32) bool {
+	return inTables(map[string]string{"tcp": "0A", "tcp6": "0A"}, ports) || listensToDatagrams(ports)
+}
+
+// listensToDatagrams reports the same of datagrams alone.
+func listensToDatagrams(ports []uint32) bool {
+	return inTables(map[string]string{"udp": "07", "udp6": "07"}, ports)
+}
+
+// inTables reports whether one of the tables of sockets has one of this user on a port, in the state
+// that belongs to the table.
+func inTables(tables map[string]string, ports []uint32) bool {
 	const address, state, user, fewest = 1, 3, 7, 8
-	for table, wanted := range map[string]string{"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"} {
+	for table, wanted := range tables {
 		text, _ := os.ReadFile("/proc/net/" + table) // a machine may have no IPv6
 		for line := range strings.Lines(string(text)) {
 			fields := strings.Fields(line)

@@ -20,4 +20,6 @@ func commandLine(int) []byte { return nil }
 
 func listens([]uint32) bool { return false }
 
+func listensToDatagrams([]uint32) bool { return false }
+
 func bootID() string { return "" }

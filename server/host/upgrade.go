@@ -41,10 +41,15 @@ func (s *supervisor) replace(ctx context.Context) {
 		s.serving = nil
 		return
 	}
+	silent := s.losesDatagrams(ctx)
 	next, err := s.launchHot(ctx, old)
 	if err != nil {
 		s.keepServing(err)
 		return
+	}
+	if silent {
+		s.log.Warn().Int("pid", old.pid).Msgf("the Envoy that is replaced is older than 1.40: from when the new epoch serves, UDP routes of the Gateway are not served until the former one ends, "+
+			"in %s; for the next such upgrade, restart gatefold with a shorter --envoy-drain", s.host.options.DrainTime)
 	}
 	s.log.Info().Int("pid", next.pid).Int("epoch", next.run.Epoch).Msg("Envoy is to be started in another way: a new epoch is started beside the one that serves")
 	s.succeed(ctx, next)
@@ -70,6 +75,22 @@ func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 		return fmt.Sprintf("its hot restart version is %s, and that of the new Envoy is %s", shared.version, version)
 	}
 	return ""
+}
+
+// losesDatagrams reports whether the datagrams of the Gateway reach nobody while the Envoy that serves
+// is the former epoch: before 1.40 it reads none then, and its successor begins when it has ended.
+func (s *supervisor) losesDatagrams(ctx context.Context) bool {
+	const handsOn = 40 // the minor version from which on it passes them on
+	info, err := s.files.admin().info(ctx)
+	if err != nil {
+		return false
+	}
+	_, version, _ := strings.Cut(info.Version, "/")
+	var minor int
+	if n, _ := fmt.Sscanf(version, "1.%d.", &minor); n != 1 || minor >= handsOn {
+		return false
+	}
+	return listensToDatagrams(s.ports())
 }
 
 // launchHot starts the epoch after that of a running process.
@@ -170,10 +191,18 @@ func (s *supervisor) keepServing(why error) {
 
 // listening reports whether a process listens on the ports of the Gateway.
 func (s *supervisor) listening() bool {
+	ports := s.ports()
+	return len(ports) == 0 || listens(ports)
+}
+
+// ports are those of the Gateway; none while it is not known.
+func (s *supervisor) ports() []uint32 {
 	s.host.mu.Lock()
-	infra := s.host.wanted[s.gateway]
-	s.host.mu.Unlock()
-	return infra == nil || len(infra.Ports) == 0 || listens(infra.Ports)
+	defer s.host.mu.Unlock()
+	if infra := s.host.wanted[s.gateway]; infra != nil {
+		return infra.Ports
+	}
+	return nil
 }
 
 // formerEnded returns a channel that is closed when the former epoch has ended, nil if there is
