@@ -53,12 +53,12 @@ func toListeners(ref gwv1.ParentReference) bool {
 
 // strangeParent returns the problem of a parentRef to a kind that cannot be a parent of the route.
 func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
-	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s stands under a Gateway or a ListenerSet", key.Kind)
+	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s attaches to a Gateway or a ListenerSet", key.Kind)
 	if ref.Kind != nil {
 		kind = string(*ref.Kind)
 	}
 	if key.Kind == "HTTPRoute" {
-		kinds, hint = []string{"HTTPRoute", "Gateway", kindListenerSet}, "an HTTPRoute stands under a Gateway, a ListenerSet or another HTTPRoute"
+		kinds, hint = []string{"HTTPRoute", "Gateway", kindListenerSet}, "an HTTPRoute attaches to a Gateway, a ListenerSet or another HTTPRoute"
 	}
 	if like := manifest.Nearest(kind, kinds); like != "" {
 		hint = fmt.Sprintf("write kind: %s, of group %s", like, gwv1.GroupName)

@@ -65,7 +65,7 @@ func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.Pare
 		}
 		p.Attachment = listen.NoParent(parent, r.in.absent(c, parent, "parentRef"))
 		if _, isRoute := r.in.routes.Get(c, routeKey(p.Gateway)); isRoute && from.Key.Kind == "HTTPRoute" {
-			p.Hint = "an HTTPRoute has that name; to stand under it, write kind: HTTPRoute into the parentRef"
+			p.Hint = "an HTTPRoute has that name; to attach to it, write kind: HTTPRoute into the parentRef"
 		}
 		return p, true
 	}

@@ -178,7 +178,7 @@ func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindin
 	case r.serves(c, ref.Key):
 		return route.NotAllowed(ref.Key)
 	case above.Len() > 0:
-		out.Message, out.Hint = ref.Key.String()+" is rejected itself, and hands on nothing", "fix that route: gatefold status says why it is rejected"
+		out.Message, out.Hint = ref.Key.String()+" is rejected itself, and delegates nothing", "fix that route: gatefold status says why it is rejected"
 	default:
 		out.Message, out.Hint = ref.Key.String()+" serves nowhere itself", "attach it to a Gateway, or to an HTTPRoute that serves"
 	}

@@ -181,7 +181,7 @@ func (s *supervisor) reclaim(next *process) bool {
 // keepServing records why the serving Envoy is not replaced.
 func (s *supervisor) keepServing(why error) {
 	s.attempted = true
-	message := "Envoy is not replaced: " + why.Error() + "; the one before goes on serving. Fix what is wrong and restart gatefold."
+	message := "Envoy is not replaced: " + why.Error() + "; the previous one is still serving. Fix what is wrong and restart gatefold."
 	s.log.Error().Int("pid", s.serving.pid).Msg(message)
 	if err := s.serving.run.write(s.files.run); err != nil {
 		s.log.Warn().Err(err).Msg("the run file of an Envoy cannot be written")

@@ -14,7 +14,7 @@ import (
 func (o *Objects) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
 		if !t.closable() {
-			o.block(policy.place, policy.name(), "it is for a "+t.kind+": nobody can say what it protects", "leave it out with --accept "+policy.name())
+			o.block(policy.place, policy.name(), "it is for a "+t.kind+": what it protects is unknown", "leave it out with --accept "+policy.name())
 		}
 		found := false
 		for _, object := range o.objects {

@@ -56,7 +56,7 @@ func (b *requestReporter) otherwise() string {
 				return fmt.Sprintf("; Gateway %s speaks %s there", gateway.Name, port.Scheme())
 			}
 			if stream, _ := streamOf(port, Query{Scheme: "tls", Host: b.query.Host}); stream != nil {
-				return fmt.Sprintf("; listener %s there hands on whole connections: ask for tls://%s:%d", stream.Listener, hostname(b.query.Host), port.Port)
+				return fmt.Sprintf("; listener %s there forwards whole connections: ask for tls://%s:%d", stream.Listener, hostname(b.query.Host), port.Port)
 			}
 			var names []string
 			for _, chain := range port.Chains {
@@ -79,7 +79,7 @@ func (b *requestReporter) notFound() {
 		b.report.Reason = fmt.Sprintf("no route of the listener has the host %s", name)
 		b.report.Suggestions = nearest(name, hostsOf(port))
 	case host.Len == 0: // it keeps a listener's hosts, or a route's, from others
-		b.report.Reason = fmt.Sprintf("no rule stands under the host %s", name)
+		b.report.Reason = fmt.Sprintf("no rule serves the host %s", name)
 		if b.report.Suggestions = elsewhere; len(elsewhere) == 0 {
 			b.report.Suggestions = nearest(name, hostsOf(port))
 		}
