@@ -127,13 +127,9 @@ func (s *settings) annotation(n *nginx, key, value string) {
 	case "permanent-redirect-code", "temporal-redirect-code":
 		message = "the code of the redirect"
 	case "backend-protocol":
-		s.protocol = strings.ToUpper(value)
-		if s.protocol != "HTTP" && s.protocol != "GRPC" && s.protocol != "AUTO_HTTP" {
-			fail("gatefold verifies the certificates of backends, and needs a BackendTLSPolicy for that")
+		if class, message = s.readProtocol(value); class == Refused {
+			fail(message)
 			return
-		}
-		if message = "the protocol of the backend"; s.protocol == "AUTO_HTTP" {
-			class, message = Different, "the backend receives HTTP, also of requests with TLS"
 		}
 	case "upstream-vhost":
 		s.upstreamHost, message = value, "the host that the backend receives"
@@ -168,6 +164,17 @@ func (s *settings) annotation(n *nginx, key, value string) {
 		}
 	}
 	s.say(n, class, name, message)
+}
+
+// readProtocol reads the protocol of backends; class is Refused with the reason in message.
+func (s *settings) readProtocol(value string) (class Class, message string) {
+	switch s.protocol = strings.ToUpper(value); s.protocol {
+	case "HTTP", "GRPC":
+		return Same, "the protocol of the backend"
+	case "AUTO_HTTP":
+		return Different, "the backend receives HTTP, also of requests with TLS"
+	}
+	return Refused, "gatefold verifies the certificates of backends, and needs a BackendTLSPolicy for that"
 }
 
 // isSwitch reports whether an annotation is true or false.
