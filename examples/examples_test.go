@@ -56,7 +56,7 @@ func TestDocumentedYAMLHasNoProblems(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range names {
-			if base := filepath.Base(name); base == "json.md" || base == "problems.md" {
+			if base := filepath.Base(name); base == "json.md" || base == "problems.md" || base == "tree.md" {
 				continue // they show mistakes
 			}
 			text, err := os.ReadFile(name)

@@ -12,7 +12,8 @@ func (s *staging) watch(c *scope) reading {
 }
 
 // fail ends the time with canaries of a revision of which too many requests failed.
-func (s *staging) fail(c *scope, f *failure) {
+func (s *staging) fail(c *scope, f *Failure) {
+	f.Forms = c.formsOf(f.Cluster)
 	c.stage.failed = f
 	c.stage.unripen()
 	s.set(c, s.frozenForErrors(c))
@@ -22,9 +23,9 @@ func (s *staging) fail(c *scope, f *failure) {
 func (s *staging) frozenForErrors(c *scope) stageVerdict {
 	f := c.stage.failed
 	v := s.frozenBy(c, f.words(s.options.MaxErrors))
-	b := &blame{typ: f.typ, name: f.name}
-	if f.part.Route != "" {
-		b.part = &f.part
+	b := &blame{typ: f.Type, name: f.Name}
+	if f.Part.Route != "" {
+		b.part = &f.Part
 	}
 	v.field = s.fieldOf(c, b)
 	return v
@@ -34,10 +35,13 @@ func (s *staging) frozenForErrors(c *scope) stageVerdict {
 // of the cluster or of its endpoints. unread is a table that is to be looked at first.
 func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	f := c.stage.failed
-	if f == nil || f.part.Route == "" {
-		return f != nil, nil
+	switch {
+	case f == nil || f.Forms != c.formsOf(f.Cluster):
+		return false, nil
+	case f.Part.Route == "":
+		return true, nil
 	}
-	e := c.Entry(f.typ, f.name)
+	e := c.Entry(f.Type, f.Name)
 	if e == nil {
 		return false, nil
 	}
@@ -45,7 +49,7 @@ func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	if !read {
 		return true, []reading{s.sum(e)}
 	}
-	return sums[f.sum], nil
+	return sums[f.Sum], nil
 }
 
 // mute returns the name of a canary that does not report, although a bound on errors is set; "" for none.

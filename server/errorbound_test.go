@@ -1,6 +1,8 @@
 package server
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -91,6 +93,69 @@ func TestAPersonPromotesARevisionOfWhichRequestsFail(t *testing.T) {
 	f.settle()
 	f.is(delivered, 2, 2)
 	other.holds(web+"@2", "Listener http@1", "RouteConfiguration r@1")
+}
+
+// restarted is a boundedFleet of the next process, whose folder comes to these resources.
+func (f *stagedFleet) restarted(changes ...string) (next *stagedFleet, canary, other *puppet) {
+	f.t.Helper()
+	kept, err := json.Marshal(f.saved)
+	staging := Staging{Wait: time.Minute, MaxErrors: 0.05}
+	if err = errors.Join(err, json.Unmarshal(kept, &staging.Fleets)); err != nil {
+		f.t.Fatal(err)
+	}
+	next = newStagedFleet(f.t, staging)
+	next.edit(append(changes, "Listener http@1", "RouteConfiguration r@1")...)
+	other, canary = next.join("edge-1", "shop/a", "r"), next.join("canary-1", "shop/a", "r")
+	next.staging.reporters[reporterOf(canary.stream)] = 1
+	next.settle()
+	return next, canary, other
+}
+
+func TestARestartEndsNoFreezeForErrors(t *testing.T) {
+	f, canary, _ := boundedFleet(t)
+	f.edit(web + "@2")
+	f.pass(10 * time.Second)
+	canary.reports(webCluster, 100, 50)
+	f.is(frozen, 1, 2)
+
+	same, _, other := f.restarted(web + "@2")
+	same.pass(time.Hour)
+	same.is(frozen, 0, 1)
+	same.says("Service shop/web", "Of 100 requests", "50 failed", "keep what they have from before gatefold started")
+	other.holds()
+	same.edit("Cluster new@1") // another edit does not help
+	same.pass(time.Hour)
+	other.holds()
+	same.edit(web + "@3")
+	same.pass(time.Minute)
+	same.is(delivered, 3, 3)
+	other.holds(web+"@3", "Cluster new@1", "Listener http@1", "RouteConfiguration r@1")
+
+	fixed, _, other := f.restarted(web + "@3") // while no gatefold ran
+	fixed.is(soaks, 0, 1)
+	fixed.pass(time.Minute)
+	other.holds(web+"@3", "Listener http@1", "RouteConfiguration r@1")
+}
+
+// What a revision changes is not known after a restart: requests to all clusters count.
+func TestARevisionOnCanariesIsCountedAnewAfterARestart(t *testing.T) {
+	f, _, _ := boundedFleet(t)
+	f.edit(web + "@2")
+	f.is(soaks, 1, 2)
+	next, canary, other := f.restarted(web + "@2")
+	next.is(soaks, 0, 1)
+	next.pass(10 * time.Second)
+	canary.reports(webCluster, 100, 50)
+	next.is(frozen, 0, 1)
+	next.pass(time.Hour)
+	other.holds()
+
+	calm, _, _ := boundedFleet(t) // with nothing on canaries alone
+	next, canary, other = calm.restarted(web + "@1")
+	next.pass(10 * time.Second)
+	canary.reports(webCluster, 100, 50) // as before the restart
+	next.pass(time.Minute)
+	other.holds(web+"@1", "Listener http@1", "RouteConfiguration r@1")
 }
 
 // A report that began before canaries accepted the revision is of the revision before, too.

@@ -66,7 +66,7 @@ func (c *scope) release(changed map[string][]string) {
 		}
 		st.poke() // it may have asked for all of a type that it is to hold nothing of
 	}
-	c.stage.withheld = false
+	c.stage.withheld, c.stage.uncounted = false, false
 }
 
 // holdsBack reports whether canaries alone are sent the newest form of a resource.
@@ -84,6 +84,17 @@ func (c *scope) promotedForm(typ, name string) *delta.Entry {
 		return nil
 	}
 	return c.stage.promoted.Entry(typ, name)
+}
+
+// formsOf returns the newest forms of a cluster and of its endpoints.
+func (c *scope) formsOf(cluster string) Forms {
+	version := func(typ string) string {
+		if e := c.Entry(typ, cluster); e != nil {
+			return e.Version
+		}
+		return ""
+	}
+	return Forms{version(xds.ClusterType), version(xds.EndpointType)}
 }
 
 func sameForm(a, b *delta.Entry) bool {

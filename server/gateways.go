@@ -47,7 +47,7 @@ func newGateways(fleets []Fleet) *gateways {
 func (g *gateways) newScope(gateway string) *scope {
 	c := newScope(gateway)
 	if fleet, ok := g.restored[gateway]; ok {
-		c.stage = restoredStage(fleet.Unpromoted)
+		c.stage = restoredStage(fleet)
 		delete(g.restored, gateway)
 	}
 	return c

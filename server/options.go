@@ -97,8 +97,12 @@ const DefaultAbsence = time.Minute
 type Fleet struct {
 	// Gateway is "namespace/name", or "" for the Envoys of all Gateways.
 	Gateway string `json:"gateway"`
-	// Unpromoted is true if a revision was rejected by a canary, or lost one.
+	// Unpromoted is true if a revision is frozen: a canary rejected it, or left, or too many of its requests failed.
 	Unpromoted bool `json:"unpromoted,omitempty"`
+	// Failed is why it is frozen if too many requests failed; zero otherwise.
+	Failed Failure `json:"failed,omitzero"`
+	// Uncounted is true if there is a bound on errors, and a revision is not promoted.
+	Uncounted bool `json:"uncounted,omitempty"`
 }
 
 // ReportInterval is how often canaries report how requests to their backends ended.

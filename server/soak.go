@@ -30,7 +30,7 @@ type soak struct {
 	since time.Time
 	// watched is nil until it is known which clusters are counted; counted is by cluster.
 	watched watched
-	counted map[string]requests
+	counted map[string]Requests
 }
 
 func newBatch() batch { return batch{entries: map[batchKey]*delta.Entry{}} }
@@ -40,21 +40,29 @@ const minRequests = 20
 
 // watched are the clusters whose requests are counted while a revision soaks, each with what of the revision sends
 // requests there.
-type watched map[string]cause
+type watched map[string]Cause
 
-// cause is what of a revision sends requests to a cluster: a route that changed or, with no part, the cluster or its
+// Cause is what of a revision sends requests to a cluster: a route that changed or, with no Part, the cluster or its
 // endpoints.
-type cause struct {
-	typ, name string // of the resource
-	part      xds.Part
-	sum       [sha256.Size]byte // of the part
+type Cause struct {
+	Type string            `json:"type"` // of the resource
+	Name string            `json:"name"` // of the resource
+	Part xds.Part          `json:"part"`
+	Sum  [sha256.Size]byte `json:"sum"` // of the part
 }
 
-// failure is why a revision that canaries accepted is not promoted: too many requests failed on them.
-type failure struct {
-	cause
-	cluster string
-	counted requests
+// Failure is why a revision that canaries accepted is not promoted: too many requests failed on them.
+type Failure struct {
+	Cause
+	Cluster string   `json:"cluster"`
+	Forms   Forms    `json:"forms"` // that the requests went to
+	Counted Requests `json:"counted"`
+}
+
+// Forms are the versions of a cluster and of its endpoints, "" for none.
+type Forms struct {
+	Cluster   string `json:"cluster"`
+	Endpoints string `json:"endpoints"`
 }
 
 // change is a resource that a revision changes: as it is promoted, nil if it is new, and as it is to be.
@@ -66,7 +74,7 @@ func watchedOf(changes []change) watched {
 	for _, c := range changes {
 		switch c.to.Type {
 		case xds.ClusterType, xds.EndpointType:
-			out.put(c.to.Name, cause{typ: c.to.Type, name: c.to.Name})
+			out.put(c.to.Name, Cause{Type: c.to.Type, Name: c.to.Name})
 		case xds.RouteType:
 			out.putRoutes(c)
 		}
@@ -75,17 +83,17 @@ func watchedOf(changes []change) watched {
 }
 
 // put notes a cause; of several for one cluster it keeps a route, and of routes the first by name.
-func (w watched) put(cluster string, by cause) {
+func (w watched) put(cluster string, by Cause) {
 	if old, known := w[cluster]; !known || by.before(old) {
 		w[cluster] = by
 	}
 }
 
-func (c cause) before(o cause) bool {
-	if (c.part.Route == "") != (o.part.Route == "") {
-		return c.part.Route != ""
+func (c Cause) before(o Cause) bool {
+	if (c.Part.Route == "") != (o.Part.Route == "") {
+		return c.Part.Route != ""
 	}
-	return cmp.Or(cmp.Compare(c.part.Route, o.part.Route), cmp.Compare(c.part.Host, o.part.Host), cmp.Compare(c.name, o.name)) < 0
+	return cmp.Or(cmp.Compare(c.Part.Route, o.Part.Route), cmp.Compare(c.Part.Host, o.Part.Host), cmp.Compare(c.Name, o.Name)) < 0
 }
 
 // putRoutes notes the clusters of the routes of a table that are new or changed.
@@ -97,7 +105,7 @@ func (w watched) putRoutes(c change) {
 	for _, piece := range xds.Pieces(c.to.Body) {
 		if sum := piece.Sum(); piece.Route != "" && !old[sum] {
 			for _, cluster := range clustersOf(piece.Body) {
-				w.put(cluster, cause{c.to.Type, c.to.Name, piece.Part, sum})
+				w.put(cluster, Cause{c.to.Type, c.to.Name, piece.Part, sum})
 			}
 		}
 	}
@@ -130,22 +138,22 @@ func (s *soak) add(reports []*endpointv3.ClusterStats, now time.Time) {
 
 // overBound returns the cluster whose requests failed most, if more failed than the bound allows; nil for none. Few requests
 // count only at the end.
-func (s *soak) overBound(bound float64, end bool) *failure {
+func (s *soak) overBound(bound float64, end bool) *Failure {
 	for _, cluster := range slices.Sorted(maps.Keys(s.counted)) {
 		counted := s.counted[cluster]
-		if float64(counted.failed) > bound*float64(counted.all) && (end || counted.all >= minRequests) {
-			return &failure{s.watched[cluster], cluster, counted}
+		if float64(counted.Failed) > bound*float64(counted.All) && (end || counted.All >= minRequests) {
+			return &Failure{Cause: s.watched[cluster], Cluster: cluster, Counted: counted}
 		}
 	}
 	return nil
 }
 
 // words says what failed.
-func (f *failure) words(bound float64) string {
+func (f *Failure) words(bound float64) string {
 	why := fmt.Sprintf("Of %d requests that Envoys of stage canary sent to %s, %d failed with 5xx: %.1f%%, and --stage-max-errors is %g%%",
-		f.counted.all, f.cluster, f.counted.failed, 100*float64(f.counted.failed)/float64(f.counted.all), 100*bound)
-	if f.part.Route != "" {
-		why += fmt.Sprintf(". The changed %s sends requests there", f.part)
+		f.Counted.All, f.Cluster, f.Counted.Failed, 100*float64(f.Counted.Failed)/float64(f.Counted.All), 100*bound)
+	if f.Part.Route != "" {
+		why += fmt.Sprintf(". The changed %s sends requests there", f.Part)
 	}
 	return why
 }
@@ -165,16 +173,19 @@ func sumsOf(e *delta.Entry) map[[sha256.Size]byte]bool {
 	return sums
 }
 
-// requests counts requests that ended.
-type requests struct{ all, failed uint64 }
+// Requests counts requests that ended.
+type Requests struct {
+	All    uint64 `json:"all"`
+	Failed uint64 `json:"failed"`
+}
 
-func (r requests) plus(o requests) requests { return requests{r.all + o.all, r.failed + o.failed} }
+func (r Requests) plus(o Requests) Requests { return Requests{r.All + o.All, r.Failed + o.Failed} }
 
 // requestsOf returns what a report says of a cluster. An attempt that is retried counts as a request.
-func requestsOf(report *endpointv3.ClusterStats) (sum requests) {
+func requestsOf(report *endpointv3.ClusterStats) (sum Requests) {
 	for _, locality := range report.GetUpstreamLocalityStats() {
 		failed := locality.GetTotalErrorRequests()
-		sum = sum.plus(requests{locality.GetTotalSuccessfulRequests() + failed, failed})
+		sum = sum.plus(Requests{locality.GetTotalSuccessfulRequests() + failed, failed})
 	}
 	return sum
 }

@@ -34,12 +34,15 @@ type stage struct {
 	left map[string]bool
 	// lasting is true if the process before had not promoted what it served.
 	lasting bool
+	// uncounted is true if the process before had not yet counted how requests end of what it served. What of it is
+	// new to the others is not known.
+	uncounted bool
 	// gone is when the last canary left; zero while one is connected, or nothing is known.
 	gone time.Time
 	// since is when the oldest of what is not promoted was published.
 	since time.Time
 	// failed is why what is pending is not promoted although canaries accepted it; nil where it is not known to fail.
-	failed *failure
+	failed *Failure
 	// revision is what the others hold while something is not promoted.
 	revision uint64
 	verdict  stageVerdict
@@ -75,9 +78,12 @@ func newStage(promoted *delta.Target) *stage {
 
 // restoredStage returns the stage of a scope that had canaries in the process before. What the others hold
 // is not known, and not taken from them: they are sent nothing before canaries accepted what there is.
-func restoredStage(unpromoted bool) *stage {
+func restoredStage(was Fleet) *stage {
 	s := newStage(nil)
-	s.withheld, s.lasting = true, unpromoted
+	s.withheld, s.lasting, s.uncounted = true, was.Unpromoted, was.Uncounted
+	if was.Failed.Cluster != "" {
+		s.failed = &was.Failed
+	}
 	return s
 }
 
@@ -87,9 +93,6 @@ func (s *stage) put(u delta.Update) {
 		return
 	}
 	key := batchKey{u.Gateway, u.Type, u.Name}
-	if s.failed != nil && u.Name == s.failed.cluster && (u.Type == xds.ClusterType || u.Type == xds.EndpointType) {
-		s.failed = nil // it may be well since
-	}
 	was := s.promoted.Form(u.Gateway, u.Type, u.Name)
 	if s.soaking != nil {
 		if e, soaking := s.soaking.entries[key]; soaking {
@@ -122,9 +125,12 @@ func (s *stage) waits() bool {
 	return s != nil && (s.withheld || len(s.pending.entries) > 0 || s.soaking != nil)
 }
 
+// soaks reports whether canaries accepted what is newest, and are on it for a while.
+func (s *stage) soaks() bool { return s != nil && s.soaking != nil && len(s.pending.entries) == 0 }
+
 // newest is the revision that canaries are to hold.
 func (s *stage) newest() uint64 {
-	if s.soaking != nil && len(s.pending.entries) == 0 {
+	if s.soaks() {
 		return s.soaking.revision
 	}
 	return s.pending.revision
@@ -132,12 +138,20 @@ func (s *stage) newest() uint64 {
 
 // ripen has what is pending, which canaries accepted, stay with them from now on.
 func (s *stage) ripen(now time.Time) {
-	s.soaking = &soak{batch: s.pending, since: now, counted: map[string]requests{}}
+	s.soaking = &soak{batch: s.pending, since: now, counted: map[string]Requests{}}
 	s.pending = batch{newBatch().entries, s.pending.revision}
 }
 
-// changes returns the resources that a soaking revision changes, and does not remove.
+// changes returns the resources that a soaking revision changes, and does not remove: all that there are where it is not
+// known what it changes.
 func (s *stage) changes() (out []change) {
+	if s.uncounted {
+		for _, typ := range []string{xds.ClusterType, xds.EndpointType, xds.RouteType} {
+			for name := range s.promoted.Names(typ) {
+				out = append(out, change{nil, s.promoted.Entry(typ, name)})
+			}
+		}
+	}
 	for key, e := range s.soaking.entries {
 		if e != nil && s.promoted != nil {
 			out = append(out, change{s.promoted.Form(key.gateway, key.typ, key.name), e})

@@ -329,7 +329,7 @@ func TestTheRevisionThatLostACanaryWaitsForIt(t *testing.T) {
 	f.pass(time.Hour)
 	f.is(frozen, 1, 3)
 	other.holds(web+"@1", "Listener http@1", "RouteConfiguration r@1")
-	if !slices.Equal(f.saved, []Fleet{{"shop/a", true}}) {
+	if !slices.Equal(f.saved, []Fleet{{Gateway: "shop/a", Unpromoted: true}}) {
 		t.Errorf("saved %v", f.saved)
 	}
 	f.join("canary-2", "shop/a", "r") // another one accepts what came later
@@ -378,7 +378,7 @@ func TestCanariesAreOnARevisionForAWhile(t *testing.T) {
 func TestARestartTakesNothingAndSendsNothingUnjudged(t *testing.T) {
 	for _, unpromoted := range []bool{false, true} {
 		t.Run(fmt.Sprint(unpromoted), func(t *testing.T) {
-			f := newStagedFleet(t, Staging{Absence: time.Minute, Fleets: []Fleet{{"shop/a", unpromoted}}})
+			f := newStagedFleet(t, Staging{Absence: time.Minute, Fleets: []Fleet{{Gateway: "shop/a", Unpromoted: unpromoted}}})
 			f.edit(web+"@2", "Listener http@1", "RouteConfiguration r@1")
 			other, elsewhere := f.join("edge-1", "shop/a", "r"), f.join("edge-2", "shop/b")
 			f.edit("shop/b: Cluster far@1")

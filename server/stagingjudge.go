@@ -109,7 +109,7 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 	case of.soaking != nil:
 		again = of.soaking.since.Add(s.options.Wait).Sub(now)
 	}
-	if of.soaking != nil && len(of.pending.entries) == 0 {
+	if of.soaks() {
 		s.set(c, stageVerdict{state: soaks})
 		return again, nil, false
 	}
@@ -177,6 +177,8 @@ func (s *staging) judgeAbsence(c *scope, now time.Time) (again time.Duration) {
 	case len(of.left) > 0:
 		away := slices.Min(slices.Collect(maps.Keys(of.left)))
 		s.set(c, s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary disconnected before it accepted revision %d", away, of.newest())))
+	case of.lasting && of.failed != nil:
+		s.set(c, s.frozenBy(c, "Too many requests had failed on canaries when gatefold stopped, and none is connected since"))
 	case of.lasting:
 		s.set(c, s.frozenBy(c, "Canaries had not accepted the newest revision when gatefold stopped, and none is connected since"))
 	case left > 0 && of.waits():

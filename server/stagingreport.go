@@ -22,6 +22,15 @@ func (s *staging) awaitReport(ctx context.Context) {
 	}
 }
 
+// fleetOf returns what the next process is to know of a fleet.
+func (s *staging) fleetOf(c *scope) Fleet {
+	fleet := Fleet{Gateway: c.name, Unpromoted: c.stage.verdict.state == frozen, Uncounted: s.options.MaxErrors > 0 && c.stage.waits()}
+	if c.stage.failed != nil {
+		fleet.Failed = *c.stage.failed
+	}
+	return fleet
+}
+
 // report hands on what is new of frozen fleets, and what the next process is to know.
 func (s *staging) report() {
 	var problems []manifest.Problem
@@ -32,9 +41,9 @@ func (s *staging) report() {
 			if c.stage == nil {
 				continue
 			}
-			unpromoted := c.stage.verdict.state == frozen
-			fleets = append(fleets, Fleet{c.name, unpromoted})
-			if unpromoted {
+			fleet := s.fleetOf(c)
+			fleets = append(fleets, fleet)
+			if fleet.Unpromoted {
 				frozenFleets++
 				problems = append(problems, c.stage.verdict.asProblem())
 			}

@@ -44,6 +44,10 @@ func (v *verdicts) verdict(gateway string) board.Verdict {
 			now.Message = why + "."
 			return now
 		}
+		if waiting == 0 && (c.stage.soaks() || v.union.stage.soaks()) {
+			now.Message = "Every connected Envoy of stage canary accepted the configuration. It goes to the others after --stage-wait."
+			return now
+		}
 		now.Message = fmt.Sprintf("%d of %d connected Envoys have not accepted the configuration yet.", waiting, len(streams))
 		if c.stage.waits() || v.union.stage.waits() {
 			now.Message += " It goes to those of stage canary first."
