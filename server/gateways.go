@@ -85,8 +85,8 @@ func (g *gateways) served(st *stream) []*scope {
 	return slices.Collect(maps.Values(g.scopes))
 }
 
-// announce tells the streams of what was put since the last call; those that are no canaries when it is
-// promoted. waited reports that they waited for something before.
+// announce marks the resources that changed in c for sending to its streams; if c.stage.promoted is set, for
+// canaries only. waited is what c.stage.waits() returned before the change.
 func (g *gateways) announce(c *scope, waited bool) {
 	if c.stage != nil && len(c.changed) > 0 {
 		c.stage.published(g.revision, waited, time.Now())

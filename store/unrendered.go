@@ -35,9 +35,9 @@ type unrendered struct {
 	markers map[string]string // by their directory, "" or ending in "/"
 }
 
-// strip returns the Tree with the files of such folders moved to the skipped files. Under path
-// policies only markers in --cluster-paths count, as counts reports; any other marker could keep
-// files of other teams from being loaded.
+// strip returns tree with the files of folders that Kustomize or Helm renders moved to Skipped. The function
+// counts reports whether a marker file is considered; under path policies only those in --cluster-paths are, as
+// any other could keep files of other teams from being loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files

@@ -84,9 +84,9 @@ func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
 
-// reasonUnder returns why a Point does not accept the candidate. ok is false if the rejection does
-// not concern the Point. A candidate whose parentRef names no rule, and that no rule admits, is
-// reported at each rule with allowedRoutes.
+// reasonUnder returns the first reason why point does not accept the candidate, and false if none applies to it. A
+// reason without a rule applies to the Points in r.Points; if there are none and the candidate is not bound
+// elsewhere, to every Point with allowedRoutes.
 func (r *rejectedChild) reasonUnder(point *route.Point) (why route.BindingRejection, ok bool) {
 	for _, why := range r.Why {
 		switch {

@@ -78,7 +78,7 @@ type labelAt struct {
 	Namespace, Name, Value string
 }
 
-// aimIn is what the aims of policies are read from.
+// aimIn is the input of newAiming: the valid objects by kind, and the invalid objects.
 type aimIn struct {
 	byKind  kinds
 	invalid *memo.Input[manifest.Key, *store.Invalid]
@@ -192,7 +192,8 @@ func (a aiming) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map
 	return groups, labels
 }
 
-// invalidOf names the invalid objects of a kind.
+// invalidOf returns a function that returns the key of an invalid object if its group and kind are gk, and nil
+// otherwise.
 func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []manifest.Key {
 	return func(key manifest.Key, _ *store.Invalid) []manifest.Key {
 		if key.GroupKind() != gk {

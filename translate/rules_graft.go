@@ -82,7 +82,8 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft places the rules of a node in the tables of its root.
+// runGraft returns the entries that a route (see flatKey) adds to the tables of its root: the rules of a child,
+// and the rule Rest of each Point that needs it.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)

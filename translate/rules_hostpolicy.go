@@ -76,8 +76,8 @@ func (r *hostPolicyRules) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 	return nil
 }
 
-// runHostPolicy returns the policies of a listener. It closes a listener whose policies apply to
-// too many hosts.
+// runHostPolicy returns the policies of a listener. Closed and StreamsClosed are set if the rule overload cuts
+// them because they apply to too many hosts.
 func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 	level := r.in.level.Get(c, key)
 	if level.Units <= freeUnits {

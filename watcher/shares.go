@@ -76,7 +76,8 @@ func (s *shares[T]) charge(up []*share[T], cost int64) {
 	settleShares(up)
 }
 
-// settleShares restores the order of shares after the last of them changed.
+// settleShares restores the queue order of the directories in up, from the last to the root, after their waiting
+// things or costs changed.
 func settleShares[T any](up []*share[T]) {
 	for i, at := range slices.Backward(up) {
 		switch {

@@ -22,7 +22,8 @@ func (w *writers) waits(path string, now time.Time) bool {
 // due reports whether it is time to look at the files again.
 func (w *writers) due(now time.Time) bool { return len(w.since) > 0 && !now.Before(w.next) }
 
-// note records the files that wait.
+// note replaces the list with open, the files that programs have open for writing. It keeps since when each file
+// was known, and sets the time of the next look.
 func (w *writers) note(open []string, now time.Time) {
 	before := w.since
 	w.since, w.next = make(map[string]time.Time, len(open)), now.Add(writersPoll)

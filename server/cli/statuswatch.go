@@ -13,8 +13,8 @@ import (
 const watchEvery = 2 * time.Second
 
 // follow prints the status, and again after each change, until ctx ends. If gatefold cannot be
-// reached, it prints that once and retries, because users watch restarts. The first request must
-// succeed. The result is that of the last answer.
+// reached, it prints that once and retries, because users watch restarts. It returns the error of the
+// first request at once. When ctx ends, it returns errFindings if the last status shows a problem.
 func (o *statusOptions) follow(ctx context.Context, out, stderr io.Writer) error {
 	var last []byte
 	var view statusView

@@ -78,7 +78,7 @@ func newPieces(before, now *Entry) []xds.Piece {
 	return fresh
 }
 
-// probe returns the probe for a window of the suspects.
+// probe returns a test table (xds.Probe) with the pieces s.pieces[from:to]. It reuses one that is still in memory.
 func (s *suspects) probe(from, to int) *Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -293,8 +293,8 @@ func (l *ledger) reject(nonce, words string) {
 	}
 }
 
-// answered ends the wait for name's answer. It returns false if the name was removed or sent again
-// since.
+// answered ends the wait for Envoy's answer to one name of r, and queues the name if a comparison was requested
+// meanwhile. It does nothing and returns false if the client no longer asked for the name after r was sent.
 func (l *ledger) answered(r *Response, name string) bool {
 	if _, forgotten := r.forgotten[name]; forgotten {
 		return false

@@ -30,7 +30,9 @@ func (o *Objects) closeTargets(policy *item, targets []target) {
 	}
 }
 
-// shut closes an object, or a section of it, because of another object.
+// shut makes an object, or one section of an HTTPRoute or GRPCRoute, fail closed because the object named because
+// is refused. Those routes answer 500; other routes, Gateways, ListenerSets, Services and Backends are left out of
+// the import.
 func (o *Objects) shut(object *item, section, because string) {
 	switch {
 	case object.left || object.closed:

@@ -159,8 +159,8 @@ func (t *traefik) wantList(p *part, field string) {
 	}
 }
 
-// spread adds routers without entry points to the entry points of other routers. Traefik uses such
-// routers at all entry points, so that they protect requests there.
+// spread adds routers without entry points to the entry points of other routers that have the same TLS setting
+// there, because Traefik serves such routers at all entry points.
 func (t *traefik) spread() {
 	for _, r := range t.routers {
 		if len(list(r.get("entryPoints"))) > 0 {

@@ -23,8 +23,8 @@ const (
 // errSlow means that the last changes were not written in time.
 var errSlow = errors.New("the disk does not answer; the last changes may not be saved")
 
-// Keeper writes a journal in the background, so that nothing waits for the disk. If several
-// changes wait, only the newest is written. It retries failed writes until they succeed.
+// Keeper writes a journal in the background, so that nothing waits for the disk. If an object changes again
+// before it is written, only its newest state is written. It retries failed writes until they succeed.
 type Keeper struct {
 	options Options
 	all     func() []store.Saved

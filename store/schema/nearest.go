@@ -8,9 +8,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// nearest says what an unknown field at path may have been meant as: a sibling
-// of a similar name, a field of that name elsewhere in the kind (places), or
-// else one of the siblings.
+// nearest returns a suggestion for an unknown field as text: a similar sibling, the places of that field in the
+// kind, or the siblings if they are at most 12. It returns "" if it has none.
 func nearest(name string, siblings map[string]*node, places map[string][]string, path []step) string {
 	names := slices.Sorted(maps.Keys(siblings))
 	like := manifest.Nearest(name, names)

@@ -101,7 +101,8 @@ type part struct {
 	color bool
 }
 
-// parts cuts text at the sequences that Color lets through.
+// parts splits text into ANSI color sequences and the text between them. Without w.Color it returns text as one
+// part.
 func (w *Writer) parts(text []byte) []part {
 	if !w.Color {
 		return []part{{text: text}}

@@ -59,7 +59,8 @@ func Blend(key Key, parts []Part) *ir.Cluster {
 // weights has 32 bits.
 func scale(total uint64) uint64 { return math.MaxUint32 / 2 / total }
 
-// share returns the weight of each endpoint of a part that accepts new sessions.
+// share returns the weight of each endpoint of p: p's scaled weight divided by the number of its endpoints that
+// are not draining, at least 1.
 func share(p Part, total uint64) uint32 {
 	live := uint64(0)
 	for _, endpoint := range p.Cluster.Endpoints {

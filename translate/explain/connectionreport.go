@@ -29,7 +29,8 @@ func explainConnection(f Facts, q Query) (*Report, error) {
 	return b.report, nil
 }
 
-// policies adds the policies between the Gateway and the route that has the stream.
+// policies adds the policies of the connection's Gateway, listener and route to the report. The caller calls place
+// on the result after the report has its places.
 func (b *connectionReporter) policies() *policyReporter {
 	policies := newPolicyReporter(&requestReporter{reporter: b.reporter})
 	if b.report.Route == nil {
@@ -180,7 +181,8 @@ func (b *connectionReporter) problems() {
 	}
 }
 
-// streams returns URLs of connections that are answered.
+// streams returns suggestions: URLs of streams of the queried Gateway (or of all Gateways), those most like the
+// query's URL.
 func (b *connectionReporter) streams() []string {
 	var urls []string
 	for _, gateway := range b.facts.View.Gateways {

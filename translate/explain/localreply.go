@@ -105,8 +105,8 @@ func (r *request) readDatagramTarget() bool {
 	return true
 }
 
-// cleanConnection removes the headers that the Connection header names. It leaves the Connection
-// header of an upgrade unchanged, except for h2c, which Envoy does not support.
+// cleanConnection removes the headers that the Connection header names, but not from an upgrade. An upgrade to
+// h2c, which Envoy does not support, is none. It returns the reply of refuse if Envoy answers 400, nil otherwise.
 func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
 	if r.upgrades() {
 		if !strings.EqualFold(r.headers.first("upgrade"), "h2c") {

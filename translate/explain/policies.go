@@ -207,7 +207,7 @@ func (b *policyReporter) label(policyTargets []policyTarget) {
 	}
 }
 
-// isAim reports whether a target of a policy includes the object, by name or by labels.
+// isAim reports whether t selects s.object, by name or by labels. It ignores sections.
 func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	if t.Object.Name != "" {
 		return t.Object == s.object

@@ -221,8 +221,9 @@ func (t *treeMaker) settle(n *TreeNode) {
 	}
 }
 
-// notAcceptedUnder returns the routes that a match selects and does not accept, and routes that it
-// names and that serve nowhere.
+// notAcceptedUnder returns nodes for the routes that the delegation of n does not accept, and for named routes
+// that have an error or do not exist. It skips routes already below n, and minor rejections if n has a child that
+// is served.
 func (t *treeMaker) notAcceptedUnder(n *TreeNode) (out []*TreeNode) {
 	stands, live := map[manifest.Key]bool{}, false
 	for _, child := range n.Below {

@@ -186,7 +186,8 @@ func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	return main
 }
 
-// oddProtocol returns which listeners cannot serve because of a listener, in words.
+// oddProtocol returns the problem message for a listener whose protocol conflicts on its port. It lists listeners
+// of that port with a protocol of another family, at most maxOwned.
 func oddProtocol(odd *Listener, all []*Listener) string {
 	var others []string
 	for _, l := range all {

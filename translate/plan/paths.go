@@ -116,7 +116,8 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 	return c
 }
 
-// around returns a path of each class with one of the exact paths or prefixes of the entries.
+// around returns one path of each path class that an exact path or prefix of the entries contains. With a prefix,
+// it adds paths for regular expressions; most limits these.
 func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
 	everywhere := map[string]bool{}

@@ -25,8 +25,8 @@ func (h *hostPair) losses(p pair) (out []Reason) {
 	return out
 }
 
-// lostKinds returns the kinds of effective policy fields that the action before has, and the action
-// after has not. An action that is closed loses nothing.
+// lostKinds returns the kinds of policy fields that are effective in before and not in after. It returns nil if
+// after answers without a backend (Respond).
 func lostKinds(before, after *ir.Action) (kinds []string) {
 	if after.Respond != nil {
 		return nil

@@ -316,7 +316,7 @@ func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 // maxAttempts is the largest number that Envoy takes.
 const maxAttempts = math.MaxUint32
 
-// httpRetry returns a retry. Without attempts it is one more attempt, as in Envoy.
+// httpRetry returns the retry settings of r. Attempts is 1, Envoy's default, if r.Attempts is unset.
 func httpRetry(r *gwv1.HTTPRouteRetry) *ir.Retry {
 	retry := &ir.Retry{Attempts: 1}
 	if r.Attempts != nil {

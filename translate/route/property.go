@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Property is what a parent looks for in children, and what a child offers.
+// Property is a criterion by which a parent route selects child routes: a name, a namespace, a label or a
+// parentRef (see SelectorForm).
 type Property struct {
 	Form             SelectorForm
 	Namespace, Value string

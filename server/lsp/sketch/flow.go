@@ -55,7 +55,7 @@ func (p *parser) flowEntry(least, depth int) Entry {
 	return e
 }
 
-// flowKey reports whether a key begins at at.
+// flowKey reports whether a key with a colon begins at p.at.
 func (p *parser) flowKey() bool {
 	_, found := p.keyEnd()
 	return found

@@ -306,7 +306,7 @@ func (p *parser) blockScalar(least int) *Node {
 	return n
 }
 
-// keyEnd returns the end of the key that begins at at; found is false if there is no colon behind it.
+// keyEnd returns the end of the key that begins at p.at; found is false if no colon follows it.
 func (p *parser) keyEnd() (end int, found bool) {
 	end = p.at
 	switch c := p.byteAt(p.at); c {
