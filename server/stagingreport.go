@@ -24,7 +24,9 @@ func (s *staging) awaitReport(ctx context.Context) {
 
 // fleetOf returns what the next process is to know of a fleet.
 func (s *staging) fleetOf(c *scope) Fleet {
-	fleet := Fleet{Gateway: c.name, Unpromoted: c.stage.verdict.state == frozen, Uncounted: s.options.MaxErrors > 0 && c.stage.waits()}
+	fleet := Fleet{Gateway: c.name, Unpromoted: c.stage.verdict.state == frozen}
+	// A start alone, in which the others are withheld what they may well have, is no revision to count.
+	fleet.Uncounted = s.options.MaxErrors > 0 && c.stage.waits() && (!c.stage.withheld || c.stage.uncounted)
 	if c.stage.failed != nil {
 		fleet.Failed = *c.stage.failed
 	}
