@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // admin is an Envoy's admin interface: a socket that only gatefold's user reaches.
@@ -60,6 +62,12 @@ type serverInfo struct {
 		ConfigPath   string `json:"config_path"`
 		RestartEpoch int    `json:"restart_epoch"`
 	} `json:"command_line_options"`
+}
+
+// release returns the minor version of the Envoy, the zero value if Version does not have the form above.
+func (i serverInfo) release() xds.Release {
+	_, version, _ := strings.Cut(i.Version, "/")
+	return xds.ReleaseOf(version)
 }
 
 // info returns the server info of the Envoy at the socket.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/server/wholefile"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // An Envoy that is to be started in another way, such as another version, is replaced by a new
@@ -80,14 +81,8 @@ func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 // losesDatagrams reports whether the datagrams of the Gateway reach nobody while the Envoy that serves
 // is the former epoch: before 1.40 it reads none then, and its successor begins when it has ended.
 func (s *supervisor) losesDatagrams(ctx context.Context) bool {
-	const handsOn = 40 // the minor version from which on it passes them on
 	info, err := s.files.admin().info(ctx)
-	if err != nil {
-		return false
-	}
-	_, version, _ := strings.Cut(info.Version, "/")
-	var minor int
-	if n, _ := fmt.Sscanf(version, "1.%d.", &minor); n != 1 || minor >= handsOn {
+	if err != nil || !info.release().Before(xds.Release{Major: 1, Minor: 40}) {
 		return false
 	}
 	return listensToDatagrams(s.ports())
