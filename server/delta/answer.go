@@ -26,30 +26,11 @@ func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 	}
 	p.learn(l, r, nack, words)
 	if l.typ == xds.ListenerType {
-		p.learnMoves(l, r, nack)
+		p.moves.learn(l, r, nack)
 	}
 	if l.typ == xds.ClusterType {
-		p.bar(l, r, nack)
+		p.gate.bar(l, r, nack)
 	}
 	p.took(r, nack)
 	return r
-}
-
-// bar updates the set of clusters that listeners and routes wait for, after an answer.
-func (p *Plan) bar(l *ledger, r *Response, nack bool) {
-	for _, e := range r.Set {
-		switch {
-		case l.usable(e.Name):
-			delete(p.barrier, e.Name)
-		case nack && r.at.After(p.waived):
-			p.barrier[e.Name] = r.at
-		}
-	}
-}
-
-// usable reports whether routes to a cluster work: Envoy has accepted a form of it, even an older
-// one, and no answer is pending.
-func (l *ledger) usable(name string) bool {
-	_, again := l.alone[name]
-	return l.held.has(name) && !again
 }

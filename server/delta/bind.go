@@ -26,8 +26,8 @@ func duplicate(words string) bool { return strings.Contains(words, "has duplicat
 
 // Unbound returns the listeners whose address could not be bound. Envoy does not ask for their
 // tables, whose names begin with the listener's (listen.RoutesName).
-func (p *Plan) Unbound() map[string]struct{} {
-	l, out := p.ledgers[xds.ListenerType], map[string]struct{}{}
+func (s *stream) Unbound() map[string]struct{} {
+	l, out := s.ledgers[xds.ListenerType], map[string]struct{}{}
 	if l == nil {
 		return out
 	}
@@ -43,8 +43,8 @@ func (p *Plan) Unbound() map[string]struct{} {
 // listener again. It returns the time of the next one, zero for never. The wait begins with
 // Options.BindRetry and doubles with every failure. Each listener goes alone, so that Envoy's
 // message is about it.
-func (p *Plan) rebind(now time.Time) time.Time {
-	l := p.ledgers[xds.ListenerType]
+func (m *moves) rebind(now time.Time) time.Time {
+	l := m.ledgers[xds.ListenerType]
 	if l == nil {
 		return time.Time{}
 	}
@@ -55,7 +55,7 @@ func (p *Plan) rebind(now time.Time) time.Time {
 			continue
 		}
 		if r.at.IsZero() {
-			r.at = now.Add(backoff(p.options.BindRetry, r.times))
+			r.at = now.Add(backoff(m.options.BindRetry, r.times))
 		}
 		if r.again = !now.Before(r.at); r.again {
 			l.alone[name] = struct{}{}

@@ -174,13 +174,13 @@ func TestABadRouteOfACompiledTableIsFound(t *testing.T) {
 				s.serve(compiled(tableOfText(c.first), "/1", "/bad"))
 			}
 			s.serve(compiled(tableOfText(c.then), "/1", "/bad"))
-			accepted := s.tables["r"].accepted
+			accepted := s.states["r"].accepted
 			if held, want := routesIn(s.held), routesIn(c.held); !maps.EqualFunc(held, want, maps.Equal) || !isTree(accepted) {
 				t.Errorf("it holds\n%s\nwant\n%s\ncompiled: %t", s.held, c.held, isTree(accepted))
 			}
 			mended := compiled(tableOfText(strings.NewReplacer("=bad:", "=fine:", "~bad", "~2", "bad", "2").Replace(c.then)), "/1", "/2")
 			s.serve(mended)
-			if s.tables["r"].accepted != mended || s.State().Rejections != 0 {
+			if s.states["r"].accepted != mended || s.State().Rejections != 0 {
 				t.Error("mended, it does not serve all")
 			}
 		})

@@ -86,7 +86,7 @@ func (p *Plan) fill(l *ledger) *Response {
 			l.gone.push(name)
 		}
 		if e == nil && l.typ == xds.ClusterType {
-			delete(p.barrier, name)
+			delete(p.gate.barrier, name)
 		}
 		if alone {
 			return r
@@ -117,11 +117,11 @@ func (l *ledger) passes(name string) bool {
 // follow marks the endpoints of a cluster that is sent, even if the Envoy has them. An updated
 // cluster becomes warm only with endpoints that come after it, and Envoy does not ask for them
 // (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen").
-func (p *Plan) follow(l *ledger, name string) {
+func (s *stream) follow(l *ledger, name string) {
 	if l.typ != xds.ClusterType {
 		return
 	}
-	endpoints := p.ledgers[xds.EndpointType]
+	endpoints := s.ledgers[xds.EndpointType]
 	if l.held.has(name) && endpoints != nil && endpoints.wants(name) {
 		endpoints.force[name] = struct{}{}
 		endpoints.mark(name)

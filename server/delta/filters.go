@@ -19,9 +19,9 @@ import (
 
 // awaitsFilter reports whether a table must wait for the filter that it needs, and notes this. e is
 // the form that is going to be sent.
-func (p *Plan) awaitsFilter(l *ledger, name string, e *Entry) bool {
+func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	delete(l.unfiltered, name)
-	if l.typ != xds.RouteType || e == nil || p.options.Unordered || p.filtered() || !e.requires() {
+	if l.typ != xds.RouteType || e == nil || s.options.Unordered || s.filtered() || !e.requires() {
 		return false
 	}
 	l.unfiltered[name] = struct{}{}
@@ -29,9 +29,9 @@ func (p *Plan) awaitsFilter(l *ledger, name string, e *Entry) bool {
 }
 
 // releaseTables marks the tables that waited for the filter as due, after the Envoy has it.
-func (p *Plan) releaseTables() {
-	l := p.ledgers[xds.RouteType]
-	if l == nil || len(l.unfiltered) == 0 || !p.filtered() {
+func (s *stream) releaseTables() {
+	l := s.ledgers[xds.RouteType]
+	if l == nil || len(l.unfiltered) == 0 || !s.filtered() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.unfiltered)) {
@@ -52,11 +52,11 @@ func (e *Entry) requires() bool {
 // filtered reports whether tables that name requirements may be sent: no filter is due or
 // unanswered. If an Envoy has not asked for the filter although there are requirements, its
 // listeners do not have the filter, and the route would be open.
-func (p *Plan) filtered() bool {
-	if l := p.ledgers[xds.FilterType]; l != nil {
+func (s *stream) filtered() bool {
+	if l := s.ledgers[xds.FilterType]; l != nil {
 		return l.idle()
 	}
-	return !p.options.Envoy || !p.target.requires()
+	return !s.options.Envoy || !s.target.requires()
 }
 
 // requires reports whether a filter has requirements.
@@ -71,17 +71,17 @@ func (t *Target) requires() bool {
 
 // filter returns the form of a filter for this stream's Envoy: without requirements that the Envoy
 // rejects, and with those that its routes may still name.
-func (p *Plan) filter(target *Entry) *Entry {
-	t := p.tableOf(xds.FilterType, target.Name)
+func (ts *tables) filter(target *Entry) *Entry {
+	t := ts.tableOf(xds.FilterType, target.Name)
 	if t.ready == nil || t.readyFor != target {
-		p.clearChanged(t, target)
+		ts.clearChanged(t, target)
 		t.ready, t.readyFor = target.filterWith(t.accepted, t.rejected), target
 	}
 	return t.ready
 }
 
 // clearChanged forgets rejected requirements that the filter does not have in that form any more.
-func (p *Plan) clearChanged(t *tableState, target *Entry) {
+func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	if len(t.rejected) == 0 {
 		return
 	}
@@ -91,7 +91,7 @@ func (p *Plan) clearChanged(t *tableState, target *Entry) {
 	}
 	for part, rejected := range t.rejected {
 		if now[part] != rejected.Fault {
-			p.clearRejected(target.Name, part)
+			ts.clearRejected(target.Name, part)
 		}
 	}
 }
@@ -149,14 +149,14 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 
 // trim returns a response that removes requirements from a filter which no route names any more.
 // part is false if there are none, or if the target has no such filter.
-func (p *Plan) trim(l *ledger) (r *Response, part bool) {
+func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	name, waits := l.gone.peek()
-	target := p.target.Entry(l.typ, name)
+	target := ts.target.Entry(l.typ, name)
 	if l.typ != xds.FilterType || !waits || target == nil {
 		return nil, false
 	}
 	l.gone.pop()
-	t := p.tableOf(l.typ, name)
+	t := ts.tableOf(l.typ, name)
 	t.ready, t.readyFor = target.filterWith(nil, t.rejected), target
 	if version, held := l.held.get(name); held && version == t.ready.Version {
 		return nil, true
@@ -166,19 +166,19 @@ func (p *Plan) trim(l *ledger) (r *Response, part bool) {
 
 // learnFilter processes an answer to a filter. If the Envoy rejects it, the faulty requirements are
 // those named in its message, else all new ones.
-func (p *Plan) learnFilter(l *ledger, r *Response, nack bool, words string) {
+func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	for _, e := range r.Set {
-		t := p.tableOf(l.typ, e.Name)
+		t := ts.tableOf(l.typ, e.Name)
 		if !nack {
 			t.accepted, t.ready = e, nil
 			continue
 		}
-		if !p.searches || r.Names() != 1 || p.target.Entry(l.typ, e.Name) != e.source() {
+		if !ts.searches || r.Names() != 1 || ts.target.Entry(l.typ, e.Name) != e.source() {
 			continue
 		}
 		faults := e.faults(t.accepted, words)
 		for _, fault := range faults {
-			p.noteRejected(&RejectedPart{Table: e.Name, Part: fault.Part, Fault: xds.Fault{Sum: fault.Sum()}, in: t, Words: words})
+			ts.noteRejected(&RejectedPart{Table: e.Name, Part: fault.Part, Fault: xds.Fault{Sum: fault.Sum()}, in: t, Words: words})
 		}
 		if len(faults) > 0 {
 			t.ready = nil

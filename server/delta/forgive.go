@@ -6,13 +6,13 @@ import "github.com/gatefold/gatefold/translate/xds"
 // does the same for listeners that could not move to another address. It reports whether there are
 // any.
 func (p *Plan) Forgive() (forgiven bool) {
-	forgiven = p.forgiveBinds()
-	for name, t := range p.tables {
+	forgiven = p.moves.forgiveBinds()
+	for name, t := range p.states {
 		if t.hopeless == "" && len(t.rejected) == 0 {
 			continue
 		}
 		p.forgetTable(name)
-		p.tables[name] = &tableState{typ: t.typ, accepted: t.accepted, rejected: map[xds.Part]*RejectedPart{}}
+		p.states[name] = &tableState{typ: t.typ, accepted: t.accepted, rejected: map[xds.Part]*RejectedPart{}}
 		if l := p.ledgers[t.typ]; l != nil {
 			l.rejected.remove(name)
 			l.mark(name)
@@ -24,13 +24,13 @@ func (p *Plan) Forgive() (forgiven bool) {
 
 // forgiveBinds marks listeners that could not move to another address to try again. It reports
 // whether there are any.
-func (p *Plan) forgiveBinds() (forgiven bool) {
-	l := p.ledgers[xds.ListenerType]
-	for name, w := range p.moves.ways {
+func (m *moves) forgiveBinds() (forgiven bool) {
+	l := m.ledgers[xds.ListenerType]
+	for name, w := range m.ways {
 		if l == nil || w.phase != cameBack {
 			continue
 		}
-		delete(p.moves.ways, name)
+		delete(m.ways, name)
 		l.rejected.remove(name)
 		l.mark(name)
 		forgiven = true

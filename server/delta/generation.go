@@ -13,8 +13,8 @@ import (
 
 // entry returns the target's resource of a name. For the table of an earlier generation of
 // listeners it returns the current table.
-func (p *Plan) entry(typ, name string) *Entry {
-	e := p.target.Entry(typ, name)
+func (s *stream) entry(typ, name string) *Entry {
+	e := s.target.Entry(typ, name)
 	if e != nil || typ != xds.RouteType {
 		return e
 	}
@@ -22,7 +22,7 @@ func (p *Plan) entry(typ, name string) *Entry {
 	if generation >= ir.FilterGeneration {
 		return nil // a later gatefold's, of which nothing is known
 	}
-	return p.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
+	return s.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
 }
 
 // markEarlier marks the tables of earlier listeners that are made from these tables. The target has
@@ -43,21 +43,21 @@ func (l *ledger) markEarlier(tables []string) {
 
 // prepareEarlier makes a table for earlier listeners: the current one without the parts that this
 // Envoy rejects or lacks something for.
-func (p *Plan) prepareEarlier(name string, target *Entry) {
+func (ts *tables) prepareEarlier(name string, target *Entry) {
 	form, faults := target, map[xds.Part]xds.Fault{}
-	if t := p.tables[target.Name]; t != nil {
+	if t := ts.states[target.Name]; t != nil {
 		for part, rejected := range t.rejected {
 			faults[part] = rejected.Fault
 		}
 	}
-	if p.older {
-		form = target.formFor(p.release)
-		for _, lack := range form.lacks(p.release) {
+	if ts.older {
+		form = target.formFor(ts.release)
+		for _, lack := range form.lacks(ts.release) {
 			faults[lack.Part] = lack.Fault
 		}
 	}
 	_, generation := ir.SplitTableName(name)
-	t := p.tables[name]
+	t := ts.states[name]
 	t.ready, t.readyFor = form.without(faults).earlier(generation), target
 }
 

@@ -44,7 +44,7 @@ type rejection struct {
 	version string
 	words   string
 	times   int       // how often in a row
-	at      time.Time // to be sent again, zero for never or not planned yet: see Plan.rebind
+	at      time.Time // to be sent again, zero for never or not planned yet: see moves.rebind
 	again   bool      // that time has come
 }
 
@@ -258,7 +258,7 @@ func (l *ledger) accept(nonce string) {
 // reject records a NACK. If the response has one resource, that one is bad. Of several, Envoy may
 // have applied any part. Those named in its message are bad. The others, or all if it names none,
 // are sent again one by one (docs/design/reliability.md#findings). A version that was rejected
-// alone is not sent again, except for a listener whose bind failed (see Plan.rebind).
+// alone is not sent again, except for a listener whose bind failed (see moves.rebind).
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)

@@ -24,6 +24,7 @@ import (
 
 // moves tracks the addresses of a stream's listeners.
 type moves struct {
+	*stream
 	held map[string]*Entry                  // in the form that Envoy accepted last
 	at   map[xds.Socket]map[string]struct{} // names of held, by what they bind
 	all  map[xds.Socket]map[string]struct{} // the same, by Socket.All
@@ -64,9 +65,9 @@ const (
 // OlderServed is in the words of a rejection, behind Envoy's, if the listener made way in vain.
 const OlderServed = "; its older form is served"
 
-func newMoves() moves {
+func newMoves(s *stream) moves {
 	sets := func() map[xds.Socket]map[string]struct{} { return map[xds.Socket]map[string]struct{}{} }
-	return moves{held: map[string]*Entry{}, at: sets(), all: sets(), ways: map[string]*way{}, soon: map[string]tries{}}
+	return moves{stream: s, held: map[string]*Entry{}, at: sets(), all: sets(), ways: map[string]*way{}, soon: map[string]tries{}}
 }
 
 // binding returns the addresses that a listener binds. The caller must hold the lock of the
@@ -129,8 +130,8 @@ func (m *moves) holders(b *xds.Binding) []string {
 
 // moved returns the form in which a listener is sent now: e, or nil to remove it from its address,
 // or its earlier form. wait is true if another listener must leave the address first.
-func (p *Plan) moved(name string, e *Entry) (form *Entry, wait bool) {
-	l, m := p.ledgers[xds.ListenerType], &p.moves
+func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
+	l := m.ledgers[xds.ListenerType]
 	delete(l.unmoved, name)
 	if w := m.ways[name]; w != nil && (e == nil || w.version != e.Version) {
 		delete(m.ways, name)
@@ -138,17 +139,17 @@ func (p *Plan) moved(name string, e *Entry) (form *Entry, wait bool) {
 	if known, tried := m.soon[name]; tried && (e == nil || known.version != e.Version) {
 		delete(m.soon, name)
 	}
-	if e == nil || p.options.Unordered {
+	if e == nil || m.options.Unordered {
 		return e, false
 	}
 	if w := m.ways[name]; w != nil && w.phase != left {
 		return w.form(e), false
 	}
-	if !p.moving(name, e) {
+	if !m.moving(name, e) {
 		return e, false
 	}
-	blockers := p.blockers(name, e)
-	if slices.Contains(blockers, name) || p.circle(name, blockers) {
+	blockers := m.blockers(name, e)
+	if slices.Contains(blockers, name) || m.circle(name, blockers) {
 		m.ways[name] = &way{version: e.Version, before: m.held[name]}
 		return nil, false
 	}
@@ -170,8 +171,8 @@ func (w *way) form(e *Entry) *Entry {
 }
 
 // moving reports whether Envoy has a listener in another form than e and is going to get e.
-func (p *Plan) moving(name string, e *Entry) bool {
-	l := p.ledgers[xds.ListenerType]
+func (s *stream) moving(name string, e *Entry) bool {
+	l := s.ledgers[xds.ListenerType]
 	known, rejected := l.rejected.of[name]
 	version, held := l.held.get(name)
 	return !(held && version == e.Version) && (!rejected || known.again || known.version != e.Version)
@@ -181,18 +182,18 @@ func (p *Plan) moving(name string, e *Entry) bool {
 // going to leave it. A listener blocks itself if the system does not allow both forms at once. A
 // listener that is removed does not block: Envoy processes responses in order, and the removals of
 // a response first.
-func (p *Plan) blockers(name string, e *Entry) (out []string) {
-	for _, other := range p.moves.holders(e.binding()) {
+func (m *moves) blockers(name string, e *Entry) (out []string) {
+	for _, other := range m.holders(e.binding()) {
 		if other == name {
-			if e.binding().Exclusive && !slices.Equal(p.moves.held[name].binding().Sockets, e.binding().Sockets) {
+			if e.binding().Exclusive && !slices.Equal(m.held[name].binding().Sockets, e.binding().Sockets) {
 				out = append(out, name)
 			}
 			continue
 		}
-		if w := p.moves.ways[other]; w != nil && w.phase == leaves {
+		if w := m.ways[other]; w != nil && w.phase == leaves {
 			continue
 		}
-		if target := p.listener(other); target != nil && p.moving(other, target) {
+		if target := m.listener(other); target != nil && m.moving(other, target) {
 			out = append(out, other)
 		}
 	}
@@ -200,16 +201,16 @@ func (p *Plan) blockers(name string, e *Entry) (out []string) {
 }
 
 // listener returns the form of a listener that this Envoy should have, nil if it should have none.
-func (p *Plan) listener(name string) *Entry {
-	e := p.entry(xds.ListenerType, name)
-	if e != nil && p.older {
-		e = e.formFor(p.release)
+func (s *stream) listener(name string) *Entry {
+	e := s.entry(xds.ListenerType, name)
+	if e != nil && s.older {
+		e = e.formFor(s.release)
 	}
 	return e
 }
 
 // circle reports whether a listener waits for itself.
-func (p *Plan) circle(name string, blockers []string) bool {
+func (m *moves) circle(name string, blockers []string) bool {
 	seen, next := map[string]bool{}, slices.Clone(blockers)
 	for len(next) > 0 {
 		other := next[len(next)-1]
@@ -219,28 +220,28 @@ func (p *Plan) circle(name string, blockers []string) bool {
 		}
 		if !seen[other] {
 			seen[other] = true
-			next = append(next, p.blockers(other, p.listener(other))...)
+			next = append(next, m.blockers(other, m.listener(other))...)
 		}
 	}
 	return false
 }
 
-// learnMoves processes a recorded answer to listeners.
-func (p *Plan) learnMoves(l *ledger, r *Response, nack bool) {
+// learn processes a recorded answer to listeners.
+func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if version, held := l.held.get(e.Name); held && version == e.Version {
-			p.moves.hold(e.Name, e)
-			p.arrived(l, e)
+			m.hold(e.Name, e)
+			m.arrived(l, e)
 		} else if known := l.rejected.of[e.Name]; nack && known.version == e.Version && BindFailed(known.words) {
-			p.unbound(l, e, known)
+			m.unbound(l, e, known)
 		}
 	}
 	for _, name := range r.Removed {
 		if l.held.has(name) {
 			continue
 		}
-		p.moves.hold(name, nil)
-		if w := p.moves.ways[name]; w != nil && w.phase == leaves {
+		m.hold(name, nil)
+		if w := m.ways[name]; w != nil && w.phase == leaves {
 			w.phase = left
 			l.mark(name)
 		}
@@ -275,23 +276,23 @@ func (l *ledger) retry(now time.Time) (next time.Time) {
 }
 
 // arrived notes that Envoy has a listener in the form e.
-func (p *Plan) arrived(l *ledger, e *Entry) {
-	delete(p.moves.soon, e.Name)
-	w := p.moves.ways[e.Name]
+func (m *moves) arrived(l *ledger, e *Entry) {
+	delete(m.soon, e.Name)
+	w := m.ways[e.Name]
 	switch {
 	case w == nil:
 	case w.phase == comes && w.before == e:
 		w.phase = cameBack
 		l.rejected.set(e.Name, rejection{version: w.version, words: w.words, times: 1})
 	default:
-		delete(p.moves.ways, e.Name)
+		delete(m.ways, e.Name)
 	}
 }
 
 // unbound notes that Envoy could not bind a listener's address. It is not a rejection if the
 // address should soon be free.
-func (p *Plan) unbound(l *ledger, e *Entry, known rejection) {
-	w, m := p.moves.ways[e.Name], &p.moves
+func (m *moves) unbound(l *ledger, e *Entry, known rejection) {
+	w := m.ways[e.Name]
 	unknown := w == nil && l.held.has(e.Name) && m.held[e.Name] == nil
 	tried := m.soon[e.Name].count
 	switch {
@@ -299,7 +300,7 @@ func (p *Plan) unbound(l *ledger, e *Entry, known rejection) {
 		w.phase, w.before = left, nil // nothing is to be had of the older form
 	case (w != nil && w.phase == left || duplicate(known.words)) && tried < quickBinds:
 		m.soon[e.Name] = tries{e.Version, tried + 1}
-		l.unmoved[e.Name] = p.now.Add(backoff(quickBind, tried+1))
+		l.unmoved[e.Name] = m.now.Add(backoff(quickBind, tried+1))
 		l.rejected.remove(e.Name)
 		return
 	case w != nil && w.phase == left && w.before != nil:

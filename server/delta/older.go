@@ -51,15 +51,15 @@ func (e *Entry) lacks(of xds.Release) []xds.Lack {
 
 // lacking returns the parts of a table that this Envoy lacks something for and that are not noted
 // yet. form is the target's form for its release.
-func (p *Plan) lacking(name string, target, form *Entry) (parts []*RejectedPart) {
-	if !p.older {
+func (ts *tables) lacking(name string, target, form *Entry) (parts []*RejectedPart) {
+	if !ts.older {
 		return nil
 	}
-	t, published := p.tables[name], map[xds.Part]xds.Lack{}
-	for _, lack := range target.lacks(p.release) {
+	t, published := ts.states[name], map[xds.Part]xds.Lack{}
+	for _, lack := range target.lacks(ts.release) {
 		published[lack.Part] = lack
 	}
-	for _, lack := range form.lacks(p.release) {
+	for _, lack := range form.lacks(ts.release) {
 		if known := t.rejected[lack.Part]; known != nil && known.Lack != nil && known.Sum == lack.Sum {
 			continue
 		}

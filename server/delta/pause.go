@@ -17,9 +17,9 @@ func (s *search) pauses(target *Entry) bool {
 
 // pause makes the table for a pause of its search. If the Envoy already has that table, it makes
 // the next probe.
-func (p *Plan) pause(yield func(Step) bool, name string, target *Entry) bool {
-	t := p.tables[name]
-	if !p.amend(yield, name, target) {
+func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool {
+	t := ts.states[name]
+	if !ts.amend(yield, name, target) {
 		return false
 	}
 	s := t.search

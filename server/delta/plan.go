@@ -41,39 +41,26 @@ const Wildcard = "*"
 // The order of types is in order.go. Before listeners and routes there is a limited wait for the
 // answer to the clusters (gate). Removals are last.
 type Plan struct {
+	*stream
+	tables
+	gate  gate
+	moves moves
+	world world // nil for the incremental protocol
+	nonce uint64
+	// tired is true if Next is to be called again at once. Then fill looked at fillSteps names
+	// and found nothing to send yet, or the protocol cannot express the last response.
+	tired    bool
+	withheld bool // nothing is sent
+}
+
+// stream is what the parts of a plan share: the target, and what the client asked for.
+type stream struct {
 	options Options
 	target  *Target
-	// release is that of Options.Version; older reports that it lacks something.
-	release xds.Release
-	older   bool
-	ledgers map[string]*ledger // by type; of those that were asked for
-	nonce   uint64
-	now     time.Time // of the last call of Next
-	// tired is true if Next is to be called again at once: fill looked at fillSteps names
-	// and found nothing to send yet, or what was sent cannot be said.
-	tired bool
-	// Listeners and routes wait for the clusters that are unanswered, but for those
-	// sent until waived, and for those of barrier: rejected, with no older form to
-	// serve on, and when they were sent.
-	barrier map[string]time.Time
-	waived  time.Time
-	// blocked is since when something waits for them.
-	blocked time.Time
-	// tables are what was learned of the stream's route tables and of its filter, by name; searches
-	// reports that bad routes are searched for, which only Envoy can stand.
-	tables       map[string]*tableState
-	searches     bool
-	withRejected map[string]struct{} // those of tables that have rejected parts
-	// waiting are tables that Prepare is to make a form of before they can be sent.
-	waiting []string
-	// findings counts changes of what was found in them.
-	findings uint64
-	// newRejected are parts that are rejected since the last call of TakeRejected, cleared those
-	// that are rejected no longer.
-	newRejected, cleared []*RejectedPart
-	world                world // nil for the incremental protocol
-	moves                moves
-	withheld             bool // nothing is sent
+	release xds.Release        // of Options.Version
+	older   bool               // release lacks something that the newest one has
+	ledgers map[string]*ledger // by type, of the types that were asked for
+	now     time.Time          // of the last call of Plan.Next
 }
 
 // Options are the inputs of a plan other than its stream.
@@ -99,9 +86,10 @@ type Options struct {
 // protects the plan.
 func New(target *Target, options Options) *Plan {
 	release := xds.ReleaseOf(options.Version)
+	all := &stream{options: options, target: target, release: release, older: release.Before(xds.Newest()), ledgers: map[string]*ledger{}}
 	p := &Plan{
-		options: options, target: target, release: release, older: release.Before(xds.Newest()), ledgers: map[string]*ledger{}, barrier: map[string]time.Time{},
-		tables: map[string]*tableState{}, searches: options.Envoy, withRejected: map[string]struct{}{}, moves: newMoves(),
+		stream: all, gate: gate{stream: all, barrier: map[string]time.Time{}}, moves: newMoves(all),
+		tables: tables{stream: all, searches: options.Envoy, rejectedParts: newRejectedParts()},
 	}
 	if options.World {
 		p.world = world{}
@@ -110,7 +98,7 @@ func New(target *Target, options Options) *Plan {
 }
 
 // Known reports whether the target ever had a resource.
-func (p *Plan) Known() bool { return p.target.known }
+func (s *stream) Known() bool { return s.target.known }
 
 // Withhold stops all sending, or with false resumes it. Meanwhile the Envoy keeps what it has.
 func (p *Plan) Withhold(withheld bool) { p.withheld = withheld }
@@ -142,7 +130,7 @@ func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 	if !p.target.known || p.withheld {
 		return nil, time.Time{}
 	}
-	again := p.rebind(now)
+	again := p.moves.rebind(now)
 	p.tired = false
 	r, until := p.step(now)
 	if p.tired && r == nil {
@@ -164,7 +152,7 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	if r := p.first(p.fill, referredTypes()...); r != nil || p.tired {
 		return r, time.Time{}
 	}
-	if until := p.gate(now); !until.IsZero() {
+	if until := p.gate.until(now); !until.IsZero() {
 		return nil, until
 	}
 	if r := p.first(p.fill, xds.ListenerType, xds.FilterType); r != nil || p.tired {
@@ -176,9 +164,6 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	}
 	return p.removals(now)
 }
-
-// Waiting reports whether Prepare must be called before everything that is due can be sent.
-func (p *Plan) Waiting() bool { return len(p.waiting) > 0 }
 
 // Tired reports whether Next should be called again at once: it has compared many names without a
 // response, and other streams should have their turn.
@@ -205,61 +190,9 @@ func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	return nil
 }
 
-// gate returns the time until which listeners and routes wait, zero if they may be sent. Envoy
-// sends the CDS ACK only after every cluster is warm, and a resolver that does not answer delays
-// that for a minute. So nothing waits longer than Options.Wait for a cluster, however often
-// clusters change.
-//
-// A rejected cluster without an older form is waited for in the same way: an edit that fixes it in
-// time prevents that its routes are sent too early. After that time listeners and routes are sent.
-// Only routes that name the cluster fail then, while waiting longer would delay all other edits.
-func (p *Plan) gate(now time.Time) time.Time {
-	last := p.unsettled()
-	if last.IsZero() || !slices.ContainsFunc(referringTypes(), p.due) {
-		p.blocked = time.Time{}
-		return time.Time{}
-	}
-	if p.blocked.IsZero() {
-		p.blocked = now
-	}
-	if p.blocked.Before(last) {
-		last = p.blocked
-	}
-	if until := last.Add(p.options.Wait); now.Before(until) {
-		return until
-	}
-	clear(p.barrier)
-	p.waived, p.blocked = now, time.Time{}
-	return time.Time{}
-}
-
-// unsettled returns when the last of the clusters was sent that others wait for, zero if there is
-// none. A removal is waited for if an edit wants the resource back, because it cannot be sent again
-// before the answer.
-func (p *Plan) unsettled() (last time.Time) {
-	for _, at := range p.barrier {
-		last = latest(last, at)
-	}
-	if l := p.ledgers[xds.ClusterType]; l != nil {
-		for _, r := range l.flight {
-			if (len(r.Set) > 0 || len(l.again) > 0) && r.at.After(p.waived) {
-				last = latest(last, r.at)
-			}
-		}
-	}
-	return last
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
 // due reports whether something of a type must be sent.
-func (p *Plan) due(typ string) bool {
-	l := p.ledgers[typ]
+func (s *stream) due(typ string) bool {
+	l := s.ledgers[typ]
 	return l != nil && !l.rests()
 }
 

@@ -74,7 +74,7 @@ type Response struct {
 	Type    string // URL
 	Set     []*Entry
 	Removed []string // names
-	Again   bool     // it was rejected before: see Plan.rebind
+	Again   bool     // it was rejected before: see moves.rebind
 	Probe   bool     // it is made to be rejected: see xds.Probe
 	Words   string   // with which Envoy rejected it, once it did; without the content of secrets
 

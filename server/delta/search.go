@@ -23,7 +23,7 @@ type search struct {
 	mark, over bool
 	found      []found
 	probes     int    // since the last pause
-	shown      *Entry // the target of that: see Plan.pause
+	shown      *Entry // the target of that: see tables.pause
 }
 
 // found is a part that Envoy rejects, with Envoy's message.

@@ -213,8 +213,8 @@ func TestNoPartIsBlamedForATableThatIsRefusedAsAWhole(t *testing.T) {
 		t.Fatal("it does not end")
 	}
 	l := s.ledgers[rds]
-	if len(s.tables["r"].rejected) > 0 || l.rejected.of["r"].version != e.Version || !l.stale() {
-		t.Errorf("quarantined: %v, rejected: %v", s.tables["r"].rejected, l.rejected)
+	if len(s.states["r"].rejected) > 0 || l.rejected.of["r"].version != e.Version || !l.stale() {
+		t.Errorf("quarantined: %v, rejected: %v", s.states["r"].rejected, l.rejected)
 	}
 	s.serve(tableOfText("h: a=3"))
 	if s.held != "h: 3" {

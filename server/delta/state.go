@@ -27,9 +27,9 @@ func (p *Plan) State() State {
 }
 
 // countRejected counts the rejected parts of the current target that are not in quarantine.
-func (p *Plan) countRejected() (count int) {
-	for name := range p.withRejected {
-		count += p.tables[name].notQuarantined
+func (rp *rejectedParts) countRejected() (count int) {
+	for name := range rp.withRejected {
+		count += rp.states[name].notQuarantined
 	}
 	return count
 }
@@ -57,9 +57,9 @@ type Rejection struct {
 }
 
 // Rejections returns what the Envoy rejected as a whole, in no order.
-func (p *Plan) Rejections() iter.Seq[Rejection] {
+func (s *stream) Rejections() iter.Seq[Rejection] {
 	return func(yield func(Rejection) bool) {
-		for typ, l := range p.ledgers {
+		for typ, l := range s.ledgers {
 			for name, r := range l.rejected.of {
 				if !yield(Rejection{typ, name, r.version, r.words}) {
 					return
@@ -71,10 +71,10 @@ func (p *Plan) Rejections() iter.Seq[Rejection] {
 
 // RejectedTables returns the types and names of the route tables and filters with rejected parts
 // that are not the fault of their objects, in no order.
-func (p *Plan) RejectedTables() iter.Seq2[string, string] {
+func (rp *rejectedParts) RejectedTables() iter.Seq2[string, string] {
 	return func(yield func(typ, name string) bool) {
-		for name := range p.withRejected {
-			if t := p.tables[name]; t.notQuarantined > 0 && !yield(t.typ, name) {
+		for name := range rp.withRejected {
+			if t := rp.states[name]; t.notQuarantined > 0 && !yield(t.typ, name) {
 				return
 			}
 		}
@@ -82,20 +82,20 @@ func (p *Plan) RejectedTables() iter.Seq2[string, string] {
 }
 
 // Asks reports whether the stream asks for a name.
-func (p *Plan) Asks(typ, name string) bool {
-	l := p.ledgers[typ]
+func (s *stream) Asks(typ, name string) bool {
+	l := s.ledgers[typ]
 	return l != nil && l.wants(name)
 }
 
 // AsksForAll reports whether the stream asks for all names of a type.
-func (p *Plan) AsksForAll(typ string) bool {
-	l := p.ledgers[typ]
+func (s *stream) AsksForAll(typ string) bool {
+	l := s.ledgers[typ]
 	return l != nil && l.wildcard
 }
 
 // Held returns the version of a resource that the Envoy accepted last; ok is false when it has none.
-func (p *Plan) Held(typ, name string) (version string, ok bool) {
-	l := p.ledgers[typ]
+func (s *stream) Held(typ, name string) (version string, ok bool) {
+	l := s.ledgers[typ]
 	if l == nil {
 		return "", false
 	}
@@ -104,8 +104,8 @@ func (p *Plan) Held(typ, name string) (version string, ok bool) {
 
 // Unknown returns the number of names that the client asks for or has and that the target never
 // had, each counted by its Weight.
-func (p *Plan) Unknown() (weight int) {
-	for _, l := range p.ledgers {
+func (s *stream) Unknown() (weight int) {
+	for _, l := range s.ledgers {
 		weight += l.strangers
 	}
 	return weight
@@ -119,9 +119,9 @@ type Progress struct {
 }
 
 // Progress returns the progress of each type that was asked for.
-func (p *Plan) Progress() map[string]Progress {
-	all := make(map[string]Progress, len(p.ledgers))
-	for typ, l := range p.ledgers {
+func (s *stream) Progress() map[string]Progress {
+	all := make(map[string]Progress, len(s.ledgers))
+	for typ, l := range s.ledgers {
 		all[typ] = Progress{Accepted: l.held.size, Pending: l.due.size() + len(l.unfiltered) + len(l.unmoved) + l.awaited, Removing: len(l.gone.in)}
 	}
 	return all

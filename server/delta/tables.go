@@ -15,6 +15,33 @@ import (
 // What takes time in the size of a table is done by Prepare, between its steps. Next only notes
 // which tables wait for that.
 
+// tables are what a plan learned of the stream's route tables and of its filter.
+type tables struct {
+	*stream
+	rejectedParts
+	// searches is true if the parts at fault are searched for, which only an Envoy allows.
+	searches bool
+	// waiting are the tables that Prepare must make a form of before they can be sent.
+	waiting []string
+}
+
+// Waiting reports whether Prepare must be called before everything that is due can be sent.
+func (ts *tables) Waiting() bool { return len(ts.waiting) > 0 }
+
+// rejectedParts are the states of tables and filters, with an index of the parts that the Envoy rejects.
+type rejectedParts struct {
+	states       map[string]*tableState // by name
+	withRejected map[string]struct{}    // the names of those that have rejected parts
+	findings     uint64                 // counts the changes of what was found
+	// newRejected are the parts that were rejected since the last call of TakeRejected, and cleared
+	// those that are no longer rejected.
+	newRejected, cleared []*RejectedPart
+}
+
+func newRejectedParts() rejectedParts {
+	return rejectedParts{states: map[string]*tableState{}, withRejected: map[string]struct{}{}}
+}
+
 // tableState is the state of one table or filter on a stream. Only the stream's own goroutine
 // changes it. It changes accepted, rejected and notQuarantined, which others read, only in a step.
 type tableState struct {
@@ -32,7 +59,7 @@ type tableState struct {
 	// first. It goes to an Envoy that has no table yet and rejected its first one, once, so that
 	// it serves while its own bad parts are searched among those.
 	hinting, hadHints bool
-	pausing           bool // ready is the table for a pause of the search: see Plan.pause
+	pausing           bool // ready is the table for a pause of the search: see tables.pause
 }
 
 // RejectedPart is a part of a route table that this stream's Envoy rejects in this form.
@@ -55,12 +82,12 @@ func (r *RejectedPart) Quarantined() bool { return r.quarantined }
 // Quarantine notes whether a rejected part counts as the fault of its object. Then it is not a
 // rejection of the stream (State, Refused). A part that the Envoy lacks something for always counts
 // so.
-func (p *Plan) Quarantine(part *RejectedPart, quarantined bool) {
+func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
 	if part.quarantined == quarantined || part.Lack != nil {
 		return
 	}
 	part.quarantined = quarantined
-	p.findings++
+	rp.findings++
 	if quarantined {
 		part.in.notQuarantined--
 	} else {
@@ -70,18 +97,18 @@ func (p *Plan) Quarantine(part *RejectedPart, quarantined bool) {
 
 // TakeRejected returns the parts that the Envoy has rejected since the last call, and those that
 // are not rejected any more because they changed.
-func (p *Plan) TakeRejected() (rejected, cleared []*RejectedPart) {
-	rejected, cleared = p.newRejected, p.cleared
-	p.newRejected, p.cleared = nil, nil
+func (rp *rejectedParts) TakeRejected() (rejected, cleared []*RejectedPart) {
+	rejected, cleared = rp.newRejected, rp.cleared
+	rp.newRejected, rp.cleared = nil, nil
 	return rejected, cleared
 }
 
 // RejectedParts returns the parts that are left out for the Envoy because it rejected them, in no
 // order.
-func (p *Plan) RejectedParts() iter.Seq[*RejectedPart] {
+func (rp *rejectedParts) RejectedParts() iter.Seq[*RejectedPart] {
 	return func(yield func(*RejectedPart) bool) {
-		for name := range p.withRejected {
-			for _, part := range p.tables[name].rejected {
+		for name := range rp.withRejected {
+			for _, part := range rp.states[name].rejected {
 				if !yield(part) {
 					return
 				}
@@ -91,25 +118,25 @@ func (p *Plan) RejectedParts() iter.Seq[*RejectedPart] {
 }
 
 // Accepted reports whether the Envoy accepted the newest form of a table including this part.
-func (p *Plan) Accepted(table string, part xds.Part) bool {
-	t := p.tables[table]
-	return t != nil && t.accepted != nil && t.accepted.source() == p.target.Entry(part.Type(), table) && !t.accepted.leftOut[part]
+func (ts *tables) Accepted(table string, part xds.Part) bool {
+	t := ts.states[table]
+	return t != nil && t.accepted != nil && t.accepted.source() == ts.target.Entry(part.Type(), table) && !t.accepted.leftOut[part]
 }
 
 // ForgetTables forgets the state of all tables. TakeRejected then returns the rejected parts as
 // cleared.
-func (p *Plan) ForgetTables() {
-	for name := range p.tables {
-		p.forgetTable(name)
+func (ts *tables) ForgetTables() {
+	for name := range ts.states {
+		ts.forgetTable(name)
 	}
 }
 
 // tableOf returns the state of a table or filter. It adds a new state if there is none.
-func (p *Plan) tableOf(typ, name string) *tableState {
-	t := p.tables[name]
+func (ts *tables) tableOf(typ, name string) *tableState {
+	t := ts.states[name]
 	if t == nil {
 		t = &tableState{typ: typ, rejected: map[xds.Part]*RejectedPart{}}
-		p.tables[name] = t
+		ts.states[name] = t
 	}
 	return t
 }
@@ -117,14 +144,14 @@ func (p *Plan) tableOf(typ, name string) *tableState {
 // shape returns the form of the target e for this stream's Envoy. wait is true if prepare must make
 // it first.
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
-	t := p.tables[name]
+	t := p.states[name]
 	switch {
 	case typ == xds.FilterType && e != nil:
 		return p.filter(e), false
 	case typ == xds.ListenerType && e != nil && p.older:
-		return p.moved(name, e.formFor(p.release))
+		return p.moves.moved(name, e.formFor(p.release))
 	case typ == xds.ListenerType:
-		return p.moved(name, e)
+		return p.moves.moved(name, e)
 	case typ == xds.RouteType && e != nil && (p.older || e.Name != name):
 		return p.readyTable(name, e)
 	case typ != xds.RouteType && typ != xds.FilterType || t == nil:
@@ -139,40 +166,40 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 }
 
 // readyTable returns the form that Prepare made of a table, or requests it.
-func (p *Plan) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
-	if t := p.tableOf(xds.RouteType, name); t.ready != nil && (t.search != nil || t.readyFor == e) {
+func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
+	if t := ts.tableOf(xds.RouteType, name); t.ready != nil && (t.search != nil || t.readyFor == e) {
 		return t.ready, false
 	}
-	p.waiting = append(p.waiting, name)
+	ts.waiting = append(ts.waiting, name)
 	return nil, true
 }
 
 // forgetTable forgets the state of a table.
-func (p *Plan) forgetTable(name string) {
-	if t := p.tables[name]; t != nil {
+func (rp *rejectedParts) forgetTable(name string) {
+	if t := rp.states[name]; t != nil {
 		for part := range t.rejected {
-			p.clearRejected(name, part)
+			rp.clearRejected(name, part)
 		}
-		delete(p.tables, name)
+		delete(rp.states, name)
 	}
 }
 
 // clearRejected forgets a rejected part because it changed.
-func (p *Plan) clearRejected(name string, part xds.Part) {
-	t := p.tables[name]
+func (rp *rejectedParts) clearRejected(name string, part xds.Part) {
+	t := rp.states[name]
 	was := t.rejected[part]
 	if !was.quarantined {
 		t.notQuarantined--
 	}
-	p.cleared = append(p.cleared, was)
+	rp.cleared = append(rp.cleared, was)
 	if delete(t.rejected, part); len(t.rejected) == 0 {
-		delete(p.withRejected, name)
+		delete(rp.withRejected, name)
 	}
 }
 
 // probes reports whether the pending form of a table is a probe.
-func (p *Plan) probes(typ, name string) bool {
-	t := p.tables[name]
+func (ts *tables) probes(typ, name string) bool {
+	t := ts.states[name]
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
 }
 
@@ -192,26 +219,26 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 }
 
 // learn processes an answer to a table, at constant cost.
-func (p *Plan) learn(l *ledger, r *Response, nack bool, words string) {
+func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	if l.typ == xds.FilterType {
-		p.learnFilter(l, r, nack, words)
+		ts.learnFilter(l, r, nack, words)
 	}
 	if l.typ != xds.RouteType {
 		return
 	}
 	if !nack {
 		for _, e := range r.Set {
-			p.accepts(l, e, r.Probe)
+			ts.accepts(l, e, r.Probe)
 		}
 		return
 	}
-	if !p.searches || r.Names() != 1 || len(r.Set) != 1 {
+	if !ts.searches || r.Names() != 1 || len(r.Set) != 1 {
 		return
 	}
 	e := r.Set[0]
-	t := p.tableOf(l.typ, e.Name)
+	t := ts.tableOf(l.typ, e.Name)
 	switch {
-	case p.target.Entry(l.typ, e.Name) == nil, t.hopeless == e.Version, t.search != nil && t.ready != e, t.search == nil && r.Probe:
+	case ts.target.Entry(l.typ, e.Name) == nil, t.hopeless == e.Version, t.search != nil && t.ready != e, t.search == nil && r.Probe:
 		return
 	case t.hinting, t.pausing:
 		t.hinting, t.pausing = false, false
@@ -229,10 +256,10 @@ func (p *Plan) learn(l *ledger, r *Response, nack bool, words string) {
 
 // accepts notes that the Envoy accepted a table. A client that accepts a probe is no Envoy: the
 // search ends for it.
-func (p *Plan) accepts(l *ledger, e *Entry, probe bool) {
-	t := p.tableOf(l.typ, e.Name)
+func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
+	t := ts.tableOf(l.typ, e.Name)
 	t.accepted = e
-	p.searches = p.searches && !probe
+	ts.searches = ts.searches && !probe
 	if t.search != nil {
 		if t.ready = nil; !t.pausing {
 			t.search = nil
@@ -244,24 +271,24 @@ func (p *Plan) accepts(l *ledger, e *Entry, probe bool) {
 
 // Prepare makes the next forms of the tables that wait for it, in steps. hints returns the parts of
 // a table that other Envoys rejected; it is called in a step.
-func (p *Plan) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
+func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
-		for _, name := range p.waiting {
-			if !p.prepare(yield, name, hints) {
+		for _, name := range ts.waiting {
+			if !ts.prepare(yield, name, hints) {
 				return
 			}
 		}
-		p.waiting = nil
+		ts.waiting = nil
 	}
 }
 
 // prepare makes what is sent next of a table.
-func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) map[xds.Part]xds.Fault) bool {
-	t := p.tables[name]
+func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string) map[xds.Part]xds.Fault) bool {
+	t := ts.states[name]
 	var target *Entry
 	var hinted map[xds.Part]xds.Fault
 	goesOn := yield(Step{Book: func() {
-		target = p.entry(xds.RouteType, name)
+		target = ts.entry(xds.RouteType, name)
 		if t != nil && t.hinting {
 			hinted = hints(name)
 		}
@@ -270,7 +297,7 @@ func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) ma
 		return goesOn
 	}
 	if target.Name != name {
-		p.prepareEarlier(name, target)
+		ts.prepareEarlier(name, target)
 		return true
 	}
 	if t.hinting {
@@ -281,10 +308,10 @@ func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) ma
 		}
 	}
 	if t.search == nil || t.search.over {
-		return p.conclude(yield, name) && p.amend(yield, name, target)
+		return ts.conclude(yield, name) && ts.amend(yield, name, target)
 	}
 	if t.search.pauses(target) {
-		return p.pause(yield, name, target)
+		return ts.pause(yield, name, target)
 	}
 	if t.search.suspects == nil {
 		t.search.begin(t.search.of.suspects(t.accepted))
@@ -295,15 +322,15 @@ func (p *Plan) prepare(yield func(Step) bool, name string, hints func(string) ma
 
 // amend makes the table without the parts that this Envoy rejects. It forgets rejected parts that
 // the target does not have in this form any more.
-func (p *Plan) amend(yield func(Step) bool, name string, target *Entry) bool {
+func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool {
 	form := target
-	if p.older {
-		form = target.formFor(p.release)
+	if ts.older {
+		form = target.formFor(ts.release)
 	}
-	if !p.note(yield, p.lacking(name, target, form)) {
+	if !ts.note(yield, ts.lacking(name, target, form)) {
 		return false
 	}
-	t := p.tables[name]
+	t := ts.states[name]
 	faults := make(map[xds.Part]xds.Fault, len(t.rejected))
 	for part, rejected := range t.rejected {
 		faults[part] = rejected.Fault
@@ -313,7 +340,7 @@ func (p *Plan) amend(yield func(Step) bool, name string, target *Entry) bool {
 	for some := range slices.Chunk(gone, stepNames) {
 		goesOn := yield(Step{Book: func() {
 			for _, part := range some {
-				p.clearRejected(name, part)
+				ts.clearRejected(name, part)
 			}
 		}})
 		if !goesOn {
@@ -325,32 +352,32 @@ func (p *Plan) amend(yield func(Step) bool, name string, target *Entry) bool {
 
 // conclude records the result of a search, if there was one. If it found nothing, the table stays
 // rejected.
-func (p *Plan) conclude(yield func(Step) bool, name string) bool {
-	t := p.tables[name]
+func (ts *tables) conclude(yield func(Step) bool, name string) bool {
+	t := ts.states[name]
 	if t.search == nil {
 		return true
 	}
 	convicted := t.convicted(name)
-	if !p.note(yield, convicted) {
+	if !ts.note(yield, convicted) {
 		return false
 	}
 	return yield(Step{Book: func() {
 		search := t.search
 		t.search = nil
-		p.findings++
+		ts.findings++
 		if len(convicted) == 0 {
 			t.hopeless = search.of.Version
-			p.ledgers[xds.RouteType].rejected.set(name, rejection{version: t.hopeless, words: search.words, times: 1})
+			ts.ledgers[xds.RouteType].rejected.set(name, rejection{version: t.hopeless, words: search.words, times: 1})
 		}
 	}})
 }
 
 // note notes rejected parts, in steps.
-func (p *Plan) note(yield func(Step) bool, parts []*RejectedPart) bool {
+func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	for some := range slices.Chunk(parts, stepNames) {
 		goesOn := yield(Step{Book: func() {
 			for _, part := range some {
-				p.noteRejected(part)
+				ts.noteRejected(part)
 			}
 		}})
 		if !goesOn {
@@ -377,14 +404,14 @@ func (t *tableState) convicted(name string) []*RejectedPart {
 }
 
 // noteRejected notes that a part is rejected.
-func (p *Plan) noteRejected(part *RejectedPart) {
+func (rp *rejectedParts) noteRejected(part *RejectedPart) {
 	if part.in.rejected[part.Part] != nil {
-		p.clearRejected(part.Table, part.Part)
+		rp.clearRejected(part.Table, part.Part)
 	}
 	part.in.rejected[part.Part] = part
 	if !part.quarantined {
 		part.in.notQuarantined++
 	}
-	p.withRejected[part.Table] = struct{}{}
-	p.newRejected = append(p.newRejected, part)
+	rp.withRejected[part.Table] = struct{}{}
+	rp.newRejected = append(rp.newRejected, part)
 }
