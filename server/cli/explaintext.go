@@ -134,7 +134,7 @@ func (t *explainPage) outcome(r *explain.Report) {
 	}
 	fmt.Fprintf(&t.out, "→ %s\n", t.paint(style, text+policyWords(r)))
 	for _, unknown := range r.Caveats {
-		fmt.Fprintf(&t.out, "  unless %s\n", unknown)
+		fmt.Fprintf(&t.out, "  unless %s\n", explain.WithAddressHint(unknown, "give it by --from"))
 	}
 }
 

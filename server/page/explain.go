@@ -102,7 +102,7 @@ func (e explainPage) Outcome() string {
 // Unless returns the caveats of the answer, in the words of the form.
 func (e explainPage) Unless() (all []string) {
 	for _, words := range e.Answer.Caveats {
-		all = append(all, strings.Replace(words, "give it by --from", "write it into the form", 1))
+		all = append(all, explain.WithAddressHint(words, "write it into the form"))
 	}
 	return all
 }

@@ -62,7 +62,7 @@ func (b *branch) Mark() *mark {
 		return &mark{"bad", "not accepted"}
 	case b.Why == "":
 		return nil
-	case strings.HasPrefix(b.Why, "Shadowed: "):
+	case b.Shadowed():
 		return &mark{"warn", "no request"}
 	}
 	return &mark{"bad", "answers 500"}

@@ -216,7 +216,7 @@ func (c *comparison) noteCaveats(unless []string) {
 			continue
 		}
 		c.caveats = true
-		words = strings.Replace(words, "give it by --from", "add FROM:IP to the line", 1)
+		words = explain.WithAddressHint(words, "add FROM:IP to the line")
 		if allowed {
 			words += `; add "| when allowed" for requests that pass`
 		}

@@ -73,12 +73,24 @@ func aclGate(rule *ir.Rule, r *request) gate {
 	return aclDecision(acl, &rule.Action, r.client, fmt.Sprintf(" (%d)", aclStatus(acl)))
 }
 
+// addressUnknown ends a caveat that the client's address would decide.
+const addressUnknown = ", which is not known"
+
+// WithAddressHint returns a caveat of a Report. If the client's address would decide it, the hint
+// follows: how that address is given, in the words of the one who shows the caveat.
+func WithAddressHint(caveat, hint string) string {
+	if strings.HasSuffix(caveat, addressUnknown) {
+		return caveat + ": " + hint
+	}
+	return caveat
+}
+
 // aclDecision returns what an acl does with a client. answer is what the client gets, in words. The
 // Parts of the action name the policies.
 func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer string) gate {
 	by := partsOf(action, ir.FieldACL.PartKind())
 	if !client.IsValid() && allows(acl) {
-		return gate{unless: []string{fmt.Sprintf("acl: %s denies the client's address%s, which is not known: give it by --from", by, answer)}}
+		return gate{unless: []string{fmt.Sprintf("acl: %s denies the client's address%s%s", by, answer, addressUnknown)}}
 	}
 	allow, i := decide(acl, client)
 	if allow {

@@ -73,7 +73,7 @@ func rbacGate(rule *ir.Rule, r *request) gate {
 		return gate{}
 	case unknown:
 		return gate{unless: []string{fmt.Sprintf("rbac: %s denies the request (403): it depends on what the question does not say, "+
-			"such as the client's address (--from), TLS, or what other filters find out", by)}}
+			"such as the client's address, TLS, or what other filters find out", by)}}
 	}
 	out := gate{status: http.StatusForbidden}
 	switch {

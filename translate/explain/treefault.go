@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// codeShadowed is the code of a match that gets no request, as another one takes them.
+// codeShadowed is the code of a problem: a match gets no request, because another match takes them all.
 const codeShadowed = "Shadowed"
 
 // addFault keeps what a tree says of a rule: its first error, and of a match that it is shadowed.
@@ -43,9 +43,9 @@ func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
 	case answers500(a) && a.Forward == nil && a.Respond.Why != "":
 		n.Why = a.Respond.Why
 	case answers500(a) && isBroken:
-		n.Why = broken.Code + ": " + broken.Message
+		n.Code, n.Why = broken.Code, broken.Code+": "+broken.Message
 	case isShadowed && slices.ContainsFunc(domains, named):
-		n.Why = shadowed.Code + ": " + shadowed.Message
+		n.Code, n.Why = shadowed.Code, shadowed.Code+": "+shadowed.Message
 	}
 	if n.Why != "" {
 		n.Name += ", " + n.Why

@@ -20,6 +20,8 @@ type TreeNode struct {
 	To    string `json:"to,omitempty"`
 	// Why says why a route or listener is not accepted, and of a rule why it answers 500 or gets no request.
 	Why string `json:"why,omitempty"`
+	// Code is the code of the problem that Why quotes, if it quotes one.
+	Code string `json:"code,omitempty"`
 	// Object and Field are what the node is written as, and At is where.
 	Object manifest.Key `json:"object,omitzero"`
 	Field  string       `json:"field,omitempty"`
@@ -34,6 +36,9 @@ type TreeNode struct {
 	path       *ir.Path       // of a node that serves
 	delegation *ir.Delegation // of a PointNode that the View knows
 }
+
+// Shadowed reports whether the node is a match that gets no request, because another one takes them all.
+func (n *TreeNode) Shadowed() bool { return n.Code == codeShadowed }
 
 // childKey finds a node among those below another one.
 type childKey struct {
