@@ -10,9 +10,10 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// What policies of all kinds have: weights, targets that are lost, and ancestors in their status.
+// Helpers for policies of all kinds: weights, targets that do not exist, and the ancestors in their status.
 
-// policyWeight reads the weight of a policy of either kind.
+// policyWeight returns the weight in the annotations of a policy (api.AnnotationPolicyWeight), 0 without the
+// annotation. If the value is not a 32-bit integer, it returns 0 and a warning.
 func policyWeight(key manifest.Key, annotations map[string]string) (int32, []manifest.Problem) {
 	weight, readable := policy.WeightOf(annotations)
 	if readable {
@@ -23,7 +24,7 @@ func policyWeight(key manifest.Key, annotations map[string]string) (int32, []man
 		"write a number from -2147483648 to 2147483647, in quotes")}
 }
 
-// annotationProblem warns of an annotation that cannot be read.
+// annotationProblem returns a warning about an annotation whose value cannot be read.
 func annotationProblem(key manifest.Key, annotation, message, hint string) manifest.Problem {
 	return manifest.Problem{
 		Code: "InvalidValue", Severity: manifest.Warning, Object: key,
@@ -31,7 +32,7 @@ func annotationProblem(key manifest.Key, annotation, message, hint string) manif
 	}
 }
 
-// selectsNothing warns of a selector of a policy.
+// selectsNothing returns the warning that the selector spec.targetSelectors[i] of a policy selects no object.
 func selectsNothing(key manifest.Key, i int) manifest.Problem {
 	return manifest.Problem{
 		Code: "NoEffect", Severity: manifest.Warning, Object: key, Field: fmt.Sprintf("spec.targetSelectors[%d].matchLabels", i),
@@ -40,13 +41,13 @@ func selectsNothing(key manifest.Key, i int) manifest.Problem {
 	}
 }
 
-// lostProblem returns the problem of a target that cannot be used. field is the path below the
-// reference.
+// lostProblem returns the error for a policy target that does not exist. field is the path below the targetRef,
+// for example "name". The caller completes Field and sets Object.
 func lostProblem(field, message, hint string) *manifest.Problem {
 	return &manifest.Problem{Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Field: field, Message: message, Hint: hint}
 }
 
-// ancestor names an object in the status of a policy.
+// ancestor returns a reference to an object, for the list of ancestors in a policy's status.
 func ancestor(group, kind, namespace, name string) gwv1.ParentReference {
 	g, k, ns := gwv1.Group(group), gwv1.Kind(kind), gwv1.Namespace(namespace)
 	return gwv1.ParentReference{Group: &g, Kind: &k, Namespace: &ns, Name: gwv1.ObjectName(name)}

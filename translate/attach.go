@@ -13,28 +13,30 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
-// attachOut is where a route attaches, and why it does not attach elsewhere.
+// attachOut says where a route attaches to listeners, and why some of its parentRefs are rejected.
 type attachOut struct {
 	Origin  *ir.Origin
 	Parents []parentOut
-	// Ports are those that the route serves on, sorted.
+	// Ports are the ports that the route is served on, sorted.
 	Ports    []int32
 	Problems []manifest.Problem
-	// Bound says which hosts the namespace may serve, where it asks for others or for all.
+	// Bound names the hosts that the route's namespace may serve, as text. It is "" unless the route requests a
+	// host that the namespace may not serve.
 	Bound string
-	// Lost are the hosts that routes of the other kind have, by listener.
+	// Lost are the hosts that the route lost to routes of the other kind, HTTPRoute or GRPCRoute, by listener.
 	Lost map[listenerKey]listen.Loss
 }
 
-// parentOut is one parentRef.
+// parentOut is the result for one parentRef to a Gateway or ListenerSet.
 type parentOut struct {
 	Ref     gwv1.ParentReference
-	Index   int // in parentRefs
+	Index   int // index in spec.parentRefs
 	Gateway string
 	listen.Attachment
 }
 
-// parentKey returns the key of the object with listeners that a parentRef names.
+// parentKey returns the key of the Gateway or ListenerSet that a parentRef of the object from names. The
+// default kind is Gateway. The default namespace is that of from.
 func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
 	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Kind != nil {
@@ -46,12 +48,13 @@ func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
 	return parent
 }
 
-// toListeners reports whether a parentRef names an object that has listeners.
+// toListeners reports whether a parentRef names a Gateway or ListenerSet.
 func toListeners(ref gwv1.ParentReference) bool {
 	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
 }
 
-// strangeParent returns the problem of a parentRef to a kind that cannot be a parent of the route.
+// strangeParent returns the error for a parentRef whose kind cannot be a parent of the route. i is the index of
+// the parentRef.
 func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
 	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s attaches to a Gateway or a ListenerSet", key.Kind)
 	if ref.Kind != nil {
@@ -66,6 +69,7 @@ func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.P
 	return parentProblem(key, i, "UnsupportedParent", fmt.Sprintf("a parentRef of kind %s is not followed", kind), hint)
 }
 
+// parentProblem returns an error at spec.parentRefs[i] of a route.
 func parentProblem(key manifest.Key, i int, code, message, hint string) manifest.Problem {
 	return manifest.Problem{
 		Code: code, Severity: manifest.Error, Object: key,
@@ -73,7 +77,7 @@ func parentProblem(key manifest.Key, i int, code, message, hint string) manifest
 	}
 }
 
-// places yields each table that a route is in, once, with one place of it.
+// places yields each table that the route attaches to, once, with the first place of the route in that table.
 func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	return func(yield func(tableKey, listen.Place) bool) {
 		seen := map[tableKey]struct{}{}
@@ -92,7 +96,7 @@ func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	}
 }
 
-// tables counts the tables that a route is in.
+// tables returns the number of tables that the route attaches to, 0 for a nil attachOut.
 func (a *attachOut) tables() (n int) {
 	if a == nil {
 		return 0
@@ -103,8 +107,9 @@ func (a *attachOut) tables() (n int) {
 	return n
 }
 
-// without returns the parent without the listeners that the route lost to other routes. rejection
-// says to which; it is "" if the route lost none.
+// without returns the result for the parentRef without the listeners in lost. rejection is a message that names
+// the routes that won these listeners, "" if lost contains no listener of the parentRef. If no listener is
+// left, left.Accepted has the reason HostnameConflict.
 func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, rejection string) {
 	var words []string
 	left = p
@@ -129,6 +134,6 @@ func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, re
 	return left, rejection
 }
 
-// reasonHostnameConflict rejects a route whose hosts another kind of route holds; the
-// Gateway API names no reason for it.
+// reasonHostnameConflict is the reason for a rejected route whose hosts belong to a route of another kind. The
+// Gateway API has no reason for this case.
 const reasonHostnameConflict gwv1.RouteConditionReason = "HostnameConflict"

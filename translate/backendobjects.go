@@ -11,19 +11,21 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// backendObjects are the objects that backends are made of.
+// backendObjects are the inputs that backends are read from: Services, EndpointSlices and Backends.
 type backendObjects struct {
 	services, slices, staticBackends *objects
-	// sliceIndex lists EndpointSlices by Service.
+	// sliceIndex has the keys of the EndpointSlices of each Service.
 	sliceIndex *memo.Index[manifest.Key, manifest.Key]
 }
 
+// service returns the Service of a key, nil if it does not exist.
 func (b *backendObjects) service(c *memo.Ctx, key manifest.Key) *corev1.Service {
 	object, _ := b.services.Get(c, key)
 	service, _ := manifest.As[*corev1.Service](object)
 	return service
 }
 
+// backendExists reports whether the Service or Backend of a key exists.
 func (b *backendObjects) backendExists(c *memo.Ctx, key manifest.Key) bool {
 	input := b.services
 	if key.Group == api.Group {
@@ -33,8 +35,8 @@ func (b *backendObjects) backendExists(c *memo.Ctx, key manifest.Key) bool {
 	return ok
 }
 
-// hasNames reports whether the endpoints of a backend are found by DNS, and so have
-// names.
+// hasNames reports whether Envoy finds the endpoints of a Service or Backend by DNS. It is false if the object
+// does not exist.
 func (b *backendObjects) hasNames(c *memo.Ctx, key manifest.Key) bool {
 	if key.Group != api.Group {
 		object, _ := b.services.Get(c, key)
@@ -46,6 +48,7 @@ func (b *backendObjects) hasNames(c *memo.Ctx, key manifest.Key) bool {
 	return ok && backend.FromBackend(backend.Key{Object: key}, from).Discovery == ir.DNS
 }
 
+// endpointSlices returns the EndpointSlices of a Service.
 func (b *backendObjects) endpointSlices(c *memo.Ctx, service manifest.Key) []*discoveryv1.EndpointSlice {
 	var out []*discoveryv1.EndpointSlice
 	for _, key := range b.sliceIndex.Get(c, service) {
@@ -57,7 +60,8 @@ func (b *backendObjects) endpointSlices(c *memo.Ctx, service manifest.Key) []*di
 	return out
 }
 
-// fieldOf returns the field of the backend's object that has an endpoint, "" if no field has it.
+// fieldOf returns the path of the field that contains an endpoint. key is the EndpointSlice, Backend or Service
+// to search. It returns "" if no field contains the endpoint.
 func (b *backendObjects) fieldOf(c *memo.Ctx, key manifest.Key, endpoint ir.Endpoint) string {
 	if key.Kind == "EndpointSlice" {
 		object, _ := b.slices.Get(c, key)

@@ -15,28 +15,31 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// childEntry is an entry of a route's status for a route above it. It belongs to a parentRef as it
-// is written, or to a parent that selects the route although no parentRef names that parent.
+// childEntry is an entry in the status of a child route, for one parent route. It belongs to a parentRef, or to
+// a parent that selects the child although no parentRef names the parent.
 //
-// The Gateway API keys entries by parentRef, so each parentRef, with its sectionName, has its own
-// entry. One entry can stand for several rules of the parent, ports and chains above the parent.
-// The route is accepted if one of them accepts it. PartiallyInvalid names those that reject it.
+// The Gateway API keys entries by parentRef. So each parentRef has its own entry, even if two parentRefs differ
+// only in sectionName. One entry can represent several rules of the parent, several ports, and several chains
+// of parents. The child is accepted if one rule accepts it. The condition PartiallyInvalid then names the rules
+// that reject it.
 type childEntry struct {
 	Ref    gwv1.ParentReference
-	Index  int // in parentRefs, -1 for a parent that no parentRef names
+	Index  int // index in spec.parentRefs, -1 if no parentRef names the parent
 	Parent manifest.Key
-	Named  bool // by a rule of the parent
-	// Accepted has the reason and messages of all parents that rejected the route. Without a
-	// reason, its message names the chains above the parent that lead elsewhere.
+	Named  bool // a rule of the parent selects the child by name
+	// Accepted has the reason and messages of all rejections if no rule of the parent accepts the child.
+	// Otherwise its Reason is "", and its Message lists the rules that no match of the child fits
+	// (BindingRejection.Unfit).
 	Accepted route.BindingRejection
 	Resolved manifest.Verdict[gwv1.RouteConditionReason]
-	// Dropped is what does not serve of a route that does.
+	// Dropped are the messages of the condition PartiallyInvalid: rules that reject the child, and matches and
+	// settings of the child that are not served.
 	Dropped []string
-	// beside are rejections by rules of the parent, of a route that others took.
+	// beside are the rejections by some rules of the parent, if other rules accept the child.
 	beside []route.BindingRejection
 }
 
-// of returns the bindings to one parent. They are neighbours in bound.
+// of returns the bindings to one parent, nil if there are none. bound must be sorted by parent.
 func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
 	if first < 0 {
@@ -49,7 +52,8 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	return bound[first:last]
 }
 
-// concerned reports whether an entry has something to report for rules that no parentRef names.
+// concerned reports whether a rule of the parent that no parentRef names accepts or rejects the child. unnamed
+// reports whether no parentRef has the given sectionName.
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||
@@ -57,8 +61,8 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 	})
 }
 
-// join makes one entry of all bindings to a parent, for the sections that meant accepts. section is
-// the sectionName of the parentRef.
+// join fills the entry from all bindings to its parent. It uses only rules of the parent for whose names meant
+// returns true. section is the sectionName of the parentRef, for the message.
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {
@@ -103,7 +107,7 @@ func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool
 	e.Accepted.Message = route.Several(unfit)
 }
 
-// drop notes the parts of a binding that are not served.
+// drop adds the matches and settings of a binding that are not served to Dropped.
 func (e *childEntry) drop(b *bindingOf) {
 	for _, miss := range b.Missed {
 		if words := miss.String(); !slices.Contains(e.Dropped, words) {
@@ -117,8 +121,9 @@ func (e *childEntry) drop(b *bindingOf) {
 	}
 }
 
-// reject sets the condition of an entry without any accepted rule: the reason of the first
-// rejection, and the messages of all.
+// reject sets Accepted for a child that no rule accepts: the Reason of the first rejection in beside, and the
+// messages of all rejections. Without a rejection, the Reason is UnsupportedValue, and the message contains
+// section.
 func (e *childEntry) reject(section string) {
 	if len(e.beside) == 0 {
 		e.Accepted = route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Hint: hintSuperset,
@@ -133,6 +138,7 @@ func (e *childEntry) reject(section string) {
 	e.Accepted.Message = route.Several(all)
 }
 
+// status returns the entry as part of the status of an object with the given generation.
 func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	accepted := manifest.Verdict[gwv1.RouteConditionReason]{Reason: e.Accepted.Reason, Message: e.Accepted.Message}
 	conditions := []metav1.Condition{
@@ -145,7 +151,8 @@ func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	return gwv1.RouteParentStatus{ParentRef: e.Ref, ControllerName: status.ControllerName, Conditions: conditions}
 }
 
-// problem returns the problem of a rejection, at the field to fix.
+// problem returns the problem of a rejection of the route key. Its field is why.Field. If that is "", it is the
+// parentRef, or "spec" if no parentRef names the parent.
 func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, severity manifest.Severity) manifest.Problem {
 	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {
@@ -163,7 +170,8 @@ func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, sever
 	return problem
 }
 
-// besideProblems warns of rules that reject a route while other rules of the same parent accept it.
+// besideProblems appends a warning for each rule that rejects the child although another rule of the parent
+// accepts it. It skips rejections that are Unfit or already Reported.
 func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
 		if why.Unfit || why.Reported {
@@ -175,7 +183,8 @@ func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []
 	return out
 }
 
-// nowhere returns the warning for a route that has no parent: no Gateway and no route leads to it.
+// nowhere returns the warning for a route without parentRefs that no other route delegates to. labels are the
+// labels of the route, for the hint.
 func nowhere(key manifest.Key, labels map[string]string) manifest.Problem {
 	problem := manifest.Problem{
 		Code: "ServesNowhere", Severity: manifest.Warning, Object: key, Field: "spec",
@@ -194,7 +203,8 @@ func nowhere(key manifest.Key, labels map[string]string) manifest.Problem {
 	return problem
 }
 
-// missedEverywhere warns of matches that fit no parent, while other matches of the route do.
+// missedEverywhere appends a warning for each match of a route that fits none of its parents. It considers only
+// parents that accept another match of the route.
 func missedEverywhere(out []manifest.Problem, key manifest.Key, bound []*bindingOf) []manifest.Problem {
 	bound = slices.DeleteFunc(bound, func(b *bindingOf) bool { return len(b.Sections) == 0 })
 	if len(bound) == 0 {

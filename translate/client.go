@@ -7,13 +7,13 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// A Gateway may have a certificate to show to backends (spec.tls.backend). In Envoy
-// it belongs to a cluster, and clusters are shared by all Gateways. So such a Gateway
-// has clusters of its own, by the Secret's name behind theirs (backend.As), and its
-// routes are encoded once more when they enter its tables. Others pay nothing.
+// A Gateway can present a client certificate to backends (spec.tls.backend). In Envoy the certificate belongs
+// to a cluster, and all Gateways share clusters. So such a Gateway has its own clusters, with the name of the
+// Secret appended to the cluster name (backend.As). Its routes are encoded once more for its tables. Other
+// Gateways are not affected.
 
-// shownBy returns the entries of a node as a Gateway with a client certificate serves them. An
-// empty client means no certificate.
+// shownBy returns the entries of a node (flatKey) for a Gateway with a client certificate. Their rules name the
+// clusters of that Gateway. client is "namespace/name" of the Secret. If it is "", shownBy returns own.
 func shownBy(client string, own []*entry) []*entry {
 	if client == "" {
 		return own
@@ -22,7 +22,7 @@ func shownBy(client string, own []*entry) []*entry {
 	for i, e := range own {
 		rule := e.Rule.Renamed(func(cluster string) string { return backend.As(cluster, client) })
 		encoded, problems := xds.Route(rule)
-		if len(problems) > 0 { // a name of a cluster is never at fault
+		if len(problems) > 0 { // a cluster name never makes a rule invalid
 			panic(fmt.Sprintf("translate: %s is refused by other names: %+v", rule.Name, problems))
 		}
 		out[i] = &entry{Rule: rule, Encoded: encoded, Own: e.Own}
@@ -30,8 +30,8 @@ func shownBy(client string, own []*entry) []*entry {
 	return out
 }
 
-// shownBackends returns the keys of backends for a Gateway that presents a client certificate to
-// them.
+// shownBackends returns the keys of backends for a Gateway with a client certificate. client is
+// "namespace/name" of the Secret. If it is "", shownBackends returns backends.
 func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends

@@ -11,12 +11,12 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// weightOfClosed puts a rule behind all others of a host.
+// weightOfClosed is the weight of a rule that comes after all other rules of a host.
 const weightOfClosed = math.MinInt32
 
-// closedHosts replaces the rules of a route that makes too many copies. Its one rule answers 500 to
-// what no other route of the host serves. Without it, a wider host, perhaps of another team, would
-// get these requests.
+// closedHosts returns the only rule of a route that has too many copies. over is the exceeded limit. The rule
+// answers 500 to each request of the route's hosts that no other route matches. Without the rule, a wider host
+// would get these requests, perhaps of another team.
 func closedHosts(object *manifest.Object, over overload) *flatOut {
 	origin := route.OriginOf(object)
 	rule := &ir.Rule{

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Closed returns a route with the hosts and matches of an HTTPRoute or GRPCRoute that answers
-// 500 to all of them. It has no filters or backends. It is nil for other kinds.
+// Closed returns a copy of an HTTPRoute or GRPCRoute without filters and backends. The copy has the same hosts
+// and matches and answers 500. Closed returns nil for other kinds.
 func Closed(o *manifest.Object) *manifest.Object {
 	out := &manifest.Object{Key: o.Key, Hash: sha256.Sum256(append([]byte("closed "), o.Hash[:]...))}
 	switch from := o.Value.(type) {

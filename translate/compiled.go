@@ -9,12 +9,13 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// table is the value of the fold of that name: the rules of a virtual host.
+// table has the rules of one virtual host. It is the value of the fold tableRules.table.
 type table struct {
 	rules memo.Ordered[*entry]
-	// owners counts the rules of each namespace.
+	// owners has the number of rules of each namespace.
 	owners memo.Ordered[owner]
-	// tree has the same rules in short lists, encoded; nil while one list is short enough.
+	// tree has the same rules, encoded, in short lists by path. It is nil for a host with at most bucket.Full
+	// rules.
 	tree *bucket.Tree[*entry, *xds.Leaf]
 }
 
@@ -26,9 +27,10 @@ type owner struct {
 
 func compareOwners(a, b owner) int { return strings.Compare(a.Namespace, b.Namespace) }
 
+// sameTable reports whether two tables have the same rules. The other fields follow from the rules.
 func sameTable(a, b table) bool { return a.rules.Same(b.rules) }
 
-// leaves returns the lists of a compiled host, nil for a host that is one list.
+// leaves returns the short lists of tree, nil for a table without a tree.
 func (t table) leaves() []*xds.Leaf {
 	if t.tree == nil {
 		return nil
@@ -36,9 +38,9 @@ func (t table) leaves() []*xds.Leaf {
 	return t.tree.Leaves()
 }
 
-// tableStep returns the step of the fold. twins groups the rules of a list that have the same
-// match. If many rules change, the step builds the tree anew; the result is the same as after an
-// edit.
+// tableStep returns the step of the fold tableRules.table, which computes the new table from changed members.
+// twins groups the rules of a list that match the same requests. If many rules change, the step builds the tree
+// again. The result is the same as after edits of the old tree.
 func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
@@ -55,7 +57,8 @@ func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string
 	}
 }
 
-// countOwners returns the counts after the members changed.
+// countOwners returns the number of rules of each namespace after the changes in members. owners has the
+// numbers before the changes.
 func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entry]) memo.Ordered[owner] {
 	if owners.Len() == 0 {
 		owners = memo.NewOrdered(compareOwners)
@@ -88,11 +91,11 @@ func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entr
 	return owners
 }
 
-// moved returns the rules that left a table and those that are new in it. A rule that came and then
-// changed counts once. A rule that begins or ceases to delegate keeps its ID, so its new form can
-// come before its old form goes.
+// moved returns the rules that left a table, and the rules that are new in it. A rule that members add and
+// later change is new only once, in its last form. An ID can occur twice: a rule that begins or ceases to
+// delegate keeps its ID, and its new form may be added before its old form is removed.
 func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
-	here := make(map[string][]*entry, len(members)) // those that came, by ID
+	here := make(map[string][]*entry, len(members)) // new forms of rules, by ID
 	for _, m := range members {
 		if m.Had {
 			own := here[m.ID]
@@ -112,6 +115,7 @@ func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 	return gone, come
 }
 
+// treeShape returns the functions that table.tree is built with. twins is the parameter of tableStep.
 func treeShape(twins func([]*entry) [][]*entry) *bucket.Shape[*entry, *xds.Leaf] {
 	return &bucket.Shape[*entry, *xds.Leaf]{
 		Compare: compareEntries,
@@ -129,12 +133,12 @@ func treeShape(twins func([]*entry) [][]*entry) *bucket.Shape[*entry, *xds.Leaf]
 	}
 }
 
-// withoutMarks returns the members without those that hold no rule.
+// withoutMarks returns members without those that have no rule (see mark). It modifies the slice.
 func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string, M] {
 	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }
 
-// mark begins the ID of a member without a rule. It keeps a host from wider ones
-// that a listener claims, or a route of which nothing stands there itself: the
-// host exists, and answers 404.
+// mark begins the ID of a member without a rule. The member makes a host exist that has no rules, so that the
+// host answers 404. Otherwise a wider host would get its requests. There is a mark for each host of a listener,
+// and for each route without rules.
 const mark = "mark "

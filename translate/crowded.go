@@ -12,25 +12,26 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The limits of one target: how many policies of a kind may be for one rule, listener, Service
-// or Backend, and how many selectors and targetRefs are looked at to find them. Above either the
-// target is closed: each policy may be one that protects it. No list of pairs of policies and
-// targets is made, so that folders cost what is written in them.
+// The limits for one target. maxPolicies is the number of policies of a kind that may apply to one rule,
+// listener, Service or Backend. maxAims is the number of targetRefs and targetSelectors that are examined to
+// find these policies. A target above a limit fails closed, because each policy may protect it. No list of
+// pairs of policies and targets is built, so that the cost depends only on the size of the folder.
 const (
 	maxPolicies = 64
 	maxAims     = 1024
 )
 
-// attachments are the policies for one object.
+// attachments are the policies of one kind that apply to one object.
 type attachments struct {
-	// Aims are sorted by policy; nil where the object as a whole is crowded.
+	// Aims are sorted by policy. They are nil if a limit is exceeded for the whole object.
 	Aims []*aim
-	// Crowded are the sections that have more policies than the limit.
+	// Crowded are the sections, or the whole object, for which a limit is exceeded.
 	Crowded []crowdedAt
 }
 
-// crowdedAt is a place that is closed because it has too many policies, or may have too many if
-// Unread is true. The place is an object or, with Section, its rule, listener or port.
+// crowdedAt is an object, or a section of it, that fails closed because too many policies apply. Section is the
+// name of a rule, listener or port, "" for the whole object. If Unread is true, more than maxAims targets may
+// apply, and the policies were not counted.
 type crowdedAt struct {
 	Object  manifest.Key
 	Section string
@@ -47,7 +48,8 @@ func compareCrowded(a, b crowdedAt) int {
 	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), strings.Compare(a.Section, b.Section), cmp.Compare(unread(a), unread(b)))
 }
 
-// words says what is wrong at a place. It contains no number that changes with each policy.
+// words returns a message about the exceeded limit. kind is the kind of the policies. The message has no number
+// that changes with each policy.
 func (at crowdedAt) words(kind string) string {
 	place := at.Object.String()
 	if at.Section != "" {
@@ -59,8 +61,8 @@ func (at crowdedAt) words(kind string) string {
 	return fmt.Sprintf("more than %d objects of kind %s are for %s", maxPolicies, kind, place)
 }
 
-// count finds the sections of an object that have more policies than the limit. A policy for
-// the whole object counts in each of its sections.
+// count sets Crowded to the sections of object with more than maxPolicies policies. A policy for the whole
+// object counts in each of its sections. If too many apply to the whole object, count sets Aims to nil.
 func (at *attachments) count(object manifest.Key) {
 	whole, sections := 0, map[string]int{}
 	for _, one := range at.Aims {
@@ -87,7 +89,8 @@ func (at *attachments) count(object manifest.Key) {
 	}
 }
 
-// closing returns why a section of an object answers no request, nil if it answers.
+// closing returns the reason why a section of the object fails closed, nil if it does not. kind is the kind of
+// the policies, for the message.
 func (at *attachments) closing(kind, section string) *closing {
 	for _, crowded := range at.Crowded {
 		if crowded.Section == "" || crowded.Section == section {
@@ -97,8 +100,8 @@ func (at *attachments) closing(kind, section string) *closing {
 	return nil
 }
 
-// aim is a policy, with a selection of its targets: those that name one object, or select by one
-// label, or (in attachments) that apply to one object.
+// aim is a policy with some of its targets. They all name one object, or they all select by one label. In
+// attachments they are the targets that apply to one object.
 type aim struct {
 	Policy  manifest.Key
 	Targets []store.Target

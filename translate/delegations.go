@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// listDelegations lists the matches that hand requests on, for the View.
+// listDelegations returns the delegating matches of all nodes for the View. children are the rejected
+// candidates below each node.
 func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejectedBelow]) []ir.Delegation {
 	var out []ir.Delegation
 	rejected := map[flatKey]rejectedAt{}
@@ -29,7 +30,8 @@ func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejec
 	return out
 }
 
-// keyOfChain returns the key of the node that the last match of a chain belongs to.
+// keyOfChain returns the key of the node at the end of chain: the route of the last hop, below the routes of
+// the other hops.
 func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	key := flatKey{Route: chain[0].Route, Port: port}
 	for _, hop := range chain[1:] {
@@ -38,16 +40,17 @@ func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	return key
 }
 
-// rejectedAt are the candidates that are rejected below a node, indexed by Point.
+// rejectedAt are the rejected candidates below one node, for lookup by route.Point.
 type rejectedAt struct {
-	rules  map[string][]ir.NotAccepted // by the place of a rule
-	points map[string][]ir.NotAccepted // by the name of a Point
-	// anywhere are those whose parentRefs name no rule, and that no rule admits.
+	rules  map[string][]ir.NotAccepted // by Point.At: the rule in its route
+	points map[string][]ir.NotAccepted // by Point.Name
+	// anywhere are the candidates that no rule accepts, if their rejection names neither a rule nor a Point.
+	// They belong to each Point with allowedRoutes.
 	anywhere []ir.NotAccepted
 }
 
-// rejectedAtPoints indexes the candidates in the order in which rejectedChild.reasonUnder looks for
-// reasons.
+// rejectedAtPoints arranges the rejected candidates of a node for lookup by Point. It must agree with
+// rejectedChild.reasonUnder.
 func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	at := rejectedAt{map[string][]ir.NotAccepted{}, map[string][]ir.NotAccepted{}, nil}
 	for one := range below.children.All() {
@@ -69,7 +72,7 @@ func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	return at
 }
 
-// under returns the candidates that a Point does not accept, one entry for each.
+// under returns the candidates that a Point does not accept, sorted by key, one entry for each.
 func (at rejectedAt) under(point *route.Point) []ir.NotAccepted {
 	all := slices.Concat(at.rules[point.At()], at.points[point.Name])
 	if point.Allowed != nil {
@@ -79,8 +82,8 @@ func (at rejectedAt) under(point *route.Point) []ir.NotAccepted {
 	return slices.CompactFunc(all, func(a, b ir.NotAccepted) bool { return a.Route == b.Route })
 }
 
-// selected returns which routes a Point selects, in words, and the keys of those that it names one
-// by one.
+// selected returns how a Point selects child routes. to describes each selector in words, and is never empty.
+// names are the keys of the routes that the Point selects by name.
 func selected(point *route.Point) (to []string, names []manifest.Key) {
 	for _, s := range point.Selectors {
 		words := ""

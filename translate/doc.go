@@ -1,28 +1,26 @@
-// Package translate turns store.Change into Result: what Envoy is to be sent,
-// the status of the objects, and the problems found on the way. It starts no
-// goroutine, logs nothing and reads no clock.
+// Package translate turns a store.Change into a Result: the resources for Envoy, the status of the objects, and
+// the problems. It starts no goroutine, logs nothing and reads no clock.
 //
-// It is a network of rules and folds on package memo. A rule reads through its
-// Ctx, calls a worker in a sub-package and returns its value; a worker is a
-// pure function.
+// It is a network of rules and folds on package memo. A rule reads values through its memo.Ctx, calls a worker
+// in a sub-package and returns its value. A worker is a pure function.
 //
-// The rules are declared in parts (network.go). A part is a struct named ...Rules with
-// its rules and folds as fields. Its constructor has one parameter beside the engine: the
-// door, a struct named ...In with what the part may read: inputs, single rules and
-// folds of other parts and, embedded, other parts of which it reads several. So the compiler
-// checks which part may read what, and in network.go each part is constructed after those that it
-// reads.
+// The rules are declared in parts (network.go). A part is a struct named ...Rules, with its rules and folds as
+// fields. Its constructor has two parameters: the memo.Engine and an input struct named ...In. The input struct
+// lists what the part may read: inputs, and single rules and folds of other parts. It embeds other parts if it
+// reads several of their rules. So the compiler checks which part may read what. network.go constructs each
+// part after the parts that it reads.
 //
-// The files lie in floors, and none names what is above it: keys and inputs (keys.go,
-// nodekeys.go, inputs.go); values, with the pure functions that make and compare them (entry.go,
-// attach.go, node.go, graft.go, host.go); the parts (rules_*.go); network.go, which joins the
-// parts; translate.go with the Translator.
+// The files form layers, and each layer uses only itself and earlier ones: keys and inputs (keys.go,
+// nodekeys.go, inputs.go); values, with the pure functions that build and compare them (entry.go, attach.go,
+// node.go, graft.go, host.go); the parts (rules_*.go); network.go, which joins the parts; translate.go with the
+// Translator.
 //
 // docs/design/rules.md has the map: each rule with its key, what it reads and its value.
 //
-// The host of a table is in a chain of its port: with TLS, each listener has one.
+// A table has the rules of one virtual host. A virtual host belongs to a filter chain of its port: with TLS,
+// each listener has its own chain.
 //
-// A node is a route on one port under one chain of parents (flatKey); a root has
-// an empty chain. flat and link recurse: the flat of a child reads the link to it,
-// and the link the flat of the parent, whose chain is shorter, up to the root.
+// A node is a route on one port under one chain of parents (flatKey). The chain of a root is empty. The rules
+// flat and link are recursive: the flat of a child reads the link to the child, and the link reads the flat of
+// the parent. The parent has a shorter chain, so that the recursion ends at the root.
 package translate

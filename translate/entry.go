@@ -13,55 +13,55 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// entry is a rule with its encoding, as tables keep it.
+// entry is a rule with its encoding, as tables contain it.
 type entry struct {
 	Rule    *ir.Rule
 	Encoded []byte
-	// Own are the policies of the route and those above it, nil for none.
+	// Own are the merged policies of the route and of the routes above it, nil if there are none.
 	Own *policy.Resolved
 }
 
 func compareEntries(a, b *entry) int { return route.Compare(a.Rule, b.Rule) }
 
-// sameEntry compares the encodings first, which Envoy gets, and then the rest, which explain shows.
+// sameEntry reports whether two entries have the same encoding for Envoy and the same rule for explain. Both
+// may be nil.
 func sameEntry(a, b *entry) bool {
 	return a == b || a != nil && b != nil && bytes.Equal(a.Encoded, b.Encoded) && reflect.DeepEqual(a.Rule, b.Rule)
 }
 
-// closing is the reason why rules answer 500 instead of serving; nil if nothing is wrong.
+// closing is the reason why rules answer 500 instead of serving. A nil closing means that they serve.
 type closing struct {
 	Why string
-	At  ir.Part // where that is written
-	// Unasked is Respond.Unasked.
+	At  ir.Part // the cause in the user's objects
+	// Unasked is as in ir.Respond.
 	Unasked string
 }
 
-// before reports whether a reason replaces an earlier one, which may be nil. A mistake goes before
-// an issuer whose discovery document is not known yet, because no answer of the issuer can open the
-// rule.
+// before reports whether the reason by replaces earlier. Both may be nil. Any reason replaces nil. A mistake
+// also replaces a reason with Unasked, because the answer of the issuer cannot fix a mistake.
 func (by *closing) before(earlier *closing) bool {
 	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
 }
 
-// closed returns the entry that answers 500 in place of e.
+// closed returns an entry with the match of e that answers 500. by is the reason.
 func (e *entry) closed(by *closing) *entry {
 	rule := xds.Closed(e.Rule)
 	rule.Action.Respond.Why, rule.Action.Respond.Unasked, rule.Action.Parts = by.Why, by.Unasked, []ir.Part{by.At}
 	encoded, problems := xds.Route(rule)
-	if len(problems) > 0 { // its match was encoded before
+	if len(problems) > 0 { // the match was encoded before
 		panic(fmt.Sprintf("translate: %s is refused when it is closed: %+v", rule.Name, problems))
 	}
 	return &entry{Rule: rule, Encoded: encoded}
 }
 
-// sets reports whether the route sets a field itself: by a policy or, for a field that its virtual
-// host could set for it, by a filter.
+// sets reports whether the route of e sets a field itself, by a policy or by a filter. It considers filters
+// only for fields that a virtual host can set.
 func (e *entry) sets(field ir.Field) bool {
 	return e.Own != nil && e.Own.Sets(field) || xds.HeldByHost(field) && policy.RouteHas(&e.Rule.Action, field)
 }
 
-// under returns the entry's rule with the fields that its host sets and the rule does not.
-// connected are the host's extras with the services that they name.
+// under returns the rule of e with the fields that host sets and e does not set. connected contains the
+// extensions and credentials that these fields name.
 func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	own, rule := e.Own, *e.Rule
 	if own == nil {
@@ -82,7 +82,8 @@ func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	return &rule
 }
 
-// connect copies the extensions and credentials that were already looked up for other extras.
+// connect sets the extensions and credentials that extras names. It copies them from others, which contain the
+// results of earlier lookups.
 func connect(extras *ir.Extras, others ...*ir.Extras) {
 	known, read := map[manifest.Key]*ir.Extension{}, map[ir.CredentialSource][]ir.Credential{}
 	for _, other := range others {
@@ -101,13 +102,13 @@ func connect(extras *ir.Extras, others ...*ir.Extras) {
 	}
 }
 
-// ruleField returns the field of a rule in its object.
+// ruleField returns the path of a rule in its route, for example "spec.rules[0]".
 func ruleField(rule *ir.Rule) string {
 	return fmt.Sprintf("spec.rules[%d]", rule.Position[len(rule.Position)-2])
 }
 
-// matchField returns the field of a rule's match in its object. For a rule that was added for an
-// identity provider it is the field of the rule.
+// matchField returns the path of a rule's match in its route, for example "spec.rules[0].matches[1]". For a
+// rule that was added for an identity provider it returns ruleField.
 func matchField(rule *ir.Rule) string {
 	if rule.SignIn != (manifest.Key{}) {
 		return ruleField(rule)
@@ -115,7 +116,7 @@ func matchField(rule *ir.Rule) string {
 	return fmt.Sprintf("%s.matches[%d]", ruleField(rule), rule.Position[len(rule.Position)-1])
 }
 
-// policyParts returns a Part for each effective field of a policy.
+// policyParts returns an ir.Part for each policy of each effective field.
 func policyParts(origins []policy.FieldOrigin) []ir.Part {
 	var parts []ir.Part
 	for _, origin := range origins {
@@ -126,7 +127,7 @@ func policyParts(origins []policy.FieldOrigin) []ir.Part {
 	return parts
 }
 
-// extensionParts returns a Part for each extension that an effective field names.
+// extensionParts returns an ir.Part for each extension that extras names, nil for nil extras.
 func extensionParts(extras *ir.Extras) []ir.Part {
 	if extras == nil {
 		return nil

@@ -9,21 +9,22 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Expiry finds the certificates that no client accepts at a given time. It checks them when the
-// certificates have changed, or when the time has passed the beginning or end of one. The zero
-// value is ready.
+// Expiry finds the certificates that have expired or are not yet valid at a given time. It computes them again
+// only if the certificates changed, or if one of them expired or became valid since. The zero value is ready
+// for use.
 type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities
 	problems     []manifest.Problem
-	// problems hold from one time to before another, the zero time for ever.
+	// problems are valid at from and until the time until, which is excluded. A zero until means that they stay
+	// valid.
 	from, until time.Time
 }
 
-// At returns Result.Expired for a time. If nothing changed, it returns the same list as before
-// (store.SameProblems).
+// At returns Result.Expired for the time now. If the problems are unchanged, it returns the same slice as
+// before (see store.SameProblems).
 func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
-	now = now.Round(0) // the clock alone: a monotonic reading would hide that it was set back
+	now = now.Round(0) // wall clock only: the monotonic reading would hide that the clock was set back
 	holds := !now.Before(e.from) && (e.until.IsZero() || now.Before(e.until))
 	if holds && oneList(r.Certificates, e.certificates) && oneList(r.Authorities, e.authorities) {
 		return e.problems
@@ -31,7 +32,7 @@ func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	e.certificates, e.authorities, e.from, e.until = r.Certificates, r.Authorities, now, time.Time{}
 	for _, c := range r.Certificates {
 		e.turns(c.NotBefore)
-		e.turns(c.NotAfter.Add(1)) // it is accepted at that time itself
+		e.turns(c.NotAfter.Add(1)) // the certificate is still valid at NotAfter
 	}
 	for _, a := range r.Authorities {
 		e.turns(a.NotAfter.Add(1))
@@ -42,22 +43,21 @@ func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	return e.problems
 }
 
-// turns notes a time at which the problems change.
+// turns records that the problems can change at a time. It lowers until to at, if at is after from.
 func (e *Expiry) turns(at time.Time) {
 	if at.After(e.from) && (e.until.IsZero() || at.Before(e.until)) {
 		e.until = at
 	}
 }
 
-// oneList reports whether two lists are the same slice in memory.
+// oneList reports whether two lists are the same slice in memory. Two empty lists are the same.
 func oneList[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// Expired returns a warning for each certificate in use that has expired or is not yet valid.
-// gatefold still serves the certificate, because the client decides whether to accept it. Expired
-// also returns a warning for each bundle of CA certificates that have all expired: Envoy rejects
-// every certificate that they signed.
+// Expired returns a warning for each certificate in use that has expired or is not yet valid. gatefold still
+// serves the certificate, because the client decides whether to accept it. Expired also returns a warning for
+// each bundle in which all CA certificates have expired. Envoy then rejects every certificate that they signed.
 func (r *Result) Expired(now time.Time) []manifest.Problem {
 	var problems []manifest.Problem
 	for _, c := range r.Certificates {

@@ -14,15 +14,15 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// graftOut is what a node adds to the tables of its root.
+// graftOut is what a node (flatKey) adds to the tables of its root.
 type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
 	Backends []*backend.Key
 	SignIns  []manifest.Key // as in flatOut
-	// Uses says which policies are in force at the rules of a child.
+	// Uses says how much of each policy is effective at the rules of a child.
 	Uses []policy.Use
-	// Unresolved is the verdict about references of the route's own rules that lead nowhere.
+	// Unresolved says which delegating rules find no route or must not delegate. It is good if there are none.
 	Unresolved manifest.Verdict[gwv1.RouteConditionReason]
 	// Beside are messages about routes that a rule rejects while it accepts others.
 	Beside   []string
@@ -30,8 +30,8 @@ type graftOut struct {
 	placed   placed
 }
 
-// resolved returns whether the references of the node's own rules lead to backends or routes. The
-// message of a good verdict names routes that are rejected while others are accepted.
+// resolved returns the verdict for the condition ResolvedRefs: whether each delegating rule of the node finds a
+// route. Its message also lists Beside, even if the verdict is good.
 func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	verdict := out.Unresolved
 	if beside := route.Several(out.Beside); verdict.Good() {
@@ -42,19 +42,23 @@ func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return verdict
 }
 
-// search is what a Point finds: the routes that it accepts and those that it rejects.
+// search is the result for one Point: the number of routes that it accepts (live), and the routes that it
+// rejects.
 type search struct {
 	*route.Point
 	live     int
-	rejected []candidate // the first of them, cycles before others
-	// missing is a route that it refers to by name and that does not exist.
+	rejected []candidate // only the first ones, cycles first
+	// missing is a route that a backendRef names and that does not exist, "" if all exist. missingRef is the
+	// index of the backendRef.
 	missing, missingHint string
 	missingRef           int
-	// nobody is the message for a rule that finds no route: what it looks for.
+	// nobody is the message for a rule that finds no route at all, and nobodyHint says what to do. Both are ""
+	// if the rule finds a route, accepted or not.
 	nobody, nobodyHint string
 }
 
-// candidate is a route that a Point does not accept, and why.
+// candidate is a route that a Point does not accept, with the reason. Cycle is true if the route is also above
+// the Point, so that delegation would not end.
 type candidate struct {
 	route.BindingRejection
 	Child manifest.Key
@@ -63,7 +67,7 @@ type candidate struct {
 
 func (c candidate) String() string { return c.Child.String() + " is not accepted (" + c.Message + ")" }
 
-// rejections returns the rejected candidates in words. It names only the first of many.
+// rejections returns the rejected candidates as text, at most route.Named of them.
 func (s search) rejections() string {
 	text := route.Several(s.rejected[:min(len(s.rejected), route.Named)])
 	if len(s.rejected) > route.Named {
@@ -72,8 +76,9 @@ func (s search) rejections() string {
 	return text
 }
 
-// complain adds what is wrong with a delegating rule: it finds no route, leads to a cycle, or
-// some routes do not accept it.
+// complain adds what is wrong with a delegating rule to Problems and Unresolved: a named route does not exist,
+// a reference leads to a cycle, or no route is accepted. If the rule only rejects some routes, complain calls
+// beside.
 func (out *graftOut) complain(s search) {
 	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
 	problem := manifest.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at}
@@ -104,8 +109,9 @@ func (out *graftOut) complain(s search) {
 	}
 }
 
-// beside notes routes that a rule rejects while it accepts others. The parent's status names all of
-// them. The routes that the rule names itself also get a warning if they do not accept the parent.
+// beside records the routes that a rule rejects while it accepts others. at is the path of the rule. The
+// parent's status names all of them. Routes that the rule selects by name also get a warning if their own
+// parentRefs do not allow the parent.
 func (out *graftOut) beside(at string, s search) {
 	if len(s.rejected) == 0 {
 		return
@@ -115,7 +121,7 @@ func (out *graftOut) beside(at string, s search) {
 	}
 	for _, refused := range s.rejected {
 		if refused.Reason != route.ReasonNotAllowedByParent {
-			continue // its owner is told
+			continue // the owner of that route gets a problem
 		}
 		for _, selector := range s.Selectors {
 			if selector.Form != route.ByName || routeKey(selector.Namespace+"/"+selector.Value) != refused.Child {
@@ -130,7 +136,8 @@ func (out *graftOut) beside(at string, s search) {
 	}
 }
 
-// tooMany reports that a rule does not delegate, because its routes would be too many.
+// tooMany adds the problem that a rule does not delegate, because it would create too many rules. over contains
+// the message.
 func (out *graftOut) tooMany(point *route.Point, over *budgetOut) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
 	out.Problems = append(out.Problems, manifest.Problem{

@@ -16,37 +16,38 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// hostOut is one virtual host.
+// hostOut is the result for one virtual host.
 type hostOut struct {
 	Key     tableKey
 	Encoded xds.Host
 	Table   memo.Ordered[*entry]
-	// OnePaths are rules of one path that are many.
+	// OnePaths are groups of many rules whose paths begin with the same text (see maxOnePath).
 	OnePaths []onePath
 	// Twins are groups of rules that match the same requests.
 	Twins [][]*entry
-	// Policy holds for the routes that say nothing themselves, nil for none.
+	// Policy applies to routes of the host that do not set its fields themselves. It is nil if there is none.
 	Policy *hostPolicy
-	// Forged are the identity headers that the host removes.
+	// Forged are the identity headers that the host removes from requests of clients.
 	Forged []string
-	// Insecure is true if the host has no TLS, and no proxy in front can have it.
+	// Insecure is true if the host has no TLS, and no trusted proxy in front of Envoy can have TLS.
 	Insecure bool
-	// Rejected is what every connected Envoy said that rejected the host, or what some lack for it, nil for nothing.
+	// Rejected says why every connected Envoy rejected the host, or which field some Envoys are too old for. It
+	// is nil if Envoys accepted the host.
 	Rejected *Rejection
 }
 
-// hostPolicy is the result of the policies of a Gateway, of a ListenerSet of it, and of one of
-// their listeners. It applies to every route of the listener's virtual hosts, for the fields that
-// the route does not set itself.
+// hostPolicy has the merged policies of a listener, of its ListenerSet and of its Gateway. It applies to every
+// route of the listener's virtual hosts, for the fields that the route does not set itself.
 type hostPolicy struct {
 	policy.Resolved
-	// Extras are lowered, nil for nothing; Backends are those of their services.
+	// Extras are the merged fields in lowered form, nil if there are none. Backends are the backends of the
+	// services that Extras names.
 	Extras   *ir.Extras
 	Backends []*backend.Key
-	// Closed says why all these routes answer 500: a policy that cannot be used.
+	// Closed is the reason why all these routes answer 500, nil if they serve: a policy that cannot be used.
 	Closed *closing
-	// StreamsClosed says why connections are refused: a policy that cannot be used, and that may
-	// have an acl.
+	// StreamsClosed is the reason why connections are refused, nil if they are not: a policy that cannot be
+	// used and may have an acl.
 	StreamsClosed *closing
 }
 
@@ -56,7 +57,8 @@ func sameHost(a, b *hostOut) bool {
 
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
 
-// problems warns of too many rules with one path, and of users who sign in without TLS.
+// problems returns the problems of a virtual host, nil for a nil host. They are about too many rules with one
+// path, users who sign in without TLS, and a policy field that an Envoy is too old for.
 func (h *hostOut) problems() (problems []manifest.Problem) {
 	if h == nil {
 		return nil
@@ -76,7 +78,8 @@ func (h *hostOut) problems() (problems []manifest.Problem) {
 	return problems
 }
 
-// insecureSignIn is the warning that users sign in on a port without TLS.
+// insecureSignIn returns the warning that users sign in on a port without TLS. object and field say where the
+// warning is shown.
 func insecureSignIn(object manifest.Key, field string, at portKey) manifest.Problem {
 	return manifest.Problem{
 		Code: "SignInWithoutTLS", Severity: manifest.Warning, Object: object, Field: field,
@@ -85,7 +88,7 @@ func insecureSignIn(object manifest.Key, field string, at portKey) manifest.Prob
 	}
 }
 
-// extras returns the fields that the virtual host sets for its routes.
+// extras returns the fields that the virtual host sets for its routes, nil if there are none.
 func (h *hostOut) extras() *ir.Extras {
 	var held *ir.Extras
 	if h.Policy != nil {
@@ -94,7 +97,8 @@ func (h *hostOut) extras() *ir.Extras {
 	return withForged(held, h.Forged)
 }
 
-// withForged returns extras with the identity headers that a virtual host removes.
+// withForged returns a copy of extras with the names of identity headers that a virtual host removes. Without
+// names it returns extras.
 func withForged(extras *ir.Extras, names []string) *ir.Extras {
 	if len(names) == 0 {
 		return extras
@@ -104,7 +108,7 @@ func withForged(extras *ir.Extras, names []string) *ir.Extras {
 	return &out
 }
 
-// list encodes the host with its routes as one list.
+// list returns the encoded host with its routes in one list.
 func (h *hostOut) list() xds.Host {
 	routes := make([][]byte, 0, h.Table.Len())
 	for e := range h.Table.All() {
@@ -113,8 +117,8 @@ func (h *hostOut) list() xds.Host {
 	return xds.VirtualHost(h.Key.Domain, h.extras(), routes)
 }
 
-// rules yields the rules of the host as they are served, with the fields that the host sets for
-// them.
+// rules yields the rules of the host as Envoys serve them, with the fields that the host sets. If Envoys
+// rejected the host, it yields one rule that answers 500. If they also rejected that rule, it yields none.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
 		if h.Rejected != nil && !h.Rejected.Some {
@@ -138,8 +142,8 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	}
 }
 
-// asServed returns the rule as it is served by Envoys that rejected it. It returns nil if they do
-// not have the rule.
+// asServed returns a rule as Envoys serve it. If they rejected the rule, the result answers 500. If they also
+// rejected its match, the result is nil.
 func asServed(rule *ir.Rule) *ir.Rule {
 	switch {
 	case rule.Rejected == nil:
@@ -153,7 +157,8 @@ func asServed(rule *ir.Rule) *ir.Rule {
 	return closed
 }
 
-// closedHost returns the rule of a virtual host that Envoys rejected: it answers 500 to everything.
+// closedHost returns the only rule of a virtual host that Envoys rejected for the reason why. The rule answers
+// 500 to every request.
 func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	return &ir.Rule{
 		Name: "rejected", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
@@ -162,8 +167,8 @@ func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	}
 }
 
-// refused returns why an Envoy does not serve a part, which what names: the Envoy rejected it, or
-// is too old for it.
+// refused returns the message for a rule or host that an Envoy rejected or is too old for. what names the rule
+// or host.
 func refused(why *ir.Rejection, what string) string {
 	if why.Lacks != "" {
 		return "an Envoy is too old for " + what + ": " + why.Words
@@ -171,8 +176,8 @@ func refused(why *ir.Rejection, what string) string {
 	return "an Envoy rejected " + what + ": " + why.Words
 }
 
-// attached returns the TrafficPolicies on the way to a rule: those of its route, of routes above it
-// and of its listener. It includes policies without any effective field.
+// attached returns the TrafficPolicies of the listener of a rule, of its route, and of the routes above it. It
+// includes policies without any effective field.
 func (h *hostOut) attached(rule *ir.Rule) []manifest.Key {
 	var out []manifest.Key
 	add := func(uses []policy.Use) {

@@ -11,10 +11,10 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// inputs hold the objects, by kind.
+// inputs are the objects, by kind.
 type inputs struct {
 	classes, gateways, listenerSets, grants *objects
-	// routes are those of all kinds that are served (route.Kinds).
+	// routes has the routes of all kinds that are served (route.Kinds).
 	routes *objects
 
 	*backendObjects
@@ -22,11 +22,11 @@ type inputs struct {
 	namespaces, trafficPolicies, backendPolicies *objects
 	extensions, secrets, configMaps, tlsPolicies *objects
 	byKind                                       kinds
-	// grantIndex lists ReferenceGrants by namespace.
+	// grantIndex has the keys of the ReferenceGrants of each namespace.
 	grantIndex *memo.Index[string, manifest.Key]
-	// clientIndex lists Gateways that name a certificate for backends.
+	// clientIndex has the keys of the Gateways that name a client certificate for backends.
 	clientIndex *memo.Index[manifest.Key, manifest.Key]
-	// invalid are the invalid objects of all kinds that the store reports.
+	// invalid has the invalid objects of all kinds that the store reports.
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 
 	quarantine  *quarantineInputs
@@ -67,7 +67,7 @@ func newInputs(e *memo.Engine) *inputs {
 	return in
 }
 
-// serviceOfSlice names the Service that an EndpointSlice belongs to.
+// serviceOfSlice returns the key of the Service that an EndpointSlice belongs to, nil without the label for it.
 func serviceOfSlice(key manifest.Key, slice *manifest.Object) []manifest.Key {
 	name := slice.Value.GetLabels()[discoveryv1.LabelServiceName]
 	if name == "" {
@@ -76,7 +76,7 @@ func serviceOfSlice(key manifest.Key, slice *manifest.Object) []manifest.Key {
 	return []manifest.Key{{Kind: "Service", Namespace: key.Namespace, Name: name}}
 }
 
-// set stores an object. It ignores kinds that no rule reads.
+// set stores a valid object and removes its invalid version. It ignores objects of kinds that no rule reads.
 func (in *inputs) set(object *manifest.Object) {
 	in.invalid.Delete(object.Key)
 	if input, ok := in.byKind[[2]string{object.Key.Group, object.Key.Kind}]; ok {
@@ -84,7 +84,7 @@ func (in *inputs) set(object *manifest.Object) {
 	}
 }
 
-// object returns the object under a key, nil if there is none.
+// object returns the object of a key. It is nil if there is none, or if no rule reads its kind.
 func (in *inputs) object(key manifest.Key) *manifest.Object {
 	input, known := in.byKind[[2]string{key.Group, key.Kind}]
 	if !known {
@@ -94,6 +94,7 @@ func (in *inputs) object(key manifest.Key) *manifest.Object {
 	return object
 }
 
+// remove removes an object and its invalid version.
 func (in *inputs) remove(key manifest.Key) {
 	in.invalid.Delete(key)
 	if input, ok := in.byKind[[2]string{key.Group, key.Kind}]; ok {
@@ -101,7 +102,7 @@ func (in *inputs) remove(key manifest.Key) {
 	}
 }
 
-// hasClient returns the key of a Gateway that names a client certificate.
+// hasClient returns the key of a Gateway that names a client certificate for backends, nil for other Gateways.
 func hasClient(key manifest.Key, object *manifest.Object) []manifest.Key {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	if tls := gateway.Spec.TLS; tls == nil || tls.Backend == nil || tls.Backend.ClientCertificateRef == nil {

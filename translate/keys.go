@@ -11,39 +11,40 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
-// Keys of rules and folds. nodekeys.go has those of nodes.
+// Keys of rules and folds. nodekeys.go has the keys of nodes.
 type (
+	// portKey is a port of a Gateway.
 	portKey struct {
 		Gateway string // "namespace/name"
 		Port    int32
 		UDP     bool
 	}
-	// chainKey is a filter chain; it has a RouteConfiguration. Chain is ir.Chain.Name.
+	// chainKey is a filter chain of a port, which has its own RouteConfiguration. Chain is ir.Chain.Name.
 	chainKey struct {
 		portKey
 		Chain string
 	}
-	// tableKey is a virtual host.
+	// tableKey is a virtual host: a domain in a filter chain.
 	tableKey struct {
 		chainKey
 		Domain string
 	}
-	// hostKey is a domain of a port, in any chain.
+	// hostKey is a domain on a port, in any filter chain.
 	hostKey struct {
 		portKey
 		Domain string
 	}
-	// partKey is a Gateway with an object that has listeners of it: the Gateway itself or a
-	// ListenerSet.
+	// partKey is a Gateway and an object that defines listeners for it: the Gateway itself or a ListenerSet.
 	partKey struct {
 		Gateway string
 		Object  manifest.Key
 	}
-	// useKey is a backend that a Gateway needs.
+	// useKey is a Gateway and a backend that it needs.
 	useKey struct {
 		Gateway string
 		Backend backend.Key
 	}
+	// listenerKey is a Gateway and the ID of one of its listeners.
 	listenerKey struct {
 		Gateway, Listener string
 	}
@@ -53,7 +54,7 @@ func (k portKey) String() string {
 	return fmt.Sprintf("%s:%s", k.Gateway, listen.Socket{Port: k.Port, UDP: k.UDP})
 }
 
-// name is the name of the chain's RouteConfiguration.
+// name returns the name of the chain's RouteConfiguration.
 func (k chainKey) name() string { return listen.RoutesName(k.Gateway, k.Port, k.Chain) }
 
 func (k chainKey) String() string {
@@ -75,7 +76,7 @@ func comparePortKeys(a, b portKey) int {
 	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.UDP, !b.UDP))
 }
 
-// tableOf returns the table of a place of a Gateway.
+// tableOf returns the key of the table for a place of a Gateway ("namespace/name").
 func tableOf(gateway string, at listen.Place) tableKey {
 	return tableKey{chainKey{portKey{gateway, at.Port, at.UDP}, at.Chain}, at.Domain}
 }

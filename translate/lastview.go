@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// lastView follows the folds that gather everything, so that a Result can show the state at the
-// time of its Change.
+// lastView has the current values of the folds that gather all objects of a kind. Apply fills a Result from
+// these values.
 type lastView struct {
 	hosts    memo.Ordered[*hostOut]
 	ports    memo.Ordered[*portOut]
@@ -31,6 +31,7 @@ type lastView struct {
 	issuers []string
 }
 
+// watch makes l follow the folds of net.
 func (l *lastView) watch(net *network) {
 	memo.Watch(net.views.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.views.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
@@ -46,14 +47,14 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 
-// allProblems joins the problem sets. It does so only after a set changed, and returns the previous
-// list if the problems are the same.
+// allProblems returns all current problems, sorted, each once. It joins the problem sets only after a set
+// changed. If the problems are the same, it returns the previous slice.
 func (l *lastView) allProblems() []manifest.Problem {
 	if l.stale {
 		var all []manifest.Problem
 		for set := range l.sets.All() {
 			for _, p := range set.list {
-				if len(all) == 0 || p != all[len(all)-1] { // as the many nodes of one route have
+				if len(all) == 0 || p != all[len(all)-1] { // the many nodes of one route often have the same problem
 					all = append(all, p)
 				}
 			}
@@ -75,8 +76,8 @@ func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
 	}
 }
 
-// setTrusts stores the objects with trusted CA certificates after they changed. One object can be
-// in several trusts.
+// setTrusts stores the objects whose CA certificates are in use, after they changed. An object that several
+// trusts contain is stored once.
 func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 	l.trusted = nil
 	for t := range trusts.All() {
@@ -86,7 +87,7 @@ func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 	l.trusted = slices.Compact(l.trusted)
 }
 
-// setIssuers lists the issuers that are needed, once they changed.
+// setIssuers stores the issuers whose discovery documents are needed, each once, after they changed.
 func (l *lastView) setIssuers(_ struct{}, uses memo.Ordered[issuerUse]) {
 	l.issuers = nil
 	for use := range uses.All() {
@@ -95,14 +96,15 @@ func (l *lastView) setIssuers(_ struct{}, uses memo.Ordered[issuerUse]) {
 	l.issuers = slices.Compact(l.issuers)
 }
 
-// view returns a function that builds the View of this moment once.
+// view returns a function that returns the View of the current state. The function builds the View in its first
+// call.
 func (l *lastView) view() func() *ir.View {
 	now := *l
-	now.sets, now.problems = memo.Ordered[problemSet]{}, nil // no View shows them
+	now.sets, now.problems = memo.Ordered[problemSet]{}, nil // a View does not contain problems
 	return sync.OnceValue(now.build)
 }
 
-// build arranges hosts under their ports, and ports under their Gateways.
+// build returns the View, with hosts below their ports, and ports below their Gateways.
 func (l lastView) build() *ir.View {
 	byPort := map[portKey][]ir.HostView{}
 	for h := range l.hosts.All() {
@@ -120,7 +122,7 @@ func (l lastView) build() *ir.View {
 	for c := range l.clusters.All() {
 		view.Clusters[c.Source.Name] = c.Source
 	}
-	var claims []string // of all Gateways, as one Envoy may serve them
+	var claims []string // of all Gateways, because one Envoy may serve several
 	for one := range l.required.All() {
 		claims = append(claims, one.Claims...)
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// network has the parts that declare the rules and folds. What a part may read is in its input
-// struct, whose name ends in "In": inputs, single rules and folds, or other parts.
-// docs/design/rules.md lists each rule with what it reads.
+// network has the parts that declare the rules and folds. The input struct of a part, whose name ends in "In",
+// lists what the part may read: inputs, single rules and folds, or other parts. docs/design/rules.md lists each
+// rule with what it reads.
 type network struct {
 	Options
 	in *inputs
@@ -68,7 +68,7 @@ type network struct {
 	views       *viewFolds
 }
 
-// newNetwork declares all parts, each after the parts that it reads.
+// newNetwork declares all parts on e, each after the parts that it reads.
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n := &network{Options: options, in: in}
 	n.addGateways(e)
@@ -82,7 +82,8 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	return n
 }
 
-// addGateways declares the rules of Gateways and their listeners, and of references.
+// addGateways declares the rules for Gateways and their listeners, for references and credentials, and for
+// GatewayExtensions.
 func (n *network) addGateways(e *memo.Engine) {
 	in := n.in
 	n.hints = newHintRules(e,
@@ -113,7 +114,8 @@ func (n *network) addGateways(e *memo.Engine) {
 	})
 }
 
-// addPolicies declares the rules of TrafficPolicies that do not read routes.
+// addPolicies declares the rules that read TrafficPolicies, and find the rules of routes and the listeners that
+// they apply to.
 func (n *network) addPolicies(e *memo.Engine) {
 	in := n.in
 	n.policies = newPolicyRules(e, policyIn{
@@ -125,7 +127,8 @@ func (n *network) addPolicies(e *memo.Engine) {
 
 func (n *network) aims() aimIn { return aimIn{byKind: n.in.byKind, invalid: n.in.invalid} }
 
-// addRoutes declares where routes attach, and the rules that they serve there themselves.
+// addRoutes declares the rules that attach routes to listeners and put the routes' own rules into tables. It
+// also declares the listeners of Envoy.
 func (n *network) addRoutes(e *memo.Engine) {
 	in := n.in
 	n.attachments = newAttachRules(e, attachIn{
@@ -152,7 +155,7 @@ func (n *network) addRoutes(e *memo.Engine) {
 	n.ports = newPortRules(e, portIn{gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams, Options: n.Options})
 }
 
-// addDelegation declares the rules of delegation.
+// addDelegation declares the rules that find child routes and add their rules to the tables of the roots.
 func (n *network) addDelegation(e *memo.Engine) {
 	in := n.in
 	n.offers = newOfferRules(e, offerIn{routes: in.routes})
@@ -164,14 +167,14 @@ func (n *network) addDelegation(e *memo.Engine) {
 	n.links = newLinkRules(e, linkIn{
 		namespaceRules: n.namespaces, contestRules: n.contests, wantRules: n.wants, flat: n.nodes.flat, routes: in.routes, Options: n.Options,
 	})
-	n.nodes.link = n.links.link // the one circle: see nodeRules
+	n.nodes.link = n.links.link // the only circular dependency: see nodeRules.link
 	n.grafts = newGraftRules(e, graftIn{
 		hintRules: n.hints, contestRules: n.contests, hostPolicyRules: n.hostPolicies, offerRules: n.offers, wantRules: n.wants, linkRules: n.links,
 		flat: n.nodes.flat, overload: n.spread.overload, routes: in.routes, Options: n.Options,
 	})
 }
 
-// addTables declares the virtual hosts and the RouteConfigurations.
+// addTables declares the rules for virtual hosts and RouteConfigurations.
 func (n *network) addTables(e *memo.Engine) {
 	n.identities = newIdentityRules(e, identityIn{mount: n.roots.mount, graft: n.grafts.graft})
 	n.tables = newTableRules(e, tableIn{
@@ -182,7 +185,7 @@ func (n *network) addTables(e *memo.Engine) {
 	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{host: n.tables.host, gateway: n.gateways.gateway})
 }
 
-// addBackends declares the clusters, and the certificates of all Envoys.
+// addBackends declares the rules for clusters, and for the certificates and secrets that Envoys get.
 func (n *network) addBackends(e *memo.Engine) {
 	in := n.in
 	n.backendPolicies = newBackendPolicyRules(e, backendPolicyIn{
@@ -207,7 +210,7 @@ func (n *network) addBackends(e *memo.Engine) {
 	})
 }
 
-// addStatuses declares the rules of statuses.
+// addStatuses declares the rules for the statuses of objects, and the fold of all problems.
 func (n *network) addStatuses(e *memo.Engine) {
 	in := n.in
 	n.tlsStatuses = newTLSStatusRules(e, tlsStatusIn{tlsPolicyRules: n.tlsPolicies, uses: n.clusters.uses, tlsPolicies: in.tlsPolicies})
@@ -229,7 +232,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.roots, n.grafts, n.identities, n.tables, n.shadows, n.nodes, n.signIns)
 }
 
-// addViews declares what a View shows.
+// addViews declares the folds that a View is built from.
 func (n *network) addViews(e *memo.Engine) {
 	in := n.in
 	n.policyViews = newPolicyViewRules(e, policyViewIn{
@@ -242,7 +245,7 @@ func (n *network) addViews(e *memo.Engine) {
 	})
 }
 
-// statuses returns the rules whose values are statuses.
+// statuses returns all rules whose values are statuses of objects.
 func (n *network) statuses() []*memo.Rule[manifest.Key, *status.Update] {
 	return []*memo.Rule[manifest.Key, *status.Update]{
 		n.gatewayStatuses.classStatus, n.gatewayStatuses.gatewayStatus, n.gatewayStatuses.listenerSetStatus, n.routeStatuses.routeStatus,

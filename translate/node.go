@@ -14,33 +14,34 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// The tree below a root: a node is a route under one chain of parents (flatKey),
-// a link is a parent's node and a candidate for a child. Nodes lead to links and
-// links to nodes; a value is empty when what it hangs on is gone, so that a
-// subtree whose root is taken away falls from the top.
+// The tree below a root. A node is a route under one chain of parents (flatKey). A link is the node of a parent
+// with a candidate for a child. The rules of nodes read links, and the rules of links read nodes. The value of
+// a node or link is empty if its parent no longer exists. So a whole subtree becomes empty if its root is
+// removed.
 
-// flatOut is a route's rules on one port.
+// flatOut has the flattened rules of a route on one port, below one chain of parents.
 type flatOut struct {
 	*route.Flat
 	// Under are the names of the parent's Points that the node is linked to.
 	Under []string
-	// Hosts are those of the root that the node serves.
+	// Hosts are the hosts of the root that the node serves.
 	Hosts   ir.Hosts
 	Entries []*entry
-	// Uses says which policies are in force at the rules.
+	// Uses says how much of each policy is effective at the rules.
 	Uses []policy.Use
-	// Policies are those of each rule, by its name.
+	// Policies has the merged policies of each rule, by the name of the rule.
 	Policies map[string]*policy.Resolved
-	// SignIns are the identity providers at which the rules have users sign in.
+	// SignIns are the GatewayExtensions of the identity providers that users of the rules sign in with.
 	SignIns []manifest.Key
 	// Whole is true if no rule of the route works as it is written.
 	Whole bool
-	// rejected is what Envoys said of the route's rules.
+	// rejected are the rejections of the route's rules by Envoys.
 	rejected rejections
 }
 
-// encode returns the entry of a rule. If Envoy would reject the rule's action, the entry answers
-// 500. If Envoy would reject the match itself, there is no entry (docs/design/xds.md).
+// encode returns the entry of a rule. If Envoy would reject the rule's action, the entry answers 500. If Envoy
+// would reject the match itself, the entry is nil (docs/design/xds.md). encode also returns the problems of the
+// rule.
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {
@@ -57,8 +58,8 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	return nil, problems
 }
 
-// serving returns the names of the parents' Points that have something of the node below them: a
-// rule that Envoy accepts, or a Point of the node.
+// serving returns the names in Live of the parent's Points that have something of the node below them: an entry
+// of the node, or a Point of the node.
 func (out *flatOut) serving() []string {
 	stands := map[string]bool{}
 	above := func(rule *ir.Rule) { stands[rule.Name[:max(strings.LastIndexByte(rule.Name, '>'), 0)]] = true }
@@ -77,11 +78,12 @@ func (out *flatOut) serving() []string {
 	return names
 }
 
-// serves reports whether any part of the node is served below its parent.
+// serves reports whether any rule of the node is served below its parent.
 func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
-// rejection returns why the node, or its included part, is not served below its parent. Its Reason
-// is "" if the node is served.
+// rejection returns why the node is not served below its parent. The Reason is "" if it is served. If
+// Flat.Conflict is set, the rejection is only about rules of the parent that the node includes itself in
+// (GEP-1058).
 func (out *flatOut) rejection() route.BindingRejection {
 	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {
@@ -98,15 +100,17 @@ func (out *flatOut) rejection() route.BindingRejection {
 	return refused
 }
 
+// hintSuperset is the hint for a child whose match does not fit the parent's match.
 const hintSuperset = "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"
 
-// unresolved returns the verdict about references of the node's own rules to backends that do not
-// exist.
+// unresolved returns the verdict about references of the node's own rules to backends that do not exist. It
+// does not include references to child routes.
 func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
 
-// use adds the effect of policies at one rule to the effects at the node.
+// use adds the effect of policies at one rule to Uses. A policy with different effects at several rules becomes
+// Merged.
 func (out *flatOut) use(uses []policy.Use) {
 	for _, use := range uses {
 		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
@@ -119,12 +123,12 @@ func (out *flatOut) use(uses []policy.Use) {
 	}
 }
 
-// addBackends notes the backends that the Gateways of the node need.
+// addBackends adds backends that the Gateways of the node need to Backends, each once.
 func (out *flatOut) addBackends(backends []*backend.Key) {
 	out.Backends = backend.Unique(append(out.Backends, backends...))
 }
 
-// addSignIns notes the secrets of identity providers that the Gateways of the node need.
+// addSignIns adds GatewayExtensions of identity providers to SignIns, each once.
 func (out *flatOut) addSignIns(extensions []manifest.Key) {
 	for _, extension := range extensions {
 		if !slices.Contains(out.SignIns, extension) {
@@ -133,7 +137,7 @@ func (out *flatOut) addSignIns(extensions []manifest.Key) {
 	}
 }
 
-// ifDelegating returns the key of a node that delegates, or nothing.
+// ifDelegating returns the key of a node that delegates, nil for other nodes.
 func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	if len(f.Points) == 0 {
 		return nil
@@ -141,18 +145,18 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	return []flatKey{key}
 }
 
-// pointsOut is what links read of a node. It is separate, so that an edit of the node's other rules
-// does not reach its children.
+// pointsOut has the fields of a node that links read. It is a separate value, so that an edit of the node's
+// other rules does not affect its children.
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts
-	// Closed says whether children of a namespace are over the budget; "" stands for those
-	// that it does not have.
+	// Closed says for each namespace whether its children exceed the budget. The entry "" is for namespaces
+	// without their own entry.
 	Closed map[string]bool
 }
 
-// shuts reports whether the children of the namespace are over the budget. If they are, their links
-// and nodes go away.
+// shuts reports whether the children of a namespace exceed the budget. If they do, they have no links and no
+// nodes.
 func (out *pointsOut) shuts(namespace string) bool {
 	if closed, ok := out.Closed[namespace]; ok {
 		return closed
@@ -160,16 +164,16 @@ func (out *pointsOut) shuts(namespace string) bool {
 	return out.Closed[""]
 }
 
-// linkOut is the result for a pair of a parent's node and a candidate.
+// linkOut is the result for the node of a parent and a candidate.
 type linkOut struct {
 	route.Linked
-	// Hosts are those of the root that the child serves.
+	// Hosts are the hosts of the root that the child serves.
 	Hosts ir.Hosts
-	// Cycle is true if the child stands above itself.
+	// Cycle is true if the candidate is also a parent above itself.
 	Cycle bool
 }
 
-// reject removes all links, for one reason.
+// reject removes all links and sets why as the only rejection. It returns out.
 func (out *linkOut) reject(why route.BindingRejection) *linkOut {
 	out.Links, out.Rejections = nil, []route.BindingRejection{why}
 	return out

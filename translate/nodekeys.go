@@ -10,12 +10,12 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// flatKey names a node: a route on a port under one chain of parents.
+// flatKey is a node: a route on a port under one chain of parents.
 type flatKey struct {
 	Route manifest.Key
-	Port  int32 // 0 when the route is attached to no port
-	// Via is the chain of parents, root first: "infra/root>team/mid"; "" for a
-	// root. A child of two parents is two nodes.
+	Port  int32 // 0 if the route is attached to no port
+	// Via is the chain of parents, root first: "infra/root>team/mid". It is "" for a root. A child of two
+	// parents has two nodes.
 	Via string
 }
 
@@ -26,7 +26,7 @@ func (k flatKey) String() string {
 	return fmt.Sprintf("%s :%d below %s", k.Route, k.Port, k.Via)
 }
 
-// path is the key's chain of routes, root first.
+// path returns the chain of routes from the root to the node, for example "infra/root>team/mid>team/leaf".
 func (k flatKey) path() string {
 	name := k.Route.Namespace + "/" + k.Route.Name
 	if k.Via == "" {
@@ -35,7 +35,7 @@ func (k flatKey) path() string {
 	return k.Via + ">" + name
 }
 
-// depth is the number of routes above the node.
+// depth returns the number of routes above the node, 0 for a root.
 func (k flatKey) depth() int {
 	if k.Via == "" {
 		return 0
@@ -43,7 +43,7 @@ func (k flatKey) depth() int {
 	return strings.Count(k.Via, ">") + 1
 }
 
-// root returns the route at the top.
+// root returns the first route of the chain, which is the node's own route for a root.
 func (k flatKey) root() manifest.Key {
 	if k.Via == "" {
 		return k.Route
@@ -52,13 +52,12 @@ func (k flatKey) root() manifest.Key {
 	return routeKey(name)
 }
 
-// above reports whether the route is in the chain of the node. The node's own route is part of the
-// chain.
+// above reports whether a route is in the chain of the node, or is the node's own route.
 func (k flatKey) above(route manifest.Key) bool {
 	return slices.Contains(strings.Split(k.path(), ">"), route.Namespace+"/"+route.Name)
 }
 
-// link returns the link between a child's node and its parent.
+// link returns the key of the link between the node and its parent. The node must not be a root.
 func (k flatKey) link() linkKey {
 	via, last := "", k.Via
 	if i := strings.LastIndexByte(k.Via, '>'); i >= 0 {
@@ -67,7 +66,8 @@ func (k flatKey) link() linkKey {
 	return linkKey{Parent: flatKey{Route: routeKey(last), Port: k.Port, Via: via}, Child: k.Route}
 }
 
-// branch returns the branch of a node.
+// branch returns the branch of a node. Below a root, it is the branch of the namespace of the first child in
+// the chain.
 func (k flatKey) branch() branchKey {
 	out := branchKey{Root: k.root(), Port: k.Port}
 	if k.Via != "" {
@@ -77,12 +77,12 @@ func (k flatKey) branch() branchKey {
 	return out
 }
 
-// heavy returns the branch of a namespace below the node of a root.
+// heavy returns the branch of the children of one namespace below a root. The node must be the root.
 func (k flatKey) heavy(space string) branchKey {
 	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }
 
-// linkKey names a pair of a parent's node and a candidate.
+// linkKey is the node of a parent with a candidate for its child.
 type linkKey struct {
 	Parent flatKey
 	Child  manifest.Key
@@ -90,24 +90,23 @@ type linkKey struct {
 
 func (k linkKey) String() string { return k.Parent.String() + " → " + k.Child.String() }
 
-// child returns the key of the child's node.
+// child returns the key of the node that the candidate has below the parent.
 func (k linkKey) child() flatKey {
 	return flatKey{Route: k.Child, Port: k.Parent.Port, Via: k.Parent.path()}
 }
 
-// pointKey names a Point of a node.
+// pointKey is a Point of a node, by its name.
 type pointKey struct {
 	Node  flatKey
 	Point string
 }
 
-// branchKey names a root on a port. With Space, it names only the nodes of a namespace directly
-// below the root, and all nodes below these. They are a branch of their own if they are many
-// (fanoutOut.Heavy).
+// branchKey is a root on a port. With Space, it is only the root's children in that namespace, and all nodes
+// below them. Such a branch exists if they can have many rules (fanoutOut.Heavy).
 type branchKey struct {
 	Root  manifest.Key
 	Port  int32
-	Space string // "" for the root itself
+	Space string // a namespace, "" for the root itself
 }
 
 func (k branchKey) String() string {
@@ -117,13 +116,13 @@ func (k branchKey) String() string {
 	return fmt.Sprintf("%s :%d, %s", k.Root, k.Port, k.Space)
 }
 
-// levelKey names all nodes of a branch with the same number of parents.
+// levelKey is all nodes of a branch that have the same number of parents.
 type levelKey struct {
 	branchKey
-	Depth int // 0 for the root itself
+	Depth int // the number of parents, 0 for the root itself
 }
 
-// routeKey returns the key of the HTTPRoute "namespace/name".
+// routeKey returns the key of the HTTPRoute with a name of the form "namespace/name".
 func routeKey(name string) manifest.Key {
 	namespace, name, _ := strings.Cut(name, "/")
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: name}

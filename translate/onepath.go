@@ -7,21 +7,20 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// maxOnePath is how many rules of one path a host may have without a warning:
-// Envoy tries them one by one (docs/design/promises.md).
+// maxOnePath is the number of rules with one path that a host may have without a warning. Envoy tries them one
+// by one (docs/design/promises.md).
 const maxOnePath = 100
 
-// onePath is a group of rules of a host with the same beginning of the path, if they are more than
-// maxOnePath.
+// onePath is a group of more than maxOnePath rules of a host whose paths begin with the same text.
 type onePath struct {
 	Rules  int
 	Prefix string
-	// First is the first rule beyond maxOnePath.
+	// First is the rule after the first maxOnePath rules.
 	First *entry
 }
 
-// onePaths returns the groups of more than maxOnePath rules. Only tables with a tree are long
-// enough to have one.
+// onePaths returns the groups of more than maxOnePath rules with one path. It returns nil for a table without a
+// tree, which is too short to have such a group.
 func (t table) onePaths() (paths []onePath) {
 	for _, entries := range t.tree.Crowds(maxOnePath) {
 		first := entries[maxOnePath]
@@ -30,7 +29,7 @@ func (t table) onePaths() (paths []onePath) {
 	return paths
 }
 
-// problem returns the warning, at the first rule beyond the limit.
+// problem returns the warning about the group. Its place is the rule First. domain is the host.
 func (path onePath) problem(domain string) manifest.Problem {
 	return manifest.Problem{
 		Code: "ManyRulesOfOnePath", Severity: manifest.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),

@@ -7,20 +7,22 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// placed are the rules of a node in their tables. They can differ from the flattened rules, because
-// hosts have policies.
+// placed are the rules of a node as its tables contain them. They differ from the flattened rules if the hosts
+// have policies.
 type placed struct {
-	// Entries are those of the tables that have others than the node's own.
+	// Entries has the entries for each table whose entries differ from the node's own.
 	Entries map[tableKey][]*entry
-	// Clients are the Gateways that show backends a certificate, and its Secret.
+	// Clients has the client certificate of each Gateway that presents one to backends: "namespace/name" of the
+	// Secret.
 	Clients map[string]string
-	// Closed says by Gateway why the rules answer 500 there.
+	// Closed has the reason why the rules answer 500 at a Gateway. Gateways at which they serve are not in it.
 	Closed map[string]string
-	// Problems are of rules that Envoys reject, or are too old for, in another form than the node's own.
+	// Problems are about rules that Envoys reject, or are too old for, in a form that differs from the node's
+	// own entry.
 	Problems []manifest.Problem
 }
 
-// in returns the entries for a table. own are the entries of the node.
+// in returns the entries for a table: those in Entries, or own, the entries of the node.
 func (p placed) in(table tableKey, own []*entry) []*entry {
 	if entries, other := p.Entries[table]; other {
 		return entries
@@ -41,7 +43,7 @@ func samePlaced(a, b placed) bool {
 	return true
 }
 
-// close notes why the rules answer 500 at a Gateway.
+// close sets the reason why the rules answer 500 at a Gateway.
 func (p *placed) close(gateway, why string) {
 	if p.Closed == nil {
 		p.Closed = map[string]string{}
@@ -49,7 +51,7 @@ func (p *placed) close(gateway, why string) {
 	p.Closed[gateway] = why
 }
 
-// complain adds problems that are not there yet.
+// complain adds the problems that are not yet in Problems.
 func (p *placed) complain(problems []manifest.Problem) {
 	for _, problem := range problems {
 		if !slices.Contains(p.Problems, problem) {
@@ -58,7 +60,7 @@ func (p *placed) complain(problems []manifest.Problem) {
 	}
 }
 
-// show notes the client certificate of a Gateway.
+// show sets the client certificate of a Gateway.
 func (p *placed) show(gateway, client string) {
 	if p.Clients == nil {
 		p.Clients = map[string]string{}

@@ -15,38 +15,39 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// RejectedPart is a part of a table with the hash of its encoding. Any change of the encoding,
-// by the object itself, a policy or a parent, ends the quarantine.
+// RejectedPart is a rule, a virtual host or a GatewayExtension that Envoys rejected, with the hash of its
+// encoding. Any change of the encoding ends the quarantine, for example by a policy or a parent.
 type RejectedPart struct {
-	// Route is the name of an Envoy route. It is "" for a virtual host without its routes,
-	// which Table (the name of a RouteConfiguration) and Host identify.
+	// Route is the name of an Envoy route. It is "" for a virtual host without its routes. Table, the name of a
+	// RouteConfiguration, and Host are set only for a virtual host.
 	Table, Host, Route string
-	// Requirement is "namespace/name" of a GatewayExtension with jwt, and all that is set.
+	// Requirement is "namespace/name" of a GatewayExtension with jwt. Table, Host and Route are then "".
 	Requirement string
 	Sum         [sha256.Size]byte
 }
 
-// Rejection is why Envoys rejected a part.
+// Rejection is the reason why Envoys rejected a RejectedPart.
 type Rejection = ir.Rejection
 
-// Quarantine is the set of parts that every connected Envoy with the table rejected, and of parts
-// that some Envoys are too old for. It is the only input that comes from Envoys
-// (docs/design/flow.md). It changes no resource: the server leaves the rejected parts out of the
-// table for each Envoy that rejected them. Problems, status and the View use it. It is immutable.
+// Quarantine has all parts that every connected Envoy with the table rejected, and parts that some Envoys are
+// too old for. It is the only input that comes from Envoys (docs/design/flow.md). It changes no resource: for
+// each Envoy that rejected a part, the server leaves the part out of the table. Problems, statuses and the View
+// use the Quarantine. It is immutable.
 type Quarantine map[RejectedPart]Rejection
 
-// rejections are the entries about one object's routes, or one virtual host.
+// rejections are the entries of a Quarantine for one route, one virtual host or one GatewayExtension.
 type rejections map[RejectedPart]Rejection
 
-// rejectedHost names a virtual host.
+// rejectedHost is a virtual host: the name of a RouteConfiguration and a domain.
 type rejectedHost struct{ table, domain string }
 
-// quarantineInputs hold the quarantine by what it is about.
+// quarantineInputs are the entries of the Quarantine as inputs: by route, by virtual host and by
+// GatewayExtension.
 type quarantineInputs struct {
 	routes     *memo.Input[manifest.Key, rejections]
 	hosts      *memo.Input[rejectedHost, rejections]
 	extensions *memo.Input[string, rejections] // by "namespace/name"
-	// present are the keys that have entries.
+	// The present maps have the values of the inputs, so that replace can remove keys without new entries.
 	presentRoutes     map[manifest.Key]rejections
 	presentHosts      map[rejectedHost]rejections
 	presentExtensions map[string]rejections
@@ -60,7 +61,7 @@ func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	}
 }
 
-// replace sets the quarantine.
+// replace sets the inputs to the entries of set, and removes all others.
 func (q *quarantineInputs) replace(set Quarantine) {
 	routes, hosts, extensions := map[manifest.Key]rejections{}, map[rejectedHost]rejections{}, map[string]rejections{}
 	for part, rejection := range set {
@@ -79,6 +80,7 @@ func (q *quarantineInputs) replace(set Quarantine) {
 	q.presentRoutes, q.presentHosts, q.presentExtensions = routes, hosts, extensions
 }
 
+// put adds an entry to the rejections of a key.
 func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection Rejection) {
 	if at[key] == nil {
 		at[key] = rejections{}
@@ -86,6 +88,8 @@ func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection 
 	at[key][part] = rejection
 }
 
+// replace sets the values of an input to after. before has its present values; keys that are only in before are
+// deleted.
 func replace[K comparable, V any, M ~map[K]V](in *memo.Input[K, V], before, after M) {
 	for key, value := range after {
 		in.Set(key, value)
@@ -97,14 +101,15 @@ func replace[K comparable, V any, M ~map[K]V](in *memo.Input[K, V], before, afte
 	}
 }
 
-// holderOf returns the route of a rule, from the rule's name.
+// holderOf returns the key of the route that a rule belongs to, from the name of the rule.
 func holderOf(name string) manifest.Key { return RuleOf(name).Object }
 
-// RuleOf returns the rule of a route, from the name that Envoy knows it by:
-// "HTTPRoute/infra/root/0/0>team/child/1/0" is rule 1 of team/child. It is zero for a name of another form.
+// RuleOf returns the route and the path of a rule from the name of its Envoy route. For example,
+// "HTTPRoute/infra/root/0/0>team/child/1/0" is spec.rules[1] of team/child. It returns the zero Field for a
+// name of another form.
 func RuleOf(name string) manifest.Field {
 	name = name[strings.LastIndexByte(name, '>')+1:]
-	kind := "HTTPRoute" // those below others have the root's kind in front of all
+	kind := "HTTPRoute" // in the name of a delegated rule, only the root has a kind
 	for _, k := range route.Kinds() {
 		if rest, ok := strings.CutPrefix(name, k.Name+"/"); ok {
 			kind, name = k.Name, rest
@@ -122,8 +127,8 @@ func RuleOf(name string) manifest.Field {
 	return field
 }
 
-// mark returns the entry with the rejection by Envoys, and that rejection. rejection is nil if
-// Envoys accepted the entry. If other Envoys still serve the entry, marked is the entry itself.
+// mark returns e with the rejection by Envoys, and that rejection. rejection is nil if Envoys accepted e. If
+// some Envoys still serve e, marked is e itself.
 func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	if len(r) == 0 {
 		return e, nil
@@ -140,9 +145,9 @@ func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	return &out, &said
 }
 
-// markAll marks entries. own are the same entries at their node, whose problems are already
-// reported. It returns a problem for each entry that differs from the node's, and the rejection of
-// an entry that no Envoy serves, "" if there is none.
+// markAll marks entries (see mark). own are the same entries at their node, whose problems are already
+// reported. It returns a problem for each rejected entry that differs from the node's entry. words is the
+// rejection of the last entry that no Envoy serves, "" if there is none.
 func (r rejections) markAll(entries, own []*entry) (marked []*entry, problems []manifest.Problem, words string) {
 	if len(r) == 0 {
 		return entries, nil, ""

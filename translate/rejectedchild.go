@@ -12,33 +12,34 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Why candidates do not stand below a node: their parent says so as well as
-// they themselves (docs/design/routes.md).
+// Candidates that are rejected below a node. Both the status of the parent and the status of the candidate
+// report it (docs/design/routes.md).
 
-// rejectedChild is a candidate that some Points of a node do not accept, although they name or
-// admit it, or the candidate names them.
+// rejectedChild is a candidate that some Points of a node do not accept. The Points select or admit the
+// candidate, or the candidate's parentRefs name their rules.
 type rejectedChild struct {
 	rejectedChildKey
-	// Points are the names of those that it does not stand under.
+	// Points are the names of the Points that do not accept the candidate.
 	Points []string
 	Why    []route.BindingRejection
-	// Cycle is true if the candidate stands above itself, Elsewhere that it stands
-	// under other rules of the parent.
+	// Cycle is true if the candidate is also a parent above itself. Elsewhere is true if other rules of the
+	// parent accept the candidate.
 	Cycle, Elsewhere bool
 }
 
-// rejectedChildKey is a candidate, with whether its own node was rejected or the candidate before
-// it had a node.
+// rejectedChildKey is a candidate. Node is true if its node was rejected, and false if its link was rejected
+// before a node existed.
 type rejectedChildKey struct {
 	Child manifest.Key
 	Node  bool
 }
 
-// compareRejected sorts cycles first.
+// compareRejected orders cycles first, then by candidate.
 func compareRejected(a, b *rejectedChild) int {
 	return cmp.Or(ir.TrueFirst(a.Cycle, b.Cycle), manifest.CompareKeys(a.Child, b.Child), ir.TrueFirst(a.Node, b.Node))
 }
 
+// rejectedLinks yields the candidate of a link to the parent's node if the link has rejections.
 func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	if len(l.Rejections) == 0 {
 		return
@@ -50,6 +51,8 @@ func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.Parent, ID: out.rejectedChildKey}, out)
 }
 
+// rejectedNodes yields the route of a node to the parent's node if some of the parent's Points accept none of
+// its rules.
 func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	out := &rejectedChild{rejectedChildKey: rejectedChildKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
 	live := setOf(f.Live)
@@ -69,7 +72,7 @@ func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.link().Parent, ID: out.rejectedChildKey}, out)
 }
 
-// setOf returns the names as a set, because a node can be below thousands of Points.
+// setOf returns the names as a set. A node can be below thousands of Points.
 func setOf(names []string) map[string]bool {
 	set := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -78,15 +81,17 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// matters reports whether a rejection is worth reporting under a rule that accepts other routes. It
-// is not if other rules accept the candidate, or if the candidate names a rule that does not exist.
+// matters reports whether a rejection is reported at a rule that accepts other routes. It returns false if
+// other rules accept the candidate's node, and if the candidate names a rule that does not exist. A cycle
+// always matters.
 func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
 
-// reasonUnder returns the first reason why point does not accept the candidate, and false if none applies to it. A
-// reason without a rule applies to the Points in r.Points; if there are none and the candidate is not bound
-// elsewhere, to every Point with allowedRoutes.
+// reasonUnder returns the first reason why point does not accept the candidate. ok is false if no reason is
+// about point. A reason with a Rule is about the Points of that rule. Any other reason is about the Points in
+// r.Points. If r.Points is empty and no other rule accepts the candidate, the reason is about every Point with
+// allowedRoutes.
 func (r *rejectedChild) reasonUnder(point *route.Point) (why route.BindingRejection, ok bool) {
 	for _, why := range r.Why {
 		switch {

@@ -13,33 +13,33 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// What a policy is for is one thing for the rules, whether the policy is valid or not: a
-// valid one works there, and an invalid one closes it.
+// Targets of policies. The same rules find the targets of valid and invalid policies: a valid policy applies to
+// its targets, and an invalid policy makes them fail closed.
 
-// maxListed is how many objects that a policy selects its status lists.
+// maxListed is the number of objects that the status of a policy lists, of those that its selectors select.
 const maxListed = 16
 
-// aiming finds the objects that the policies of one kind apply to, and the policies that apply to
-// an object.
+// aiming has the rules for the targets of one kind of policy. It finds the objects that a policy applies to,
+// and the policies that apply to an object.
 type aiming struct {
 	kind string
-	// targets are those of a policy, in the order in which it writes them.
+	// targets has the targets of each policy, in the order of its spec.
 	targets *memo.Rule[manifest.Key, []store.Target]
-	// named are the policies whose targetRefs name an object, wanted those with a selector that
-	// asks for a label, or for all objects of a kind.
+	// named has the policies whose targetRefs name an object. wanted has the policies with a selector for a
+	// label, or for all objects of a kind.
 	named  *memo.Fold[manifest.Key, manifest.Key, *aim, aims]
 	wanted *memo.Fold[labelAt, manifest.Key, *aim, aims]
-	// selectable are the objects that have a label.
+	// selectable has the objects with a label.
 	selectable *memo.Fold[labelAt, manifest.Key, *selectable, memo.Ordered[*selectable]]
-	// at has the policies that are for an object.
+	// at has the policies that apply to an object.
 	at *memo.Rule[manifest.Key, *attachments]
-	// crowded are the places of a namespace with more policies than the limit.
+	// crowded has the objects and sections of a namespace for which a limit is exceeded.
 	crowded *memo.Fold[string, crowdedAt, crowdedAt, memo.Ordered[crowdedAt]]
-	// byKind has the objects that can be selected.
+	// byKind has the objects that selectors can select.
 	byKind kinds
 }
 
-// aims are policies in the order of their keys, and the number of their targets.
+// aims are policies sorted by key. Targets is the number of their targets.
 type aims struct {
 	Targets int
 	Ordered memo.Ordered[*aim]
@@ -47,7 +47,7 @@ type aims struct {
 
 func sameAims(a, b aims) bool { return a.Ordered.Same(b.Ordered) }
 
-// gatherAims is the step of the folds of aims.
+// gatherAims returns the step of the folds named and wanted, which adds and removes changed policies.
 func gatherAims() func(aims, []memo.Member[manifest.Key, *aim]) aims {
 	step := gather[manifest.Key](compareAims)
 	return func(so aims, members []memo.Member[manifest.Key, *aim]) aims {
@@ -63,7 +63,7 @@ func gatherAims() func(aims, []memo.Member[manifest.Key, *aim]) aims {
 	}
 }
 
-// selectable is an object that can be selected, and its labels.
+// selectable is an object that selectors can select, with its labels.
 type selectable struct {
 	Key    manifest.Key
 	Labels map[string]string
@@ -71,8 +71,7 @@ type selectable struct {
 
 func sameSelectable(a, b *selectable) bool { return a.Key == b.Key && maps.Equal(a.Labels, b.Labels) }
 
-// labelAt is a label of the objects of a kind in a namespace. Without a name it stands for all
-// these objects.
+// labelAt is a label of the objects of a kind in a namespace. Without Name, it means all these objects.
 type labelAt struct {
 	apischema.GroupKind
 	Namespace, Name, Value string
@@ -84,8 +83,8 @@ type aimIn struct {
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// newAiming declares the rules for the targets of a kind of policies. read returns the targets of a
-// valid policy. sides are the objects that can be selected.
+// newAiming declares the rules for the targets of the policies of the kind gk. read returns the targets of a
+// valid policy. sides are the objects that selectors of the policies can select.
 func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) aiming {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := aiming{
@@ -124,7 +123,8 @@ func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*mani
 	return a
 }
 
-// addSelectors declares which labels the selectors ask for, and which labels the objects have.
+// addSelectors declares the members of the folds wanted and selectable: the labels that policies select by, and
+// the labels of the objects in sides.
 func (a aiming) addSelectors(sides []*objects) {
 	memo.From(a.wanted, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[labelAt, manifest.Key], *aim)) {
 		for label, one := range aimsBy(key, targets, wantedLabel) {
@@ -141,8 +141,8 @@ func (a aiming) addSelectors(sides []*objects) {
 	}
 }
 
-// runAt finds the policies that apply to an object: those that name it, and those whose selector
-// matches its labels.
+// runAt returns the policies that apply to an object: those whose targetRefs name the object, and those whose
+// selector matches its labels. If too many targets must be examined, it returns only a Crowded entry.
 func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	groups, labels := a.groups(c, key)
 	targets := 0
@@ -171,8 +171,9 @@ func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	return out
 }
 
-// groups returns the policies that name an object, and for each of its labels those that select by
-// this label. It also returns the labels.
+// groups returns the policies that may apply to an object. The first group has the policies that name it. Each
+// further group has the policies that select by one of its labels. groups also returns the labels of the
+// object, nil if it does not exist or cannot be selected.
 func (a aiming) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
 	named, _ := a.named.Get(c, key)
 	groups = append(groups, named)
@@ -192,8 +193,8 @@ func (a aiming) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map
 	return groups, labels
 }
 
-// invalidOf returns a function that returns the key of an invalid object if its group and kind are gk, and nil
-// otherwise.
+// invalidOf returns a function for memo.EachOf. The function returns the key of an invalid object if its group
+// and kind are gk, and nil otherwise.
 func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []manifest.Key {
 	return func(key manifest.Key, _ *store.Invalid) []manifest.Key {
 		if key.GroupKind() != gk {
@@ -203,7 +204,8 @@ func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []mani
 	}
 }
 
-// aimsBy groups the targets of a policy by the key that by returns.
+// aimsBy groups the targets of a policy by the key that the function by returns for a target. It leaves out
+// targets for which by returns false.
 func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*aim {
 	out := map[K]*aim{}
 	for _, target := range targets {
@@ -219,13 +221,13 @@ func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(n
 	return out
 }
 
-// objectOf returns the object that a target names; ok is false for a selector.
+// objectOf returns the object that a target names. ok is false for a selector.
 func objectOf(namespace string, target store.Target) (key manifest.Key, ok bool) {
 	return targetKey(namespace, target), target.Name != ""
 }
 
-// wantedLabel returns the label by which the objects of a selector are found: the first one of the
-// selector.
+// wantedLabel returns the label under which a selector is registered: its first label by name, or no label if
+// it selects all objects of a kind. ok is false for a target that names an object.
 func wantedLabel(namespace string, target store.Target) (at labelAt, ok bool) {
 	at = labelAt{GroupKind: target.GroupKind, Namespace: namespace}
 	if names := slices.Sorted(maps.Keys(target.Labels)); len(names) > 0 {
@@ -234,7 +236,8 @@ func wantedLabel(namespace string, target store.Target) (at labelAt, ok bool) {
 	return at, target.Name == ""
 }
 
-// offeredLabels returns the labels by which policies find an object.
+// offeredLabels returns the keys under which selectors can find an object: one for each of its labels, and one
+// without a label.
 func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	at := labelAt{GroupKind: key.GroupKind(), Namespace: key.Namespace}
 	out := []labelAt{at}
@@ -244,15 +247,16 @@ func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	return out
 }
 
-// any reports whether a policy may apply to an object. Most objects have no policy and need no
-// cell.
+// any reports whether a policy may apply to an object. Callers check it first, so that objects without a policy
+// have no cell in the rule at.
 func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
 	groups, _ := a.groups(c, object)
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
 }
 
-// objects returns the objects of a target, sorted: the one that it names, or those that it selects.
-// It returns at most limit objects. all is false if there may be more.
+// objects returns the keys of a target's objects, sorted: the object that the target names, which may not
+// exist, or the objects that its selector selects. It returns at most limit objects. all is false if there may
+// be more.
 func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
 	label, selects := wantedLabel(policy.Namespace, target)
 	if !selects {
@@ -272,8 +276,8 @@ func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, l
 	return out, true
 }
 
-// isFor reports whether a target applies to an object with these labels. It does not compare
-// sections.
+// isFor reports whether a target applies to the object of, which has these labels. It ignores the section of
+// the target.
 func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(of.Namespace, target) == of
@@ -294,11 +298,12 @@ func hasLabels(labels, wanted map[string]string) bool {
 	return true
 }
 
+// targetKey returns the key of the object that a target names. Its Name is "" for a selector.
 func targetKey(namespace string, target store.Target) manifest.Key {
 	return manifest.Key{Group: target.Group, Kind: target.Kind, Namespace: namespace, Name: target.Name}
 }
 
-// targetsOf reads the targets of a valid policy: targetRefs, and then targetSelectors.
+// targetsOf returns the targets of a valid policy: targetRefs first, then targetSelectors.
 func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store.Target {
 	var out []store.Target
 	for _, ref := range refs {
@@ -314,8 +319,8 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 	return out
 }
 
-// report adds one problem for each namespace with crowded places. closed is what that means for
-// requests.
+// report adds one problem to all for each namespace with exceeded limits (crowded). closed describes the effect
+// on requests, for the message.
 func (a aiming) report(all *problemFold, closed string) {
 	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[crowdedAt]) []manifest.Problem {
 		for first := range crowded.All() {

@@ -25,9 +25,8 @@ type attachIn struct {
 	Options
 }
 
-// attachRules decide which routes attach to which listeners. A route with many hostnames and
-// listeners counts against a limit, Options.MaxCopies. The namespaces have equal parts of the
-// limit.
+// attachRules decide which listeners a route attaches to. The places of a route with many hostnames and
+// listeners count toward a limit (Options.MaxCopies). All namespaces have equal shares of the limit.
 type attachRules struct {
 	in     attachIn
 	wide   *memo.Rule[manifest.Key, copies]
@@ -50,8 +49,8 @@ func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	return r
 }
 
-// attachment resolves the parentRef of a route to a Gateway or ListenerSet. ours is false if
-// another controller has the Gateway.
+// attachment returns the result for the parentRef ref of a route, which names parent. parent is a Gateway or
+// ListenerSet. ours is false if the Gateway belongs to another controller.
 func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
 	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	of := r.in.gateways
@@ -95,15 +94,17 @@ func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.Pare
 }
 
 const (
-	// freePlaces are those that each route may have: 16 hostnames on four listeners.
+	// freePlaces is the number of places of a route that do not count toward the limit: 16 hostnames on four
+	// listeners.
 	freePlaces = 64
-	// placesPerCopy is how many places of all routes together stand for one of Options.MaxCopies.
-	// A place that serves costs at least one, so that what may serve may attach.
+	// placesPerCopy is the number of places, of all routes together, that are allowed for each unit of
+	// Options.MaxCopies. A place that serves costs at least one unit. So a route that is within MaxCopies can
+	// attach.
 	placesPerCopy = 2
 )
 
-// manyNames returns the key of a route with many hostnames or parentRefs. The route is counted
-// before any route attaches, so that no places are made only to be rejected.
+// manyNames returns the key of a route with many hostnames or parentRefs, nil for other routes. Such a route is
+// counted before any route attaches. Otherwise its places would be created only to be rejected.
 func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	from := route.Read(object)
 	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {
@@ -112,19 +113,20 @@ func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// runWide counts the places of a route with many hostnames or parentRefs.
+// runWide returns the number of places of a route with many hostnames or parentRefs.
 func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) copies {
 	places := r.attachAll(c, key).tables()
 	return copies{Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces}
 }
 
-// runAttach rejects a route that has more places than its namespace may have.
+// runAttach returns where a route attaches. If the route has more places than its namespace may have, runAttach
+// rejects it at all parentRefs.
 func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	out := r.attachAll(c, key)
 	if out.tables() <= freePlaces {
 		return out
 	}
-	r.wide.Get(c, key) // counts while somebody reads it
+	r.wide.Get(c, key) // a route counts only while a rule reads this value
 	over, cut := r.tooFar.Get(c, struct{}{})[shareKey{Root: key}]
 	if !cut {
 		return out
@@ -145,7 +147,7 @@ func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// attachAll returns where a route would attach.
+// attachAll returns where a route attaches without the limit of places.
 func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {
@@ -165,7 +167,7 @@ func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 			r.attachTo(c, out, &from, i)
 		}
 	}
-	if len(from.Parents) == 0 && key.Kind != "HTTPRoute" { // that one may stand below another
+	if len(from.Parents) == 0 && key.Kind != "HTTPRoute" { // an HTTPRoute without parentRefs may be below another
 		out.Problems = append(out.Problems, manifest.Problem{
 			Code: "ServesNowhere", Severity: manifest.Warning, Object: key, Field: "spec",
 			Message: "this route is never reached: it has no parentRefs", Hint: "add a parentRef to a Gateway",
@@ -176,7 +178,8 @@ func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// attachTo resolves the i-th parentRef. It adds nothing for a Gateway of another controller.
+// attachTo adds the result for the i-th parentRef to out. It adds nothing if the Gateway belongs to another
+// controller.
 func (r *attachRules) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
 	ref := from.Parents[i]
 	p, ours := r.attachment(c, parentKey(from.Key, ref), ref, from)
@@ -185,7 +188,7 @@ func (r *attachRules) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, 
 	}
 	p.Index = i
 	switch {
-	case reasonBound(p.Accepted.Reason): // hostProblems say it
+	case reasonBound(p.Accepted.Reason): // hostProblems reports it
 	case p.Accepted.Good():
 		p.Accepted.Message = out.Bound
 	default:

@@ -16,14 +16,15 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// clusterOut is what Envoy needs to reach a backend.
+// clusterOut is the configuration that Envoy needs for a backend.
 type clusterOut struct {
 	Cluster    xds.Resource
-	Assignment *xds.Resource // nil when the endpoints are inside the cluster
-	Source     *ir.Cluster   // what both encode
+	Assignment *xds.Resource // nil if the cluster contains the endpoints
+	Source     *ir.Cluster   // Cluster and Assignment are encoded from it
 	Problems   []manifest.Problem
 }
 
+// cluster returns the Cluster, nil for a nil clusterOut.
 func (o *clusterOut) cluster() *xds.Resource {
 	if o == nil {
 		return nil
@@ -31,6 +32,7 @@ func (o *clusterOut) cluster() *xds.Resource {
 	return &o.Cluster
 }
 
+// assignment returns the Assignment, nil for a nil clusterOut.
 func (o *clusterOut) assignment() *xds.Resource {
 	if o == nil {
 		return nil
@@ -38,6 +40,7 @@ func (o *clusterOut) assignment() *xds.Resource {
 	return o.Assignment
 }
 
+// problems returns the Problems, nil for a nil clusterOut.
 func (o *clusterOut) problems() []manifest.Problem {
 	if o == nil {
 		return nil
@@ -45,6 +48,8 @@ func (o *clusterOut) problems() []manifest.Problem {
 	return o.Problems
 }
 
+// sameCluster reports whether two values have the same resources, the same problems, and the same fields of
+// Source that other rules read.
 func sameCluster(a, b *clusterOut) bool {
 	if a == nil || b == nil || (a.Assignment == nil) != (b.Assignment == nil) {
 		return a == b
@@ -66,7 +71,7 @@ type clusterIn struct {
 	Options
 }
 
-// clusterRules make the clusters, and find the Gateways that need them.
+// clusterRules build the clusters, and find the Gateways that need them.
 type clusterRules struct {
 	in      clusterIn
 	uses    *memo.Fold[useKey, flatKey, struct{}, struct{}]
@@ -94,7 +99,7 @@ func (r *clusterRules) report(all *problemFold) {
 	problemsFrom(all, "cluster", r.cluster, (*clusterOut).problems)
 }
 
-// usesOf yields the backends that a route needs at each of its Gateways.
+// usesOf yields the backends that a root needs at each of its Gateways.
 func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	m.tables(func(table tableKey, flat *flatOut) {
@@ -104,7 +109,7 @@ func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey
 	})
 }
 
-// graftUses yields the backends that a node below a root needs at Gateways.
+// graftUses yields the backends that a node needs at each Gateway of its tables.
 func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for _, table := range g.Tables {
@@ -114,14 +119,15 @@ func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey],
 	}
 }
 
-// hostUses yields the backends of external services that the policies of a Gateway or listener
-// call. The listener takes the place of the node in the member's key.
+// hostUses yields the backends of external services that the policies of a listener call. The key of a member
+// contains the listener in place of a node.
 func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flatKey], struct{})) {
 	eachUse(tableKey{chainKey: chainKey{portKey: portKey{Gateway: key.Gateway}}}, p.Backends, map[useKey]bool{}, func(use useKey) {
 		yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: ir.GatewayKey(key.Gateway), Via: key.Listener}}, struct{}{})
 	})
 }
 
+// eachUse yields each backend at the Gateway of a table, unless it is in seen. It adds the backend to seen.
 func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yield func(useKey)) {
 	for _, to := range backends {
 		if use := (useKey{table.Gateway, *to}); !seen[use] {
@@ -131,14 +137,14 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 	}
 }
 
-// runCluster returns nil for a backend that does not exist any more. Rules that refer to it change
-// before the end of the flush.
+// runCluster returns the cluster of a backend, nil if the backend does not exist or is a GatewayExtension.
+// Rules that refer to a removed backend change before the end of the flush.
 func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
 		return r.runBlend(c, key)
 	}
 	if key.Object.Kind == api.KindGatewayExtension {
-		return nil // its requirement is what is sent: see requirementRules
+		return nil // only its requirement is sent: see requirementRules
 	}
 	if key.Object.Group == api.Group {
 		object, _ := r.in.staticBackends.Get(c, key.Object)
@@ -157,8 +163,8 @@ func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	return out
 }
 
-// encodeCluster encodes a cluster with the fields that policies set for the backend. port is the
-// name of the backend's port.
+// encodeCluster returns an encoded cluster after it applied the policies of the backend. port is the name of
+// the backend's port. The endpoints that Options.Guard refuses are removed.
 func (r *clusterRules) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
 	problems := append(r.sift(c, cluster), r.in.configOf(c, key.Object).Apply(cluster)...)
@@ -168,6 +174,7 @@ func (r *clusterRules) encodeCluster(c *memo.Ctx, key backend.Key, port string, 
 	return newCluster(cluster, problems)
 }
 
+// newCluster encodes a cluster, and its endpoints if they are a separate resource.
 func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	out := &clusterOut{Cluster: xds.Cluster(cluster), Source: cluster, Problems: problems}
 	if assignment, ok := xds.Assignment(cluster); ok {
@@ -176,8 +183,8 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	return out
 }
 
-// sift removes endpoints that must not be used from a cluster. It returns a problem for each, at
-// the endpoint's field.
+// sift removes the endpoints that must not be used from a cluster. It returns an error for each, at the field
+// that contains the endpoint, but for at most maxRejectedEndpoints.
 func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
 	refused := r.in.Guard.Sift(cluster)
@@ -199,10 +206,10 @@ func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem
 	return problems
 }
 
-// maxRejectedEndpoints bounds the problems of one cluster.
+// maxRejectedEndpoints limits the number of problems of one cluster.
 const maxRejectedEndpoints = 20
 
-// streamUses yields the backends that a route of streams needs at each of its Gateways.
+// streamUses yields the backends that a TCPRoute, TLSRoute or UDPRoute needs at each of its Gateways.
 func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for at, places := range s.places() {
@@ -214,8 +221,8 @@ func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, fl
 	}
 }
 
-// runBlend returns the cluster of a UDPRoute. The clusters of its single backends are not sent to
-// any Envoy.
+// runBlend returns the cluster of a UDPRoute, with the endpoints of all its backends. It returns nil if the
+// route does not exist. The clusters of the single backends are not sent to any Envoy.
 func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 	object, ok := r.in.routes.Get(c, key.Object)
 	if !ok {

@@ -20,25 +20,26 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// backendPolicyOut is the result for one BackendConfigPolicy without its targets.
+// backendPolicyOut is the result for one BackendConfigPolicy, independent of its targets.
 type backendPolicyOut struct {
-	// Policy is nil when there is none. One that cannot be used closes its targets.
+	// Policy is nil if the policy does not exist. If the policy cannot be used, its targets answer 503.
 	Policy *backend.Policy
-	// Unusable says why it cannot be used; "" when it can.
+	// Unusable says why the policy cannot be used, "" if it can or if its schema rejects it.
 	Unusable string
 	Problems []manifest.Problem
 }
 
 // backendTarget is one target of a BackendConfigPolicy.
 type backendTarget struct {
-	// Target is a Service or Backend; zero for a selector that selects nothing.
+	// Target is a Service or Backend. It is zero for a selector that selects no object.
 	Target manifest.Key
-	// Lost is what is wrong with the target, nil when it is there.
+	// Lost is the problem of a target that does not exist, nil if it exists.
 	Lost *manifest.Problem
-	// Warned is what has no effect there, nil when all has.
+	// Warned is a warning about something that has no effect: a selector that selects no object, or a field at
+	// this target. It is nil without a warning.
 	Warned *manifest.Problem
 	Fate   policy.Fate
-	// Crowded says why the target is closed, as too many policies are for it; "" for none.
+	// Crowded says that too many policies apply to the target, which therefore answers 503. It is "" otherwise.
 	Crowded string
 }
 
@@ -49,7 +50,7 @@ type backendPolicyIn struct {
 	backendPolicies *objects
 }
 
-// backendPolicyRules merge BackendConfigPolicies by what they target.
+// backendPolicyRules read BackendConfigPolicies, and merge the policies of each target.
 type backendPolicyRules struct {
 	in                  backendPolicyIn
 	backendAims         aiming
@@ -82,8 +83,8 @@ func (r *backendPolicyRules) report(all *problemFold) {
 	problemsFrom(all, "backendtargets", r.backendTargets, lostTargets)
 }
 
-// runBackendPolicy reads one policy. A policy that cannot be used closes its targets, because it
-// may protect them.
+// runBackendPolicy returns the result for one policy. If the policy cannot be used, its Closed is set: its
+// targets get no requests, because the policy may protect them.
 func (r *backendPolicyRules) runBackendPolicy(c *memo.Ctx, key manifest.Key) *backendPolicyOut {
 	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
@@ -111,7 +112,8 @@ func (r *backendPolicyRules) runBackendPolicy(c *memo.Ctx, key manifest.Key) *ba
 	return out
 }
 
-// runBackendConfig merges the policies of one Service or Backend.
+// runBackendConfig returns the merged policies of one Service or Backend. If too many policies apply, Closed is
+// set.
 func (r *backendPolicyRules) runBackendConfig(c *memo.Ctx, target manifest.Key) backend.Config {
 	at := r.backendAims.at.Get(c, target)
 	if crowded := at.closing(r.backendAims.kind, ""); crowded != nil {
@@ -126,7 +128,8 @@ func (r *backendPolicyRules) runBackendConfig(c *memo.Ctx, target manifest.Key) 
 	return backend.Merge(policies, route.CompareOrigins)
 }
 
-// configOf returns what policies set for a backend. Most backends have no policy and need no cell.
+// configOf returns the merged policies of a Service or Backend, the zero Config if no policy applies. It does
+// not run the rule backendConfig for an object without a policy.
 func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.Config {
 	if !r.backendAims.any(c, target) {
 		return backend.Config{}
@@ -134,8 +137,8 @@ func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.
 	return r.backendConfig.Get(c, target)
 }
 
-// runBackendTargets returns for each target whether it exists, and which fields of the policy are
-// effective for it.
+// runBackendTargets returns the result for each target of a policy, nil if the policy is not valid. It lists at
+// most maxListed objects that selectors select.
 func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarget {
 	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
@@ -168,7 +171,8 @@ func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []
 	return out
 }
 
-// backendTarget returns the result for one target of a policy, at a field of its spec.
+// backendTarget returns the result for one target: whether it exists, and how much of the policy key is
+// effective. spec is the spec of the policy. field is the path of the targetRef or targetSelector.
 func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
 	told := backendTarget{Target: at}
 	if !r.in.backendExists(c, at) {
@@ -196,7 +200,7 @@ func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigP
 	return told
 }
 
-// hashesNames reports whether a policy wants endpoints hashed by name.
+// hashesNames reports whether a policy makes Envoy hash endpoints by hostname.
 func hashesNames(spec *api.BackendConfigPolicySpec) bool {
 	lb := spec.LoadBalancer
 	if lb == nil {
@@ -206,6 +210,7 @@ func hashesNames(spec *api.BackendConfigPolicySpec) bool {
 	return lb.RingHash != nil && yes(lb.RingHash.UseHostnameForHashing) || lb.Maglev != nil && yes(lb.Maglev.UseHostnameForHashing)
 }
 
+// lostTargets returns the problems and warnings of targets.
 func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 	for _, target := range targets {
 		if target.Lost != nil {
@@ -218,7 +223,8 @@ func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 	return problems
 }
 
-// runBackendPolicyStatus returns the status with an entry for each target, nil if there is none.
+// runBackendPolicyStatus returns the status of a policy with an entry for each target. It returns nil if no
+// object is a target.
 func (r *backendPolicyRules) runBackendPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.backendPolicies.Get(c, key)
 	targets := r.backendTargets.Get(c, key)

@@ -25,10 +25,10 @@ import (
 
 type policyVerdict = manifest.Verdict[gwv1.PolicyConditionReason]
 
-// tlsPolicyOut is the result for one BackendTLSPolicy without its targets.
+// tlsPolicyOut is the result for one BackendTLSPolicy, independent of its targets.
 type tlsPolicyOut struct {
-	Policy *backend.TLSPolicy // nil for one that is gone
-	// Accepted and Resolved are its conditions, but for what its targets add.
+	Policy *backend.TLSPolicy // nil if the policy does not exist
+	// Accepted and Resolved are the verdicts for its conditions. Targets can add to Accepted.
 	Accepted, Resolved policyVerdict
 	Problems           []manifest.Problem
 }
@@ -37,14 +37,15 @@ type tlsPolicyOut struct {
 type tlsTarget struct {
 	Target  manifest.Key
 	Section string
-	// Bad says why the policy is not in force there: the target is Lost, or another
-	// policy has it. Problem is the same as a problem, nil when nothing is wrong.
+	// Bad says why the policy is not effective at the target, and is good if it is. Lost is true if the target
+	// does not exist. Otherwise another policy applies to the target. Problem has the same reason, nil if Bad
+	// is good.
 	Bad     policyVerdict
 	Lost    bool
 	Problem *manifest.Problem
-	// Ports are those that the target stands for; 0 is that of a Backend.
+	// Ports are the ports of a Service that Section names. They are empty if Any is true.
 	Ports []int32
-	// Any is true if it stands for every port.
+	// Any is true if the target includes every port.
 	Any bool
 }
 
@@ -60,7 +61,7 @@ type tlsPolicyIn struct {
 	tlsPolicies *objects
 }
 
-// tlsPolicyRules decide which BackendTLSPolicy applies to which backend.
+// tlsPolicyRules decide which BackendTLSPolicy applies to each port of a Service or Backend.
 type tlsPolicyRules struct {
 	in         tlsPolicyIn
 	tlsAims    aiming
@@ -95,7 +96,8 @@ type tlsStatusIn struct {
 	tlsPolicies *objects
 }
 
-// tlsStatusRules make the statuses of BackendTLSPolicies: which Gateways use their targets.
+// tlsStatusRules build the statuses of BackendTLSPolicies. A status has an entry for each Gateway that sends to
+// a target.
 type tlsStatusRules struct {
 	in              tlsStatusIn
 	users           *memo.Fold[manifest.Key, useKey, useKey, memo.Ordered[useKey]]
@@ -114,6 +116,7 @@ func newTLSStatusRules(e *memo.Engine, in tlsStatusIn) *tlsStatusRules {
 	return r
 }
 
+// tlsTargetRefs returns the targetRefs of a policy. An empty sectionName becomes nil.
 func tlsTargetRefs(from *gwv1.BackendTLSPolicy) []api.PolicyTarget {
 	var out []api.PolicyTarget
 	for _, ref := range from.Spec.TargetRefs {
@@ -134,8 +137,8 @@ func section(target api.PolicyTarget) string {
 	return string(*target.SectionName)
 }
 
-// runTLSPolicy reads one policy. If only some of its CA certificates can be read, it uses these. If
-// none can be read, its targets get no requests.
+// runTLSPolicy returns the result for one policy. If only some of its CA certificates can be read, it uses
+// these certificates. If none can be read, the targets of the policy get no requests.
 func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyOut {
 	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
@@ -179,7 +182,7 @@ func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyO
 	return out
 }
 
-// unresolved notes a reference to CA certificates that cannot be used.
+// unresolved adds the problem of a reference to CA certificates that cannot be used, and sets Resolved.
 func (out *tlsPolicyOut) unresolved(key manifest.Key, field string, found listen.Authority) {
 	reason := gwv1.BackendTLSPolicyReasonInvalidCACertificateRef
 	if found.Usable.Reason == gwv1.ListenerReasonInvalidCACertificateKind {
@@ -189,7 +192,7 @@ func (out *tlsPolicyOut) unresolved(key manifest.Key, field string, found listen
 	out.problem(key, string(reason), field, found.Usable.Message, found.Hint)
 }
 
-// reject notes why the policy as a whole cannot be used.
+// reject adds the problem that the policy as a whole cannot be used, and sets Accepted.
 func (out *tlsPolicyOut) reject(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
 	out.Accepted = out.Accepted.And(policyVerdict{Reason: reason, Message: field + ": " + message})
 	out.problem(key, string(reason), field, message, hint)
@@ -201,8 +204,8 @@ func (out *tlsPolicyOut) problem(key manifest.Key, code, field, message, hint st
 	})
 }
 
-// readTLSOption sets an option and returns what is wrong with it; message is "" if it is good. It
-// rejects unknown options, because they may be meant to protect.
+// readTLSOption sets the option name of a policy in tls. It returns what is wrong with the option; message is
+// "" if nothing is wrong. It rejects unknown options, because they may be meant to protect.
 func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint string) {
 	if name != listen.OptionVersion {
 		return "there is no option " + name, "the option is " + listen.OptionVersion
@@ -214,7 +217,7 @@ func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint strin
 	return "", ""
 }
 
-// runBackendTLS decides which policies are effective for one Service or Backend.
+// runBackendTLS decides which policy applies to each port of a Service or Backend.
 func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backend.TLSTarget {
 	var claims []backend.Claim
 	named, _ := r.tlsAims.named.Get(c, target)
@@ -230,8 +233,8 @@ func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backen
 	return backend.Contest(claims, route.CompareOrigins)
 }
 
-// tlsOf returns the policy of a port of a backend, nil if there is none. Most backends have no
-// policy and need no cell.
+// tlsOf returns the policy that applies to a port of a Service or Backend, nil if there is none. It does not
+// run the rule backendTLS for an object without a policy.
 func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *backend.TLSPolicy {
 	if !r.tlsAims.any(c, target) {
 		return nil
@@ -239,7 +242,8 @@ func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *b
 	return r.backendTLS.Get(c, target).Of(port)
 }
 
-// runTLSTargets returns for each target whether it exists, and which policy applies to it.
+// runTLSTargets returns for each target whether it exists, and whether another policy applies to it. It returns
+// nil if the policy is not valid.
 func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarget {
 	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
@@ -263,7 +267,8 @@ func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarge
 	return out
 }
 
-// aim finds the ports of a target. message is "" if the target exists.
+// aim sets the ports of a target. If the target does not exist, it returns the name of the wrong field of the
+// targetRef, a message and a hint. message is "" if the target exists.
 func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
 	service, isService := r.in.service(c, t.Target), t.Target.Group == "" && t.Target.Kind == "Service"
 	switch {
@@ -293,7 +298,7 @@ func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint st
 // at reports whether the target includes a port.
 func (t *tlsTarget) at(port int32) bool { return t.Any || slices.Contains(t.Ports, port) }
 
-// words returns the target and its section in words.
+// words returns the target and its section as text.
 func (t *tlsTarget) words() string {
 	if t.Section == "" {
 		return t.Target.String()
@@ -301,6 +306,7 @@ func (t *tlsTarget) words() string {
 	return t.Target.String() + ", port " + t.Section
 }
 
+// reject sets Bad and Problem of the target.
 func (t *tlsTarget) reject(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
 	t.Bad = policyVerdict{Reason: reason, Message: message}
 	t.Problem = &manifest.Problem{Code: string(reason), Severity: manifest.Error, Object: key, Field: field, Message: message, Hint: hint}
@@ -315,8 +321,8 @@ func tlsTargetProblems(targets []tlsTarget) (problems []manifest.Problem) {
 	return problems
 }
 
-// runTLSPolicyStatus returns the status with an entry for each Gateway that sends to a target, and
-// for each target that does not exist. It returns nil if there is no entry.
+// runTLSPolicyStatus returns the status of a policy. It has an entry for each Gateway that sends to a target,
+// and an entry for each target that does not exist. Without entries, runTLSPolicyStatus returns nil.
 func (r *tlsStatusRules) runTLSPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.tlsPolicies.Get(c, key)
 	if !ok {
@@ -340,7 +346,7 @@ func (r *tlsStatusRules) runTLSPolicyStatus(c *memo.Ctx, key manifest.Key) *stat
 		}
 		users, _ := r.users.Get(c, target.Target)
 		last := ""
-		for use := range users.All() { // by Gateway
+		for use := range users.All() { // sorted by Gateway
 			if use.Gateway != last && target.at(use.Backend.Port) {
 				last = use.Gateway
 				gateways[last] = gateways[last].And(target.Bad)

@@ -15,10 +15,10 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// A Namespace bounds the hostnames of its namespace by an annotation
-// (tenancy.AnnotationHosts): those of its listeners, and of its routes, whatever they
-// attach to and whatever delegates to them. A route is narrowed to the bound, as a
-// listener's hostname narrows it; a listener has one hostname, which must lie within.
+// An annotation of a Namespace limits the hostnames of its listeners and routes (tenancy.AnnotationHosts). The
+// limit applies to a route whatever it attaches to, and whatever delegates to it. A route serves only those of
+// its hosts that the limit allows, as with the hostname of a listener. A listener has one hostname, which the
+// limit must allow.
 
 type namespaceIn struct {
 	namespaces *objects
@@ -44,8 +44,8 @@ func newNamespaceRules(e *memo.Engine, in namespaceIn) *namespaceRules {
 	return r
 }
 
-// namespaceLabels returns the labels of a Namespace, even if there is no such object
-// (docs/design/inputs.md).
+// namespaceLabels returns the labels of a Namespace. If the object does not exist, it returns only the label
+// with the name (docs/design/inputs.md).
 func (r *namespaceRules) namespaceLabels(c *memo.Ctx, name string) map[string]string {
 	labels := map[string]string{corev1.LabelMetadataName: name}
 	if object, ok := r.in.namespaces.Get(c, manifest.Key{Kind: "Namespace", Name: name}); ok {
@@ -59,8 +59,8 @@ func (r *namespaceRules) namespaceLabels(c *memo.Ctx, name string) map[string]st
 
 func compareBounds(a, b listen.Bound) int { return manifest.CompareKeys(a.Namespace, b.Namespace) }
 
-// runBound returns the hosts that a namespace may serve. If its Namespace is invalid and has no
-// valid version, it may serve no host, because its bound is not known.
+// runBound returns the hosts that a namespace may serve. If the Namespace is invalid and has no valid version,
+// the limit is unknown: then the namespace may serve no host.
 func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	out := listen.Bound{Namespace: manifest.Key{Kind: "Namespace", Name: namespace}, Hosts: ir.EveryHost()}
 	object, ok := r.in.namespaces.Get(c, out.Namespace)
@@ -77,8 +77,8 @@ func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	return out
 }
 
-// bindHosts limits the hosts of a route to those that its namespace may serve. narrower is true if
-// it removed a host.
+// bindHosts limits the hosts of a route to those that its namespace may serve. It modifies from. narrower is
+// true if it removed a host.
 func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
 	bound = r.bound.Get(c, from.Key.Namespace)
 	if bound.Hosts.Every() || !from.Kind.Hosts {
@@ -89,8 +89,8 @@ func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound liste
 	return bound, asked.String() != from.Hosts.String()
 }
 
-// hostProblems returns a problem for each hostname of a route that the namespace may not serve or
-// may serve only in part.
+// hostProblems returns a problem for each hostname of a route that its namespace may not serve, or may serve
+// only partly. from has the hosts after bindHosts.
 func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.Problem) {
 	for i, hostname := range from.Hostnames {
 		left := listen.Narrow(ir.HostsOf(hostname), bound.Hosts)
@@ -116,18 +116,18 @@ func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.P
 	return problems
 }
 
-// outOfBounds returns the rejection of a child that may serve no host of the parent, because of the
-// bound of its namespace.
+// outOfBounds returns the rejection of a child that may serve none of the hosts of its parent, because of the
+// limit of its namespace. own are the hosts that the child may serve.
 func outOfBounds(parent manifest.Key, own ir.Hosts, bound listen.Bound) route.BindingRejection {
 	out := route.BindingRejection{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
 	if own.None() {
 		out.Message = fmt.Sprintf("the route serves no host: %s", bound)
-		out.Reported = true // hostProblems say it, at each hostname
+		out.Reported = true // hostProblems reports it at each hostname
 		return out
 	}
 	out.Message = fmt.Sprintf("none of the hosts that %s serves is one of this namespace: %s", parent, bound)
 	return out
 }
 
-// reasonBound reports whether a route was rejected because of the bound of its namespace.
+// reasonBound reports whether a route was rejected because of the allowed hosts of its namespace.
 func reasonBound(reason gwv1.RouteConditionReason) bool { return reason == listen.HostnameNotAllowed }

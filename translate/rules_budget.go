@@ -12,45 +12,47 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// A few routes that delegate to each other can stand for more rules than there is
-// memory, and so can many roots that share many children. The budget of a host is
-// therefore settled level by level, before a level is made. For each level the rules
-// are counted that it can come to: the matches of each candidate, times the matches of
-// the parents that it can be placed under. Below a root,
-// the routes that hang on those of one namespace are a branch of their own, so that a
-// namespace that multiplies stops its branch, and not the others of a root that all share.
-// So is the first level of a namespace that asks for much of a root.
-// Of the branches that ask for a level, those of the namespace that asks for the least are
-// counted first: what is left to a namespace does not depend on names and ages. Where a
-// branch's level does not fit, no rule of the level above it delegates: these rules answer
-// 500 with a problem, and branches that fit are served (docs/design/routes.md). What a
-// level counts depends on the levels above it alone, so that the answer does not depend on
-// the order of edits.
+// A few routes that delegate to each other can produce more rules than memory can hold. So can many roots that
+// share many children. The budget therefore limits the depth of delegation, and it is computed before any
+// delegated rule is built.
+//
+// For each level below a root, the rules of the level are counted: for each candidate, its matches times the
+// matches of the parents that it can be below. Some children of a root are a separate branch: those of a
+// namespace that can have many rules (fanoutOut.Heavy), with all nodes below them. A namespace with too many
+// rules then stops only its own branch, and not other children of a shared root.
+//
+// The levels are added from the root down. Within a level, the branches of the namespace with the fewest rules
+// are added first. So the budget of a namespace does not depend on names and ages. If a level of a branch does
+// not fit, no rule of the level above delegates: these rules answer 500 with a problem. Branches that fit are
+// served (docs/design/routes.md). The count of a level depends only on the levels above. So the result does not
+// depend on the order of edits.
 
 const (
-	// budgetBase and budgetPerRoute give the rules that delegation may come to on a
-	// host: many for a folder of many routes, few for a few that multiply. An
-	// HTTPRoute has 128 matches at most, so that each may be placed twice.
+	// budgetBase and budgetPerRoute set the number of rules that delegation may create on a host: budgetBase,
+	// and budgetPerRoute for each HTTPRoute of the folder. An HTTPRoute has at most 128 matches, so that each
+	// match may be delegated twice.
 	budgetBase     = 1000
 	budgetPerRoute = 256
-	// allPerRoute is what each HTTPRoute adds to Options.MaxRoutes for all hosts together: roots and
-	// children that they share multiply, too, whatever each host comes to.
+	// allPerRoute is the number of rules that each HTTPRoute adds to the limit for all hosts together, which
+	// starts at Options.MaxRoutes. Roots and shared children can exceed that limit even if no single host
+	// exceeds its own.
 	allPerRoute = 16
 )
 
-// demandOut is the number of rules that a branch asks for.
+// demandOut is the number of rules that the levels of a branch can have.
 type demandOut struct {
 	branchKey
-	Origin *ir.Origin // of the root
-	// Team is true if path policies are in force and the root does not come from cluster
-	// paths: its namespace answers for all that it names.
+	Origin *ir.Origin // the origin of the root, nil if the root does not exist
+	// Team is true if path policies are in force and the root does not come from cluster paths. The namespace
+	// of the root is then responsible for the whole branch.
 	Team   bool
 	Tables []tableKey
-	Levels []int // the rules that each level can come to, from the root's on
+	Levels []int // the number of rules at each level, from the root's children down
 }
 
-// owner returns the namespaces that cause the size of the branch. That is the namespace of the root
-// or, because other namespaces may share a root, those of the root and of its children.
+// owner returns the namespace that is responsible for the size of the branch: the namespace of the root.
+// Without Team, other namespaces may share the root. Then owner returns "root>child", the namespaces of the
+// root and of its children.
 func (d *demandOut) owner() string {
 	if d.Team || d.Space == "" {
 		return d.Root.Namespace
@@ -58,7 +60,7 @@ func (d *demandOut) owner() string {
 	return d.Root.Namespace + ">" + d.Space
 }
 
-// at returns the number of rules that a level asks for.
+// at returns the number of rules at a level, 0 below the last one.
 func (d *demandOut) at(depth int) int {
 	if depth >= len(d.Levels) {
 		return 0
@@ -70,7 +72,7 @@ func compareDemands(a, b *demandOut) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Space, b.Space))
 }
 
-// crowd is the sum of what all branches of a host ask for.
+// crowd has the branches of a host, or of all hosts, and the sum of their rules.
 type crowd struct {
 	Rules    int
 	Branches memo.Ordered[*demandOut]
@@ -80,22 +82,21 @@ func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b
 
 // budgetOut is the number of levels that a branch may delegate.
 type budgetOut struct {
-	// Depth is the number of levels below the root that are made.
+	// Depth is the number of levels below the root that are built.
 	Depth int
-	// Rules is the number of rules that the host would have with the first level that is left
-	// out; 0 if no level is left out.
+	// Rules is the number of rules that the host would have with the first omitted level. It is 0 if no level
+	// is omitted. Limit is the largest number.
 	Rules, Limit int
-	// Few is true if Limit is that of a folder of as few routes, and less than
-	// Options.MaxRoutes.
+	// Few is true if Limit comes from the number of HTTPRoutes of the folder, and not from Options.MaxRoutes.
 	Few bool
-	// Host is "" for all hosts together.
+	// Host is the host whose limit is exceeded, "" for all hosts together.
 	Host string
-	// Message and Hint are of the problem TooManyRoutes, "" if no level is left out. All
-	// Points of the branch share them.
+	// Message and Hint are those of the problem TooManyRoutes, "" if no level is omitted. All Points of the
+	// branch share them.
 	Message, Hint string
 }
 
-// describe returns the budget with the message about the levels below a branch that are left out.
+// describe returns the budget of the branch key with Message and Hint.
 func (b budgetOut) describe(key branchKey) budgetOut {
 	which, where := "routes", "on the host "+b.Host
 	if key.Space != "" {
@@ -146,7 +147,7 @@ func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 	r.demand = memo.NewRule(e, "demand", r.runDemand, deepEqual)
 	memo.EachOf(r.demand, in.fanout, func(key flatKey, f *fanoutOut) []branchKey {
 		if key.depth() > 1 {
-			return nil // the one above it has named the branch
+			return nil // the node above it has yielded the branch
 		}
 		out := []branchKey{key.branch()}
 		for space := range f.Heavy {
@@ -163,7 +164,7 @@ func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 	r.cut = memo.NewRule(e, "cut", r.runCut, maps.Equal[map[branchKey]budgetOut])
 	r.all = memo.NewFold[struct{}, branchKey](e, "crowds", gatherDemands(), sameCrowd)
 	memo.From(r.all, r.demand, func(key branchKey, d *demandOut, yield func(memo.Place[struct{}, branchKey], *demandOut)) {
-		if d.Origin != nil { // its root is there
+		if d.Origin != nil { // the root exists
 			yield(memo.Place[struct{}, branchKey]{ID: key}, d)
 		}
 	}, identical)
@@ -172,7 +173,7 @@ func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 	return r
 }
 
-// runDemand counts the rules of a branch, level by level.
+// runDemand returns the number of rules at each level of a branch, and the tables of its root.
 func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	object, ok := r.in.routes.Get(c, key.Root)
 	if !ok {
@@ -190,7 +191,7 @@ func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	return out
 }
 
-// gatherDemands is the step of the fold crowd.
+// gatherDemands returns the step of the folds crowd and all, which adds and removes changed branches.
 func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 	step := gather[branchKey](compareDemands)
 	rules := func(d *demandOut, had bool) (n int) {
@@ -209,8 +210,8 @@ func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 	}
 }
 
-// runCut returns the branches of a host that exceed the host's limit. A host with few rules does
-// not read the number of routes.
+// runCut returns the branches of a host that must stop delegating, with their budgets. It returns nil if the
+// host is within its limit. For a host with few rules it does not read the number of routes.
 func (r *budgetRules) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut {
 	all, _ := r.crowd.Get(c, key)
 	if all.Rules <= min(r.in.MaxRoutes, budgetBase) {
@@ -224,8 +225,8 @@ func (r *budgetRules) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut 
 	return all.cut(r.in.MaxDepth, budgetOut{Limit: limit, Few: limit < r.in.MaxRoutes, Host: key.Domain})
 }
 
-// runCutAll returns the branches of the folder that must be cut because all hosts together exceed
-// the limit.
+// runCutAll returns the branches that must stop delegating because all hosts together exceed the limit, with
+// their budgets. It returns nil if the limit is not exceeded.
 func (r *budgetRules) runCutAll(c *memo.Ctx, _ struct{}) map[branchKey]budgetOut {
 	all, _ := r.all.Get(c, struct{}{})
 	if all.Rules <= min(r.in.MaxRoutes, budgetBase) {
@@ -239,7 +240,8 @@ func (r *budgetRules) runCutAll(c *memo.Ctx, _ struct{}) map[branchKey]budgetOut
 	return all.cut(r.in.MaxDepth, budgetOut{Limit: min(few, many), Few: few < many})
 }
 
-// cut returns the branches with a level that does not fit into bound.Limit, each with its budget.
+// cut returns the branches with a level that does not fit into bound.Limit, with their budgets. levels is the
+// largest number of levels. The budgets are copies of bound with Depth and Rules set.
 func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	out, rules, asked := map[branchKey]budgetOut{}, 0, map[string]int{}
 	for depth := range levels {
@@ -255,9 +257,9 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	return out
 }
 
-// level returns the branches that ask for a level and are not stopped above it. The namespace that
-// asks for the fewest rules comes first. asked has what each namespace asks for on the levels
-// above, and after the call on this level, too.
+// level returns the branches that have rules at a level and are not stopped above it. The branches of the
+// namespace with the fewest rules come first. asked has the number of rules of each namespace at the levels
+// above. The call adds the rules of this level to asked.
 func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
 	for d := range so.Branches.All() {
 		root := d.branchKey
@@ -275,7 +277,8 @@ func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[stri
 	return level
 }
 
-// runBudget returns the smallest budget of a branch: of its hosts, and of all hosts together.
+// runBudget returns the budget of a branch: the smallest one of its hosts and of all hosts together. If nothing
+// stops the branch, Depth is Options.MaxDepth.
 func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	out := budgetOut{Depth: r.in.MaxDepth}
 	for _, table := range r.demand.Get(c, key).Tables {

@@ -14,9 +14,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// What listeners and policies read of Secrets and ConfigMaps: whether they may and can be
-// used. What is in them goes to Envoy by itself (rules_secret.go, rules_trust.go), so that a
-// certificate is replaced without a listener knowing.
+// These rules decide whether listeners and policies may use a Secret or ConfigMap, and whether it can be used.
+// Its content goes to Envoy through other rules (rules_secret.go, rules_trust.go). So a certificate can be
+// replaced without a change of the listener.
 
 type certificateIn struct {
 	*hintRules
@@ -44,7 +44,7 @@ func newCertificateRules(e *memo.Engine, in certificateIn) *certificateRules {
 	return r
 }
 
-// runGrants gathers a namespace's grants once for all references into it.
+// runGrants returns the ReferenceGrants of a namespace in a form for fast lookup.
 func (r *certificateRules) runGrants(c *memo.Ctx, namespace string) *backend.Grants {
 	var out []*gwv1.ReferenceGrant
 	for _, key := range r.in.grantIndex.Get(c, namespace) {
@@ -56,7 +56,7 @@ func (r *certificateRules) runGrants(c *memo.Ctx, namespace string) *backend.Gra
 	return backend.ReadGrants(out)
 }
 
-// refer returns a listener's reference with defaults filled in (Gateway API,
+// refer returns the reference of a listener to a Secret, with default values (Gateway API,
 // SecretObjectReference).
 func refer(from manifest.Key, ref gwv1.SecretObjectReference) backend.Reference {
 	object := gwv1.BackendObjectReference{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace}
@@ -66,13 +66,13 @@ func refer(from manifest.Key, ref gwv1.SecretObjectReference) backend.Reference 
 	return backend.Refer(from, object)
 }
 
-// referAuthority returns a reference to CA certificates with defaults filled in.
+// referAuthority returns the reference to an object with CA certificates, with default values.
 func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Reference {
 	return backend.Refer(from, gwv1.BackendObjectReference{Group: &ref.Group, Kind: &ref.Kind, Name: ref.Name, Namespace: ref.Namespace})
 }
 
-// runCertificate checks the reference first: without a ReferenceGrant, the problem does not say
-// whether the Secret exists.
+// runCertificate returns whether a listener may use a certificate. It checks the ReferenceGrant first, so that
+// the message for a missing grant does not reveal whether the Secret exists.
 func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Certificate {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Certificate {
 		return listen.Certificate{Usable: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
@@ -97,8 +97,8 @@ func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) li
 	return listen.Certificate{Secret: ref.To}
 }
 
-// runAuthority checks the reference first: without a ReferenceGrant, the problem does not say
-// whether the object exists.
+// runAuthority returns whether an object may and can be used for CA certificates. It checks the ReferenceGrant
+// first, so that the message for a missing grant does not reveal whether the object exists.
 func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) listen.Authority {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Authority {
 		return listen.Authority{Usable: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
@@ -123,7 +123,8 @@ func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) list
 	return listen.Authority{Object: ref.To}
 }
 
-// authorityText returns the entry ca.crt of an object. ok is false if the object does not exist.
+// authorityText returns the entry ca.crt of a Secret or ConfigMap, empty without the entry. ok is false if the
+// object does not exist.
 func (r *certificateRules) authorityText(c *memo.Ctx, key manifest.Key) (text []byte, ok bool) {
 	if key.Kind == "Secret" {
 		object, _ := r.in.secrets.Get(c, key)
@@ -141,7 +142,8 @@ func (r *certificateRules) authorityText(c *memo.Ctx, key manifest.Key) (text []
 	return []byte(from.Data[string(keypair.Authorities)]), true
 }
 
-// runCertNames returns the names in a certificate. It does not read the key.
+// runCertNames returns the hosts that the certificate of a Secret is for, nil if it cannot be read. It does not
+// read the key.
 func (r *certificateRules) runCertNames(c *memo.Ctx, key manifest.Key) []string {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

@@ -12,9 +12,9 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// childrenOut is the result for a route below other routes.
+// childrenOut is the result for a route that may be below other routes.
 type childrenOut struct {
-	// Parents are the entries of its status for routes above it.
+	// Parents are the entries of its status for its parent routes.
 	Parents  []gwv1.RouteParentStatus
 	Problems []manifest.Problem
 }
@@ -26,7 +26,7 @@ type childIn struct {
 	routes   *objects
 }
 
-// childRules make the statuses and problems of routes below other routes.
+// childRules build the status entries and problems of routes below other routes.
 type childRules struct {
 	in       childIn
 	children *memo.Rule[manifest.Key, *childrenOut]
@@ -43,7 +43,8 @@ func (r *childRules) report(all *problemFold) {
 	problemsFrom(all, "children", r.children, func(l *childrenOut) []manifest.Problem { return l.Problems })
 }
 
-// belowRoutes returns the key of a route that may be below other routes.
+// belowRoutes returns the key of an HTTPRoute that may be below other routes. It returns nil for other kinds,
+// and for a route whose parentRefs name no route.
 func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 	from, ok := manifest.As[*api.HTTPRoute](o)
 	if !ok || len(from.Spec.ParentRefs) > 0 && len(route.ParentRoutes(o)) == 0 {
@@ -52,8 +53,8 @@ func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// mayHaveParentRoutes reports whether a route's status can have entries for routes above it. A root
-// has such an entry if another route selects it by name.
+// mayHaveParentRoutes reports whether a route's status can have entries for parent routes. A root has such an
+// entry if another route selects it by name.
 func (r *childRules) mayHaveParentRoutes(c *memo.Ctx, o *manifest.Object) bool {
 	bindings, _ := r.in.bindings.Get(c, o.Key)
 	return bindings.Len() > 0 || len(belowRoutes(o.Key, o)) > 0
@@ -74,10 +75,9 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 	return out
 }
 
-// childProblems returns the problems of a route that routes above it reject: parentRefs that
-// are not accepted, a route without parentRefs that no parent accepts, and matches that
-// fit no parent. It is no problem if a parent that selects a whole namespace or label does
-// not accept the route while another does.
+// childProblems returns the problems of a route that its parents reject: parentRefs that are not accepted, a
+// route without parentRefs that no parent accepts, and matches that fit no parent. A parent can select a whole
+// namespace or label. Its rejection is no problem if another parent accepts the route.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -103,8 +103,8 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	return out
 }
 
-// handedOn returns whether each delegating rule of a root finds a route. The message of a good
-// verdict names routes that are rejected while others are accepted.
+// handedOn returns the verdict for the condition ResolvedRefs: whether each delegating rule of a root finds a
+// route. The message of a good verdict lists routes that are rejected while others are accepted.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
@@ -117,13 +117,13 @@ func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) ma
 	return out
 }
 
-// childEntries returns the entries of a route's status for the routes above it, accepted or
-// rejected (docs/design/routes.md): parents that its parentRefs name, and parents that select it.
+// childEntries returns the status entries of a route for its parent routes, accepted or rejected
+// (docs/design/routes.md). The parents are those that its parentRefs name, and those that select the route.
 func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childEntry {
 	var out []childEntry
 	bound := r.boundTo(c, object.Key)
 	from, _ := manifest.As[*api.HTTPRoute](object)
-	named := map[manifest.Key][]string{} // sections
+	named := map[manifest.Key][]string{} // sectionNames of the parentRefs, by parent
 	for _, ref := range route.ParentRoutes(object) {
 		if slices.Contains(named[ref.Key], ref.Section) {
 			continue
@@ -154,19 +154,19 @@ func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childE
 	return out
 }
 
-// boundTo returns the bindings of a route to all parents, sorted by parent.
+// boundTo returns the bindings of a route to all its parents, sorted by parent.
 func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	bindings, _ := r.in.bindings.Get(c, key)
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// unbound returns the rejection for a parentRef to a route that has no binding with this one. bound
-// are the bindings to other parents.
+// unbound returns the rejection of a parentRef to a route that has no binding to this route. bound are the
+// bindings to other parents.
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
 	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {
 		out.Message, out.Hint = ref.Key.String()+" does not exist", r.in.absent(c, ref.Key, "parentRef")
-		for _, b := range bound { // who asked for the route is meant first
+		for _, b := range bound { // a parent that selects the route is probably the intended one
 			if b.Parent.Name == ref.Key.Name {
 				out.Hint = fmt.Sprintf("%s hands requests to this route: add namespace: %s to the parentRef", b.Parent, b.Parent.Namespace)
 			}
@@ -185,7 +185,7 @@ func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindin
 	return out
 }
 
-// serves reports whether a route is attached to a Gateway or accepted below a route.
+// serves reports whether a route is attached to a Gateway, or accepted below another route.
 func (r *childRules) serves(c *memo.Ctx, key manifest.Key) bool {
 	if len(r.in.admitted.Get(c, key).Ports) > 0 {
 		return true

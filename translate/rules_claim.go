@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// claim counts who has a host.
+// claim counts the listeners and routes that have a host.
 type claim struct {
-	Count    int    // of listeners and routes
+	Count    int    // number of listeners and routes
 	Listener string // the ID of the listener that serves the host
 }
 
@@ -18,15 +18,15 @@ type claimIn struct {
 	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// claimRules count the listeners and routes that have each host, before tables are made.
+// claimRules count the listeners and routes that have each host, before tables are built.
 type claimRules struct {
 	claimed *memo.Fold[tableKey, string, string, claim]
 	breadth *memo.Fold[listenerKey, tableKey, struct{}, int]
-	// streams counts the names that routes of streams ask listeners for.
+	// streams has for each listener the number of hostnames that TCPRoutes, TLSRoutes and UDPRoutes request.
 	streams *memo.Fold[listenerKey, streamAt, struct{}, int]
 }
 
-// streamAt is a host of a port that a route of streams asks for.
+// streamAt is a host of a port that a TCPRoute, TLSRoute or UDPRoute requests.
 type streamAt struct {
 	tableKey
 	Route manifest.Key
@@ -68,8 +68,8 @@ func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
 	return r
 }
 
-// addClaims is the step of the fold claimed. All members have the same listener, because one
-// listener serves a host.
+// addClaims is the step of the fold claimed, which counts changed members. All members of a host have the same
+// listener, because one listener serves a host.
 func addClaims(of claim, members []memo.Member[string, string]) claim {
 	for _, m := range members {
 		switch {

@@ -10,13 +10,13 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// implicitClass exists without being declared (docs/design/inputs.md).
+// implicitClass is the GatewayClass that exists without an object (docs/design/inputs.md).
 const implicitClass = "gatefold"
 
-// classOut is whether gatefold serves the Gateways of a class.
+// classOut says whether gatefold serves the Gateways of a class.
 type classOut struct {
 	Ours bool
-	// Controller is whose the class is, "" when it does not exist.
+	// Controller is the controllerName of the class, "" if the class does not exist.
 	Controller string
 }
 
@@ -30,7 +30,7 @@ type classIn struct {
 type classRules struct {
 	in    classIn
 	class *memo.Rule[string, classOut]
-	// classless says why a Gateway has no class of ours.
+	// classless has the problem of a Gateway that gatefold does not serve because of its class.
 	classless *memo.Rule[manifest.Key, []manifest.Problem]
 }
 
@@ -47,6 +47,8 @@ func (r *classRules) report(all *problemFold) {
 	problemsFrom(all, "parameters", memo.Keyed[manifest.Key, *manifest.Object](r.in.classes), parameterProblems)
 }
 
+// runClass returns whether a GatewayClass belongs to gatefold. The class implicitClass does even if it does not
+// exist.
 func (r *classRules) runClass(c *memo.Ctx, name string) classOut {
 	object, ok := r.in.classes.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name})
 	if !ok {
@@ -57,7 +59,8 @@ func (r *classRules) runClass(c *memo.Ctx, name string) classOut {
 	return classOut{Ours: controller == status.ControllerName, Controller: string(controller)}
 }
 
-// classProblems returns the problem of a Gateway if no controller serves its GatewayClass.
+// classProblems returns the problem of a Gateway whose GatewayClass does not exist or belongs to another
+// controller. It returns nil for a Gateway that gatefold serves.
 func (r *classRules) classProblems(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {
@@ -86,7 +89,7 @@ func (r *classRules) classProblems(c *memo.Ctx, key manifest.Key) []manifest.Pro
 	return []manifest.Problem{problem}
 }
 
-// nearClass returns the GatewayClass that was likely meant, "" for none.
+// nearClass returns a GatewayClass with a similar name, "" if there is none.
 func (r *classRules) nearClass(c *memo.Ctx, name string) string {
 	if like := r.in.near.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name}); like != "" {
 		return like
@@ -94,8 +97,9 @@ func (r *classRules) nearClass(c *memo.Ctx, name string) string {
 	return nearName(name, []string{implicitClass})
 }
 
-// classVerdict rejects a class of gatefold that refers to parameters, because no kind of parameters
-// is supported. Its Gateways are still served, without the parameters.
+// classVerdict returns the verdict for a GatewayClass. It rejects a class of gatefold with a parametersRef,
+// because no kind of parameters is supported. The Gateways of the class are still served, without the
+// parameters.
 func classVerdict(object *manifest.Object) manifest.Verdict[gwv1.GatewayClassConditionReason] {
 	class, ok := manifest.As[*gwv1.GatewayClass](object)
 	if !ok || class.Spec.ControllerName != status.ControllerName || class.Spec.ParametersRef == nil {
@@ -108,6 +112,7 @@ func classVerdict(object *manifest.Object) manifest.Verdict[gwv1.GatewayClassCon
 	}
 }
 
+// parameterProblems returns the error for a GatewayClass that classVerdict rejects, nil for other classes.
 func parameterProblems(object *manifest.Object) []manifest.Problem {
 	bad := classVerdict(object)
 	if bad.Good() {

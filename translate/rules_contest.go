@@ -13,13 +13,13 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// An HTTPRoute and a GRPCRoute with a host in common on one listener exclude each
-// other (listen.Contest). Whether a route is taken depends on all older ones of the
-// listener, so that a listener with both kinds is judged as a whole when a route
-// comes, goes, or changes its hosts, and at no other edit; a listener with one kind,
-// as most have, is never judged.
+// If an HTTPRoute and a GRPCRoute have a common host on one listener, only one of them is accepted
+// (listen.Contest). Whether a route is accepted depends on all older routes of the listener. So if a listener
+// has routes of both kinds, the result for all of them is computed again when a route is added, removed, or
+// changes its hosts. Other edits do not cause this. For a listener with routes of one kind, the usual case,
+// nothing is computed.
 
-// contenders are the routes that ask for hosts of a listener.
+// contenders are the routes that request hosts of a listener. Kinds is the number of routes of each kind.
 type contenders struct {
 	All   memo.Ordered[*listen.Contender]
 	Kinds map[string]int
@@ -35,7 +35,7 @@ type contestIn struct {
 	routes  *objects
 }
 
-// contestRules decide which hosts a route serves where routes of two kinds ask for one host.
+// contestRules decide which route gets a host that both an HTTPRoute and a GRPCRoute request.
 type contestRules struct {
 	in       contestIn
 	contest  *memo.Rule[listenerKey, map[manifest.Key]listen.Loss]
@@ -86,13 +86,14 @@ func (r *contestRules) report(all *problemFold) {
 	problemsFrom(all, "won", r.won, winProblems)
 }
 
-// winKey names a listener, and the route that lost a host there.
+// winKey is a listener and the route that lost a host there.
 type winKey struct {
 	listenerKey
 	Loser manifest.Key
 }
 
-// win is a host of a route, from which a route of another kind and namespace is rejected.
+// win is a host that one route got, and that another route lost. The routes have different kinds and
+// namespaces.
 type win struct {
 	winKey
 	Winner manifest.Key
@@ -103,7 +104,8 @@ func compareWins(a, b *win) int {
 	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), manifest.CompareKeys(a.Loser, b.Loser))
 }
 
-// winsOf yields the hosts that a route has lost to routes of other namespaces.
+// winsOf yields the hosts that a route lost to routes of other namespaces. Each is a member of the winner's
+// value.
 func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, winKey], *win)) {
 	for at, loss := range a.Lost {
 		if loss.By.Namespace != key.Namespace {
@@ -113,7 +115,7 @@ func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, 
 	}
 }
 
-// winProblems returns the warnings for a route that took hosts from later routes.
+// winProblems returns a warning for each host that a route got and a later route lost.
 func winProblems(won memo.Ordered[*win]) []manifest.Problem {
 	var out []manifest.Problem
 	for w := range won.All() {
@@ -126,7 +128,7 @@ func winProblems(won memo.Ordered[*win]) []manifest.Problem {
 	return out
 }
 
-// contendersOf yields the hosts that a route asks for on each listener.
+// contendersOf yields the hosts that a route requests on each listener, sorted.
 func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listenerKey, manifest.Key], *listen.Contender)) {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return
@@ -144,8 +146,7 @@ func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listener
 	}
 }
 
-// runAdmitted returns where a route attaches, without the listeners that routes of another kind
-// have there.
+// runAdmitted returns where a route attaches, without the listeners that it lost to routes of another kind.
 func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	attach := r.in.attach.Get(c, key)
 	lost := map[listenerKey]listen.Loss{}
@@ -177,7 +178,7 @@ func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// spans reports whether hosts contain all hosts that the node's root serves on its port.
+// spans reports whether hosts contains all hosts that the node's root serves on the port of the node.
 func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	return !slices.ContainsFunc(r.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
 		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
@@ -185,9 +186,9 @@ func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	})
 }
 
-// tablesOf returns the tables of a node's root that have some of the hosts. guests are narrower
-// tables: they exist because another route or a listener has that host, and the node adds its rules
-// there. A child takes no host away from the other children of its root.
+// tablesOf returns the tables that a node adds its rules to. tables are those tables of the root whose hosts
+// are in hosts. guests are tables of narrower hosts within those of the root. A guest exists only because
+// another route or a listener has its host. So a child takes no requests from other children of its root.
 func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
 	for _, parent := range r.admitted.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)
@@ -202,6 +203,7 @@ func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (table
 	return tables, slices.DeleteFunc(guests, func(t tableKey) bool { return slices.Contains(tables, t) })
 }
 
+// appendTables adds the tables of places on one port to out, each once.
 func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
 	for _, place := range places {
 		table := tableOf(gateway, place)

@@ -13,16 +13,16 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// A certificate that is not for the host of a request is rejected by every browser, while
-// Envoy serves it: nothing but a warning shows it before.
+// If a certificate is not for the host of a request, Envoy still serves it, but every browser rejects it. Only
+// a warning shows this before users see it.
 
-// coverage has the names in the certificates of a Gateway's listeners.
+// coverage has the hosts in the certificates of a Gateway's listeners.
 type coverage struct {
-	Listeners map[string]*certified // by ID; those that end TLS
+	Listeners map[string]*certified // by ID; only listeners that terminate TLS
 	Problems  []manifest.Problem
 }
 
-// certified is a listener that ends TLS, and the names in its certificates.
+// certified is the hostname of a listener that terminates TLS, and the hosts in its certificates.
 type certified struct {
 	Hostname string
 	Names    []string
@@ -34,7 +34,7 @@ type coverageIn struct {
 	gateways  *objects
 }
 
-// coverageRules compare the hostnames of listeners and routes with the names in certificates.
+// coverageRules compare the hostnames of listeners and routes with the hosts in certificates.
 type coverageRules struct {
 	in        coverageIn
 	coverage  *memo.Rule[manifest.Key, *coverage]
@@ -53,7 +53,8 @@ func (r *coverageRules) report(all *problemFold) {
 	problemsFrom(all, "coverage", r.coverage, (*coverage).problems)
 }
 
-// runCoverage returns nil for a Gateway without certificates.
+// runCoverage returns the hosts in the certificates of a Gateway's listeners. It returns nil for a Gateway
+// without certificates.
 func (r *coverageRules) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 	var out *coverage
 	for l := range r.in.gateway.Get(c, key).Serving() {
@@ -77,7 +78,8 @@ func (r *coverageRules) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 	return out
 }
 
-// runCertified returns nil for a listener that does not end TLS.
+// runCertified returns the hosts in the certificates of one listener. It returns nil for a listener that does
+// not terminate TLS.
 func (r *coverageRules) runCertified(c *memo.Ctx, key listenerKey) *certified {
 	if of := r.coverage.Get(c, ir.GatewayKey(key.Gateway)); of != nil {
 		return of.Listeners[key.Listener]
@@ -85,6 +87,7 @@ func (r *coverageRules) runCertified(c *memo.Ctx, key listenerKey) *certified {
 	return nil
 }
 
+// problem returns the warning that no certificate of the listener is for its hostname.
 func (of *certified) problem(l *listen.Listener) manifest.Problem {
 	return manifest.Problem{
 		Code: codeMismatch, Severity: manifest.Warning, Object: l.Owner, Field: fmt.Sprintf("spec.listeners[%d].hostname", l.Index),
@@ -93,15 +96,18 @@ func (of *certified) problem(l *listen.Listener) manifest.Problem {
 	}
 }
 
+// codeMismatch is the code of a problem about a hostname that no certificate is for.
 const codeMismatch = "CertificateMismatch"
 
-// consequence returns what clients do, and the names in the certificates.
+// consequence returns the end of a message: browsers reject the connection, and the hosts that the certificates
+// are for.
 func (of *certified) consequence() string {
 	return "browsers refuse the connection; its certificates are for " + cmp.Or(route.Several(of.Names), "no host: they have no subjectAltName")
 }
 
-// uncovered warns of hostnames of a route that are in no certificate of its listener. If the
-// listener has the same hostname, only the listener has the warning.
+// uncovered returns a warning for each hostname of a route that no certificate of its listener is for. It
+// returns none for the hostname of the listener itself, because the listener has that warning. p is the result
+// for a parentRef.
 func (r *coverageRules) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []manifest.Problem) {
 	var seen []string
 	for _, place := range p.Places {
@@ -126,6 +132,7 @@ func (r *coverageRules) uncovered(c *memo.Ctx, from *route.Common, p *parentOut)
 	return problems
 }
 
+// problems returns the Problems, nil for a nil coverage.
 func (o *coverage) problems() []manifest.Problem {
 	if o == nil {
 		return nil

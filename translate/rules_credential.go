@@ -15,16 +15,16 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// The credentials that policies ask for travel with the routes, in the bytes for Envoy: Envoy
-// takes them neither by SDS nor as a hash of its own. No problem and no page has any of them.
+// The credentials of policies are in the encoded routes, because Envoy does not accept them by SDS or as a
+// hash. No problem and no admin page contains them.
 
-// maxCredentialBytes bounds the credentials of one policy: each route of it has all of them.
+// maxCredentialBytes limits the credentials of one policy. Each route of the policy contains all of them.
 const maxCredentialBytes = 1 << 20
 
-// credentialsOut are the credentials of one source, or why there are none.
+// credentialsOut are the credentials of one source, or the reason why they cannot be used.
 type credentialsOut struct {
 	List []ir.Credential
-	// Problem has a code, a message and a hint; nil where List can be used.
+	// Problem has a code, a message and a hint. It is nil if List can be used.
 	Problem *manifest.Problem
 }
 
@@ -56,8 +56,8 @@ func newCredentialRules(e *memo.Engine, in credentialIn) *credentialRules {
 	return r
 }
 
-// fill adds the credentials to extras that name their source. A returned problem means that the
-// policy must not be used.
+// fill sets the credentials of each source that extras names. It returns an error for each source that cannot
+// be used; the policy must then not be used.
 func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
 		found := r.credentials.Get(c, use.Source)
@@ -71,8 +71,8 @@ func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manif
 	return problems
 }
 
-// notGranted returns a problem for each Secret of another namespace that does not allow the policy
-// to read it. The problem does not reveal whether the Secret exists.
+// notGranted returns an error for each Secret of another namespace that does not allow the policy to read it.
+// of is the policy. The error does not reveal whether the Secret exists.
 func (r *credentialRules) notGranted(c *memo.Ctx, of manifest.Key, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
 		ref := backend.Reference{From: of, To: use.Source.Secret}
@@ -87,7 +87,7 @@ func (r *credentialRules) notGranted(c *memo.Ctx, of manifest.Key, extras *ir.Ex
 	return problems
 }
 
-// sourceField is the field of a policy that names the source.
+// sourceField returns the path of the field of a policy that names the source.
 func sourceField(source ir.CredentialSource) string {
 	if source.Secret.Name == "" {
 		return source.Field.Path() + ".secretSelector"
@@ -95,6 +95,7 @@ func sourceField(source ir.CredentialSource) string {
 	return source.Field.Path() + ".secretRef"
 }
 
+// runCredentials returns the users of a source for basicAuth, and the keys of any other source.
 func (r *credentialRules) runCredentials(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
 	if source.Field == ir.FieldBasicAuth {
 		return r.users(c, source)
@@ -102,7 +103,7 @@ func (r *credentialRules) runCredentials(c *memo.Ctx, source ir.CredentialSource
 	return r.clients(c, source)
 }
 
-// users reads the htpasswd file in one entry of a Secret.
+// users returns the users in the htpasswd file in one entry of a Secret.
 func (r *credentialRules) users(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
 	secret, missing := r.secret(c, source.Secret)
 	if missing != nil {
@@ -122,7 +123,7 @@ func (r *credentialRules) users(c *memo.Ctx, source ir.CredentialSource) *creden
 	return &credentialsOut{List: list}
 }
 
-// clients reads the keys in all entries of the Secrets.
+// clients returns the keys in all entries of one Secret, or of the Secrets that a selector selects.
 func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
 	secrets, where := []manifest.Key{source.Secret}, source.Secret.String()
 	if source.Secret.Name == "" {
@@ -154,7 +155,8 @@ func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *cred
 	return &credentialsOut{List: list}
 }
 
-// secret returns a Secret. missing has the problem if the Secret does not exist.
+// secret returns a Secret. If it does not exist, secret is nil and missing has the problem. Otherwise missing
+// is nil.
 func (r *credentialRules) secret(c *memo.Ctx, key manifest.Key) (secret *corev1.Secret, missing *credentialsOut) {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)
@@ -166,7 +168,7 @@ func (r *credentialRules) secret(c *memo.Ctx, key manifest.Key) (secret *corev1.
 	return secret, nil
 }
 
-// selected returns the Secrets that a selector selects, sorted.
+// selected returns the keys of the Secrets that the selector of a source selects, sorted.
 func (r *credentialRules) selected(c *memo.Ctx, source ir.CredentialSource) (out []manifest.Key) {
 	wanted := source.Selected()
 	name := slices.Min(slices.Collect(maps.Keys(wanted)))
@@ -179,10 +181,13 @@ func (r *credentialRules) selected(c *memo.Ctx, source ir.CredentialSource) (out
 	return out
 }
 
+// notUsable returns a result without credentials, with the problem that they cannot be used.
 func notUsable(message, hint string) *credentialsOut {
 	return &credentialsOut{Problem: &manifest.Problem{Code: policy.BadCredentials, Message: message, Hint: hint}}
 }
 
+// tooLarge returns a result without credentials, with the problem that they exceed maxCredentialBytes. where
+// names the Secrets.
 func tooLarge(where string, size int) *credentialsOut {
 	return notUsable(fmt.Sprintf("%s: %d bytes are over the limit of %d", where, size, maxCredentialBytes), "ask a service by extAuth where there are so many users")
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// The discovery documents of OpenID providers are inputs, as objects are: rules do not ask for
-// them. A Result names the issuers whose documents are needed, and the caller of the Translator
-// sets what they answer (docs/design/policies.md).
+// The discovery documents of OpenID providers are inputs, like objects. No rule requests a document. A Result
+// names the issuers whose documents are needed, and the caller of the Translator sets their answers
+// (docs/design/policies.md).
 
 // Discoveries are the known answers of issuers, by issuerURI. They are immutable.
 type Discoveries map[string]ir.IssuerAnswer
 
-// discoveryInputs hold the known answer of each issuer.
+// discoveryInputs has the known answer of each issuer as an input. present are the current values.
 type discoveryInputs struct {
 	*memo.Input[string, ir.IssuerAnswer]
 	present Discoveries
@@ -29,17 +29,18 @@ func newDiscoveryInputs(e *memo.Engine) *discoveryInputs {
 	return &discoveryInputs{Input: memo.NewInput[string](e, "discoveries", identical[ir.IssuerAnswer])}
 }
 
+// replace sets the answers to those of set, and removes all others.
 func (d *discoveryInputs) replace(set Discoveries) {
 	replace(d.Input, d.present, set)
 	d.present = maps.Clone(set)
 }
 
-// codeIssuerNotAsked is the code of an issuer that nobody has asked yet. It is a warning, as it is
-// no mistake in the folder; but it closes.
+// codeIssuerNotAsked is the code of the problem that the discovery document of an issuer was not requested yet.
+// The problem is a warning, because the folder has no mistake. But the targets of the policy still fail closed.
 const codeIssuerNotAsked = "IssuerNotAsked"
 
-// discover fills in the endpoints that the discovery document of an issuer names, and reports
-// whether they are known.
+// discover sets the endpoints of an identity provider from the discovery document of its issuer. It reports
+// whether they are known. If not, it adds a problem to problems.
 func (r *extensionRules) discover(c *memo.Ctx, issuer string, to *ir.SignIn, problems *[]manifest.Problem) bool {
 	found, asked := r.in.discoveries.Get(c, issuer)
 	if asked && found.Known() {
@@ -60,12 +61,12 @@ func (r *extensionRules) discover(c *memo.Ctx, issuer string, to *ir.SignIn, pro
 	return false
 }
 
-// closes reports whether a problem of a policy or an extension closes the targets.
+// closes reports whether a problem of a policy or an extension makes the targets fail closed.
 func closes(problem *manifest.Problem) bool {
 	return problem.Severity == manifest.Error || problem.Code == codeIssuerNotAsked
 }
 
-// issuerUse is an issuer with an extension that needs its discovery document.
+// issuerUse is an issuer and an extension that needs its discovery document.
 type issuerUse struct {
 	Issuer    string
 	Extension manifest.Key
@@ -75,7 +76,7 @@ func compareIssuers(a, b issuerUse) int {
 	return cmp.Or(strings.Compare(a.Issuer, b.Issuer), manifest.CompareKeys(a.Extension, b.Extension))
 }
 
-// newIssuers declares the fold of the issuers that extensions need.
+// newIssuers declares the fold of the issuers whose discovery documents extensions need.
 func newIssuers(e *memo.Engine, extension *memo.Rule[manifest.Key, *extensionOut]) *memo.Fold[struct{}, manifest.Key, issuerUse, memo.Ordered[issuerUse]] {
 	all := memo.NewFold[struct{}, manifest.Key, issuerUse](e, "issuers", gather[manifest.Key](compareIssuers), memo.Ordered[issuerUse].Same)
 	memo.From(all, extension, func(key manifest.Key, x *extensionOut, yield func(memo.Place[struct{}, manifest.Key], issuerUse)) {

@@ -10,32 +10,34 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// The problem of a reference that leads nowhere has suggestions: an object of the name in
-// another namespace, or one of a similar name in its own. They are searched for only where a
-// reference fails.
+// The problem of a reference to a missing object contains a suggestion: an object with the same name in another
+// namespace, or one with a similar name in its own namespace. Suggestions are computed only for failing
+// references.
 
-// inAnyNamespace returns a key for the objects of a kind and name in any namespace.
+// inAnyNamespace returns key without its namespace, for objects of that kind and name in all namespaces.
 func inAnyNamespace(key manifest.Key) manifest.Key {
 	key.Namespace = ""
 	return key
 }
 
-// drawer holds the objects of a kind whose names share a hash. A cell for each name would cost
-// memory for every object, while wrong references are rare.
+// drawer is a group of objects of one kind whose names have the same hash, in all namespaces. A memo cell for
+// each name would cost memory for every object, but wrong references are rare.
 type drawer struct {
 	Kind   string
 	Number uint32
 }
 
+// drawers is the number of drawers of each kind.
 const drawers = 1024 // of each kind
 
+// drawerOf returns the drawer of an object.
 func drawerOf(key manifest.Key) drawer {
 	hash := fnv.New32a()
 	hash.Write([]byte(key.Name))
 	return drawer{key.Kind, hash.Sum32() % drawers}
 }
 
-// called is an object in a drawer.
+// called is the name and namespace of an object in a drawer.
 type called struct{ Name, Namespace string }
 
 func compareCalled(a, b called) int {
@@ -45,14 +47,17 @@ func compareCalled(a, b called) int {
 // kindIn is a kind in a namespace. Namespace is "" for kinds without namespaces.
 type kindIn struct{ Kind, Namespace string }
 
-// hintRules suggest which object a failing reference may have meant.
+// hintRules suggest an existing object for a reference to a missing one. elsewhere has an object with the same
+// name in another namespace, the zero Key if there is none. near has a similar name in the same namespace, ""
+// if there is none.
 type hintRules struct {
 	elsewhere *memo.Rule[manifest.Key, manifest.Key]
 	near      *memo.Rule[manifest.Key, string]
 }
 
-// newHintRules declares the rules. inAny are kinds that are looked for in other namespaces: their
-// names are no secrets. inOwn are kinds whose similar names are looked for in the same namespace.
+// newHintRules declares the rules. inAny are the kinds whose objects are suggested from other namespaces,
+// because their names are not secret. inOwn are the kinds whose similar names are suggested from the same
+// namespace.
 func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
 	type place = memo.Place[drawer, manifest.Key]
 	named := memo.NewFold[drawer, manifest.Key](e, "named", gather[manifest.Key](compareCalled), memo.Ordered[called].Same)
@@ -77,7 +82,7 @@ func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
 	return r
 }
 
-// nearRule declares the rule that finds similar names in a namespace.
+// nearRule declares the rule that returns a similar name in the same namespace, "" if there is none.
 func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string] {
 	names := memo.NewFold[kindIn, string](e, "names", gather[string](strings.Compare), memo.Ordered[string].Same)
 	for _, kind := range kinds {
@@ -91,12 +96,12 @@ func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string]
 	}, identical)
 }
 
-// maxAround bounds the names that a failing reference is compared with, so that ten
-// thousand of them in a namespace of ten thousand names cost no more than their number.
+// maxAround is the number of names that the name of a failing reference is compared with. It keeps the cost low
+// if a namespace has thousands of names and thousands of failing references.
 const maxAround = 64
 
-// around returns all names if they are few, else the neighbours of name in alphabetical order.
-// Neighbours have the same first letters.
+// around returns the names that are compared with name: all names if they are few, otherwise the closest ones
+// in alphabetical order. These have the same first letters.
 func around(all memo.Ordered[string], name string) []string {
 	var names []string
 	for one := range all.Before(name) {
@@ -114,8 +119,8 @@ func around(all memo.Ordered[string], name string) []string {
 	return names
 }
 
-// nearName returns the name that was likely meant: the most similar one, else one that differs by
-// missing letters; "" if there is none.
+// nearName returns the most similar name of names. Without a similar one, it returns the name that differs only
+// by omitted letters (see shortens). It returns "" if there is none.
 func nearName(name string, names []string) string {
 	if like := manifest.Nearest(name, names); like != "" {
 		return like
@@ -133,7 +138,7 @@ func nearName(name string, names []string) string {
 	return best
 }
 
-// shortens reports whether one name is the other with letters left out after its first half, as
+// shortens reports whether one name is the other one with letters omitted after the first half, for example
 // cart-svc and cart-service.
 func shortens(a, b string) bool {
 	short, long := a, b
@@ -155,8 +160,8 @@ func shortens(a, b string) bool {
 	return true
 }
 
-// absent returns a hint for a reference to an object that does not exist. from is what has the
-// reference.
+// absent returns a hint for a reference to an object that does not exist. from names the reference in the hint,
+// for example "parentRef".
 func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	if other := r.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
 		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
@@ -167,8 +172,8 @@ func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
 }
 
-// absentHere is absent for a reference without a namespace: the object must be in the namespace of
-// the object that refers to it.
+// absentHere returns the hint of absent for a reference without a namespace. Such a reference can only be to an
+// object of its own namespace.
 func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)
@@ -176,7 +181,8 @@ func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)
 }
 
-// meant returns the beginning of a hint with the most similar one of names.
+// meant returns the beginning of a hint with the name in names that is most similar to name, "" if there is
+// none.
 func meant(name string, names []string) string {
 	if like := nearName(name, names); like != "" {
 		return fmt.Sprintf("did you mean %q? ", like)
@@ -184,6 +190,7 @@ func meant(name string, names []string) string {
 	return ""
 }
 
+// didYouMean returns the hint for a missing object with the similar name like.
 func didYouMean(key manifest.Key, like string) string {
 	return fmt.Sprintf("create %s, or fix the name; did you mean %q?", key, like)
 }

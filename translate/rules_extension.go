@@ -18,20 +18,21 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// extensionOut is one GatewayExtension.
+// extensionOut is the result for one GatewayExtension.
 type extensionOut struct {
-	// Extension is nil when there is none that can be used; Unusable says why, and
-	// Hint what to do. Invalid is true if the schema says so.
+	// Extension is nil if the extension cannot be used. Missing is true if the object does not exist. Invalid
+	// is true if its schema rejects it.
 	Extension        *ir.Extension
 	Missing, Invalid bool
-	// Unasked is true if nothing is wrong but that its issuer was not asked yet.
+	// Unasked is true if the only problem is that the discovery document of its issuer was not requested yet.
+	// Unusable says why the extension cannot be used, and Hint what to do.
 	Unasked        bool
 	Unusable, Hint string
-	// Rejected is what every connected Envoy said that rejects it, "" for nothing.
+	// Rejected is the message of the Envoys if every connected Envoy rejected the extension, "" otherwise.
 	Rejected string
-	// Issuer is the issuer whose discovery document is needed, "" for none.
+	// Issuer is the issuer whose discovery document is needed, "" if none is.
 	Issuer string
-	// Backends are that of the service, or those of keys.
+	// Backends are the backends of the extension: of its service, or of the servers with its keys.
 	Backends []*backend.Key
 	Problems []manifest.Problem
 }
@@ -48,7 +49,7 @@ type extensionIn struct {
 	discoveries *discoveryInputs
 }
 
-// extensionRules follow references to external services that policies name.
+// extensionRules read GatewayExtensions, and follow their references to backends and Secrets.
 type extensionRules struct {
 	in              extensionIn
 	extension       *memo.Rule[manifest.Key, *extensionOut]
@@ -70,7 +71,7 @@ func (r *extensionRules) report(all *problemFold) {
 	problemsFrom(all, "extension", r.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
 }
 
-// runExtension reads one extension and finds its service.
+// runExtension returns the result for one extension. If it has an error, Extension is nil and Unusable is set.
 func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
@@ -107,7 +108,8 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	return out
 }
 
-// service returns the service of an extension.
+// service returns the external service or identity provider of an extension. It adds to out.Backends and
+// problems.
 func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.GatewayExtensionSpec, out *extensionOut, problems *[]manifest.Problem) *ir.Extension {
 	extension, service, found := policy.LowerExtension(key, spec)
 	*problems = append(*problems, found...)
@@ -124,8 +126,8 @@ func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.Gatewa
 	return extension
 }
 
-// reach returns the cluster of a backend that an extension names in a field, "" if it cannot be
-// used.
+// reach returns the cluster of a backend that an extension names in a field. It returns "" and adds a problem
+// if the backend cannot be used.
 func (r *extensionRules) reach(c *memo.Ctx, ref backend.Reference, field string, out *extensionOut, problems *[]manifest.Problem) (cluster string) {
 	resolution := r.in.backend.Get(c, ref)
 	if resolution.OK() {
@@ -138,7 +140,7 @@ func (r *extensionRules) reach(c *memo.Ctx, ref backend.Reference, field string,
 	return ""
 }
 
-// absentExtension returns an extension that does not serve because it is invalid or does not exist.
+// absentExtension returns the result for an extension that is invalid or does not exist.
 func (r *extensionRules) absentExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	if invalid, ok := r.in.invalid.Get(c, key); ok {
 		return &extensionOut{Invalid: true, Unusable: invalid.Message(), Hint: "fix " + key.String()}
@@ -161,10 +163,11 @@ func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *stat
 	}}
 }
 
+// closedUntil is the beginning of the hint of a problem that makes routes answer 500.
 const closedUntil = "routes of the policy answer 500 until this is fixed: "
 
-// connect looks up the extensions and credentials that extras name. It returns the backends of the
-// extensions' services. A returned problem means that the policy must not be used.
+// connect sets the extensions and credentials that extras names. It returns the backends of these extensions.
+// If it returns a problem, the policy must not be used.
 func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
 	if extras == nil {
 		return nil, nil
@@ -196,12 +199,12 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 	return backends, append(problems, r.in.fill(c, extras)...)
 }
 
-// teamService is the problem of an extension whose author the platform does not trust: path
-// policies are in force, and it does not come from cluster paths. Envoy has no rules for
-// the headers that a service of extAuth or rateLimit adds to answers and for the status that
-// one of any kind answers with, so that a service can split the answers of a connection
-// that other users share (docs/guides/teams.md). The providers of all tokens are one filter: a change of
-// one has Envoy fetch the keys of all, and takes the headers for its claims out of the requests of all.
+// teamService returns the problem of an extension that does not come from cluster paths while path policies are
+// in force. The platform does not trust the author of such an extension. Envoy cannot restrict the headers that
+// a service of extAuth or rateLimit adds to responses, nor the status of a response of any service. So a
+// service could split the responses of a connection that other users share (docs/guides/teams.md). All JWT
+// providers are in one filter. A change of one provider makes Envoy fetch the keys of all providers. Its claim
+// headers are also removed from requests to all routes with jwtAuth.
 func teamService(spec *api.GatewayExtensionSpec) manifest.Problem {
 	problem := manifest.Problem{
 		Code: policy.ServiceNotAllowed, Severity: manifest.Error, Field: "spec",

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// heavyRules is what a namespace may ask for right below a root before that is a branch of
-	// its own.
+	// heavyRules is the number of rules that a namespace may have directly below a root before it becomes a
+	// separate branch.
 	heavyRules = 64
-	// maxHeavy is how many such namespaces a root has, those that ask for the most: roots and
-	// namespaces multiply, too.
+	// maxHeavy is the number of such namespaces of a root: those with the most rules. The limit is necessary
+	// because the number of branches is that of roots times namespaces.
 	maxHeavy = 64
 )
 
 // fanoutOut is the number of rules that the children of a node can have.
 type fanoutOut struct {
-	Rules int // those of Heavy not included
-	// Heavy has the namespaces of which a root's children come to more than heavyRules.
+	Rules int // without the rules of Heavy
+	// Heavy has the number of rules of each namespace with more than heavyRules rules directly below a root.
 	Heavy map[string]int
 }
 
@@ -45,8 +45,9 @@ func newFanoutRules(e *memo.Engine, in fanoutIn) *fanoutRules {
 	return r
 }
 
-// runFanout returns the most rules that the children of a node can have. A name of a route that
-// does not exist counts as one.
+// runFanout returns the largest number of rules that the children of a node can have. A name of a route that
+// does not exist counts as one route. Heavy is set only for a root, and not if path policies are in force and
+// the root does not come from cluster paths.
 func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	points := r.in.flat.Get(c, key).Points
 	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return r.in.breadth(c, property) })}
@@ -69,7 +70,8 @@ func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	}))
 }
 
-// splitHeavy separates the namespaces that ask for many rules.
+// splitHeavy returns the sum of the rules of all namespaces, except those with many rules, which it returns in
+// Heavy. bySpace has the number of rules of each namespace.
 func splitHeavy(bySpace map[string]int) *fanoutOut {
 	out := &fanoutOut{Heavy: map[string]int{}}
 	spaces := slices.SortedFunc(maps.Keys(bySpace), func(a, b string) int { return cmp.Or(cmp.Compare(bySpace[b], bySpace[a]), cmp.Compare(a, b)) })

@@ -65,8 +65,7 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 	return r
 }
 
-// declareListenerSets declares the rules that read ListenerSets. They come before the rules of
-// Gateways.
+// declareListenerSets declares the rules that read ListenerSets. The rules of Gateways read their values.
 func (r *gatewayRules) declareListenerSets(e *memo.Engine) {
 	r.listenerSet = memo.NewRule(e, "listenerset", r.runListenerSet, deepEqual)
 	memo.Each(r.listenerSet, r.in.listenerSets)
@@ -83,6 +82,7 @@ func (r *gatewayRules) report(all *problemFold) {
 	problemsFrom(all, "listenerset", r.listenerSet, setProblems)
 }
 
+// gatewayProblems returns the problems of a Gateway, nil for a nil Gateway.
 func gatewayProblems(g *listen.Gateway) []manifest.Problem {
 	if g == nil {
 		return nil
@@ -90,6 +90,7 @@ func gatewayProblems(g *listen.Gateway) []manifest.Problem {
 	return g.Problems
 }
 
+// setProblems returns the problems of a ListenerSet, nil for a nil Set.
 func setProblems(s *listen.Set) []manifest.Problem {
 	if s == nil {
 		return nil
@@ -97,7 +98,8 @@ func setProblems(s *listen.Set) []manifest.Problem {
 	return s.Problems
 }
 
-// runListenerSet returns nil for a set whose Gateway gatefold does not serve.
+// runListenerSet returns the listeners of a ListenerSet. It returns nil if gatefold does not serve the Gateway
+// of the set.
 func (r *gatewayRules) runListenerSet(c *memo.Ctx, key manifest.Key) *listen.Set {
 	object, ok := r.in.listenerSets.Get(c, key)
 	if !ok {
@@ -120,7 +122,8 @@ func (r *gatewayRules) runListenerSet(c *memo.Ctx, key manifest.Key) *listen.Set
 	})
 }
 
-// runListeners returns nil for a Gateway that gatefold does not serve.
+// runListeners returns the listeners of a Gateway and of its ListenerSets, after conflicts between them. It
+// returns nil if gatefold does not serve the Gateway.
 func (r *gatewayRules) runListeners(c *memo.Ctx, key manifest.Key) *listen.Gateway {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {
@@ -144,6 +147,8 @@ func (r *gatewayRules) runListeners(c *memo.Ctx, key manifest.Key) *listen.Gatew
 	return g
 }
 
+// runGateway returns the listeners of a Gateway after conflicts with other Gateways. It returns nil if gatefold
+// does not serve the Gateway.
 func (r *gatewayRules) runGateway(c *memo.Ctx, key manifest.Key) *listen.Gateway {
 	g := r.listeners.Get(c, key)
 	if g == nil {
@@ -154,7 +159,8 @@ func (r *gatewayRules) runGateway(c *memo.Ctx, key manifest.Key) *listen.Gateway
 	})
 }
 
-// runPart returns nil for an object whose Gateway gatefold does not serve.
+// runPart returns the listeners that one object defines for a Gateway. It returns nil if gatefold does not
+// serve the Gateway.
 func (r *gatewayRules) runPart(c *memo.Ctx, key partKey) *listen.Part {
 	if g := r.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		return g.Part(key.Object)
@@ -162,7 +168,7 @@ func (r *gatewayRules) runPart(c *memo.Ctx, key partKey) *listen.Part {
 	return nil
 }
 
-// runOwner returns the listener that serves a domain.
+// runOwner returns the ID of the listener that serves a domain on a port, "" if no listener does.
 func (r *gatewayRules) runOwner(c *memo.Ctx, key hostKey) string {
 	if g := r.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		return g.OwnerName(listen.Socket{Port: key.Port, UDP: key.UDP}, key.Domain)
@@ -170,14 +176,15 @@ func (r *gatewayRules) runOwner(c *memo.Ctx, key hostKey) string {
 	return ""
 }
 
-// runHolders decides which claim wins a port, once for all Gateways.
+// runHolders resolves the conflicts of a port between Gateways. It returns, for each Gateway that cannot bind
+// the port, the Gateway that has the port.
 func (r *gatewayRules) runHolders(c *memo.Ctx, at listen.Socket) map[string]string {
 	claims, _ := r.claims.Get(c, at)
 	return listen.Holders(slices.Collect(claims.All()))
 }
 
-// speaksOfInvalid reports whether gatefold writes the status of an invalid object. It does if no
-// other controller can know that the object is its own.
+// speaksOfInvalid reports whether gatefold writes the status of an invalid object. It is false only for an
+// object that belongs to another controller.
 func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	switch from.Key.Kind {
 	case "GatewayClass":
@@ -193,8 +200,8 @@ func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	return true
 }
 
-// speaksOf reports whether gatefold reports on objects attached to a parent with listeners. It does
-// if the parent does not exist.
+// speaksOf reports whether gatefold reports on objects that attach to a Gateway or ListenerSet. It does if the
+// parent does not exist, or if gatefold serves it.
 func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	if invalid, ok := r.in.invalid.Get(c, parent); ok {
 		return r.speaksOfInvalid(c, invalid)
@@ -207,8 +214,8 @@ func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	return !exists || r.listeners.Get(c, parent) != nil
 }
 
-// runClient returns the Secret of a Gateway's client certificate, "" if there is none that can be
-// used.
+// runClient returns "namespace/name" of the Secret with a Gateway's client certificate for backends. It returns
+// "" if there is none, or if it cannot be used.
 func (r *gatewayRules) runClient(c *memo.Ctx, gateway manifest.Key) string {
 	if g := r.listeners.Get(c, gateway); g != nil {
 		if secret, ok := g.Shows(); ok {
@@ -218,8 +225,8 @@ func (r *gatewayRules) runClient(c *memo.Ctx, gateway manifest.Key) string {
 	return ""
 }
 
-// clientOf is runClient for a Gateway by its name. Most Gateways have no certificate and need no
-// cell.
+// clientOf returns the value of runClient for a Gateway ("namespace/name"). It does not run the rule client for
+// a Gateway without a client certificate.
 func (r *gatewayRules) clientOf(c *memo.Ctx, gateway string) string {
 	key := ir.GatewayKey(gateway)
 	if len(r.in.clientIndex.Get(c, key)) == 0 {
@@ -228,7 +235,8 @@ func (r *gatewayRules) clientOf(c *memo.Ctx, gateway string) string {
 	return r.client.Get(c, key)
 }
 
-// runInfra returns nil for a Gateway that gatefold does not serve.
+// runInfra returns the addresses and ports that the Envoy of a Gateway needs. It returns nil if gatefold does
+// not serve the Gateway.
 func (r *gatewayRules) runInfra(c *memo.Ctx, key manifest.Key) *ir.Infra {
 	g := r.gateway.Get(c, key)
 	if g == nil {

@@ -12,24 +12,23 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// bindingOut is the result for a child under one parent, below one chain. The entries of the
-// child's status are made from it.
+// bindingOut is the result for a child below one parent and one chain above this parent. The entries of the
+// child's status are built from such results.
 type bindingOut struct {
 	Parent manifest.Key
 	// Named is true if a rule of the parent names the child.
 	Named bool
-	// Sections are the names of the parent's rules that it stands under, "" for
-	// one without.
+	// Sections are the names of the parent's rules that accept the child, "" for a rule without a name.
 	Sections   []string
 	Rejections []route.BindingRejection
 	Resolved   manifest.Verdict[gwv1.RouteConditionReason]
-	// Missed are matches that do not stand here; Unsupported says what else of
-	// those that do is not served as written.
+	// Missed are matches of the child that fit no rule of the parent. Unsupported are messages about other
+	// settings that are not served as written.
 	Missed      []route.Miss
 	Unsupported []string
 }
 
-// bindingOf is a binding with its key, as the fold of a child keeps it.
+// bindingOf is a binding with its key, as a member of the fold bindings.
 type bindingOf struct {
 	key linkKey
 	*bindingOut
@@ -52,8 +51,8 @@ type graftIn struct {
 	Options
 }
 
-// graftRules put the rules of delegated routes into the tables of their roots, and report the
-// result for each child.
+// graftRules add the rules of delegated routes to the tables of their roots, and return the result for each
+// child.
 type graftRules struct {
 	in       graftIn
 	graft    *memo.Rule[flatKey, *graftOut]
@@ -82,8 +81,8 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft returns the entries that a route (see flatKey) adds to the tables of its root: the rules of a child,
-// and the rule Rest of each Point that needs it.
+// runGraft returns what a node adds to the tables of its root: the rules of a child, and the rule Rest of each
+// Point that needs it. A Point needs Rest if it finds no route, if it must not delegate, or if it is Guarded.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)
@@ -122,8 +121,8 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	return out
 }
 
-// runBinding returns the child's result for one parent. It returns nil if the parent did not ask
-// for the child, as when a wildcard meets a root.
+// runBinding returns the result of a child for one parent. It returns nil if the parent did not request the
+// child, for example if the wildcard of a parent matches a root.
 func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	link := r.in.link.Get(c, key)
 	out := &bindingOut{Parent: key.Parent.Route, Named: link.Named, Rejections: link.Rejections}
@@ -152,7 +151,7 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	return out
 }
 
-// searchOf gathers the results of the routes that a Point looks for.
+// searchOf returns the routes that a Point accepts and rejects, and its missing route.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})
@@ -179,8 +178,7 @@ func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) sear
 	return out
 }
 
-// nobody returns the message for a Point that finds no route, and a hint about what was likely
-// meant.
+// nobody returns the message for a Point that finds no route, and a hint about how to fix it.
 func (r *graftRules) nobody(c *memo.Ctx, point *route.Point) (message, hint string) {
 	if point.Allowed != nil {
 		return "no route that the rule allows has named it in its parentRefs",
@@ -207,6 +205,7 @@ func (r *graftRules) nobody(c *memo.Ctx, point *route.Point) (message, hint stri
 	return "no route is bound to this rule: " + route.Several(words), hint
 }
 
+// labelHint returns the hint for a selector by label that finds no route.
 func (r *graftRules) labelHint(c *memo.Ctx, s route.Selector) string {
 	offered, _ := r.in.offered.Get(c, route.Property{Form: route.ByLabel, Value: s.Value})
 	elsewhere := offered.Routes

@@ -10,12 +10,13 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// hostLevel is a hostPolicy, and what it adds to each virtual host.
+// hostLevel is a hostPolicy, and the cost of what it adds to each virtual host.
 type hostLevel struct {
 	hostPolicy
-	// Units is what policies add that do not come from cluster paths, in plain routes of Envoy.
+	// Units is the cost, in plain routes of Envoy, of the fields of policies that do not come from cluster
+	// paths.
 	Units int
-	// Heaviest is the one of these policies that adds most.
+	// Heaviest is the policy whose field has the highest cost of these.
 	Heaviest manifest.Key
 }
 
@@ -25,7 +26,7 @@ type hostLevelIn struct {
 	*extensionRules
 }
 
-// hostLevelRules join the TrafficPolicies of a listener, of its Gateway and of its ListenerSet.
+// hostLevelRules merge the TrafficPolicies of a listener, of its Gateway and of its ListenerSet.
 type hostLevelRules struct {
 	in      hostLevelIn
 	policed *memo.Rule[string, bool]
@@ -39,7 +40,7 @@ func newHostLevelRules(e *memo.Engine, in hostLevelIn) *hostLevelRules {
 	return r
 }
 
-// runPoliced reports whether a Gateway, or a ListenerSet of it, has policies.
+// runPoliced reports whether policies apply to a Gateway or to one of its ListenerSets.
 func (r *hostLevelRules) runPoliced(c *memo.Ctx, gateway string) bool {
 	if r.in.aims.any(c, ir.GatewayKey(gateway)) {
 		return true
@@ -53,9 +54,9 @@ func (r *hostLevelRules) runPoliced(c *memo.Ctx, gateway string) bool {
 	return false
 }
 
-// runLevel joins the policies of a listener. A policy of the listener wins over one of the Gateway,
-// as a policy of a rule wins over one of its route. Policies of a ListenerSet and its listeners win
-// over those of the Gateway.
+// runLevel merges the policies of a listener. A policy of the listener wins over a policy of the Gateway, as a
+// policy of a rule wins over a policy of its route. Policies of a ListenerSet and its listeners win over those
+// of the Gateway.
 func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
 	gathered, gateway := r.in.gathering(c), ir.GatewayKey(key.Gateway)
 	set, listener, inSet := ir.SplitListenerID(key.Listener)
@@ -77,11 +78,13 @@ func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
 	return out
 }
 
+// resolveHost merges the policies of a listener as one level.
 func resolveHost(specs []*policy.Attached) policy.Resolved {
 	return policy.Resolve([]policy.Level{policy.NewLevel(specs, policy.ShallowMergePreferChild, route.CompareOrigins)})
 }
 
-// weigh computes what the fields of policies add to each virtual host if nothing else sets them.
+// weigh sets Units and Heaviest of out: the cost of the fields that the policies in counted add to each virtual
+// host. It ignores fields that a virtual host cannot set.
 func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.Attached) {
 	if len(counted) == 0 {
 		return
@@ -99,7 +102,7 @@ func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.At
 	out.Units = sum.Cost()
 }
 
-// burden returns how much a field of policies adds to the configuration of Envoy.
+// burden returns the size and cost of one field of merged policies in Envoy's configuration.
 func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Field) route.Burden {
 	one := resolved.Only(func(name ir.Field) bool { return name == field })
 	extras := one.Extras()
@@ -107,7 +110,7 @@ func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Fi
 	return route.ExtrasBurden(extras)
 }
 
-// heaviestField returns the path of the policy's field that adds most.
+// heaviestField returns the path of the field of a policy that has the highest cost, "spec" if no field is set.
 func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
 	attached := r.policy.Get(c, key).Attached
 	if attached == nil {
@@ -125,11 +128,11 @@ func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
 // hostOf is a Gateway or ListenerSet with one of its listeners.
 type hostOf struct {
 	object   manifest.Key
-	listener string // as policies of the object name it
-	above    bool   // a ListenerSet is between the two
+	listener string // the name that policies of object use for it
+	above    bool   // true for a Gateway if the listener belongs to a ListenerSet
 }
 
-// gatherHost adds the policies of a Gateway or ListenerSet, and of one of its listeners.
+// gatherHost adds the policies of a Gateway or ListenerSet, and of one of its listeners, to into.
 func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	if !r.in.aims.any(c, host.object) {
 		return

@@ -16,12 +16,12 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// hostDemand is what routes read of a hostPolicy. It does not change with the value of a field that
-// the virtual host sets.
+// hostDemand has the fields of a hostPolicy that routes depend on. It does not change with the value of a field
+// that the virtual host sets.
 type hostDemand struct {
-	// Own are the fields that a virtual host cannot hold.
+	// Own are the policy fields that a virtual host cannot set. Each route must contain them.
 	Own policy.Resolved
-	// Held names those that it holds.
+	// Held are the names of the policy fields that the virtual host sets.
 	Held   []ir.Field
 	Closed *closing
 }
@@ -47,8 +47,8 @@ func newHostPolicyRules(e *memo.Engine, in hostPolicyIn) *hostPolicyRules {
 	return r
 }
 
-// listenerOf returns the listener whose policies apply to a table. Most Gateways have no policies,
-// and their tables need no cell.
+// listenerOf returns the listener whose policies apply to a table. policed is false if the Gateway has no
+// policies, and at is then zero. For such a Gateway no listener is looked up.
 func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return at, false
@@ -56,7 +56,8 @@ func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey,
 	return listenerKey{key.Gateway, r.in.owner.Get(c, hostKey{key.portKey, key.Domain})}, true
 }
 
-// listenerConditions returns the conditions of a listener, with one more if its policies close it.
+// listenerConditions returns the conditions of a listener of a Gateway ("namespace/name"). It adds a condition
+// if the policies of the listener make its routes answer 500.
 func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
 	out := status.ListenerConditions(l, generation)
 	if !r.in.policed.Get(c, gateway) {
@@ -76,8 +77,8 @@ func (r *hostPolicyRules) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 	return nil
 }
 
-// runHostPolicy returns the policies of a listener. Closed and StreamsClosed are set if the rule overload cuts
-// them because they apply to too many hosts.
+// runHostPolicy returns the policies of a listener. It sets Closed and StreamsClosed if the policies apply to
+// too many hosts (spreadRules.overload).
 func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 	level := r.in.level.Get(c, key)
 	if level.Units <= freeUnits {
@@ -87,13 +88,15 @@ func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolic
 	if !cut {
 		return &level.hostPolicy
 	}
-	closed := &closing{ // without numbers, which change with each host
+	closed := &closing{ // without numbers, which would change with each host
 		Why: fmt.Sprintf("TooManyCopies: %s %s is on too many hosts", level.Heaviest, over.Field),
 		At:  ir.Part{Kind: ir.PartClosed, Object: level.Heaviest, Field: over.Field},
 	}
 	return &hostPolicy{Resolved: level.Resolved, Closed: closed, StreamsClosed: closed}
 }
 
+// runHostDemand returns the hostDemand of a listener. If its policies make routes answer 500, only Closed is
+// set.
 func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
 	all := r.hostPolicy.Get(c, key)
 	if all.Closed != nil {
@@ -108,11 +111,12 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	return out
 }
 
-// place returns the entries of a route in its tables, with the policies of their listeners and the
-// client certificates of their Gateways.
+// place returns the entries of a node as its tables contain them, with the policies of the listeners and the
+// client certificates of the Gateways. route is the route of the node. tables yields each table with the node's
+// own entries.
 func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
-	type place struct { // a node's entries are the same in all tables of a port
+	type place struct { // the entries of a node are the same in all tables of a listener
 		portKey
 		listener string
 	}
@@ -156,6 +160,7 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq
 	return out
 }
 
+// place returns own with placeOne applied to each entry.
 func (d *hostDemand) place(own []*entry) []*entry {
 	out := make([]*entry, len(own))
 	for i, e := range own {
@@ -164,8 +169,9 @@ func (d *hostDemand) place(own []*entry) []*entry {
 	return out
 }
 
-// placeOne adds the fields that the virtual host cannot set to an entry. It turns off the host's
-// fields that the route sets itself.
+// placeOne returns e with the policy fields that the virtual host cannot set, if e forwards to backends. In the
+// result, the fields that the route sets itself replace those of the host. If nothing changes, placeOne returns
+// e itself.
 func (d *hostDemand) placeOne(e *entry) *entry {
 	if d.Closed != nil {
 		return e.closed(d.Closed)
@@ -186,7 +192,7 @@ func (d *hostDemand) placeOne(e *entry) *entry {
 	}
 	rule.Action.Extras.Replaced = replaced
 	encoded, problems := xds.Route(rule)
-	if len(problems) > 0 { // what single policies pass, all of them together do
+	if len(problems) > 0 { // fields that are valid in each policy are also valid together
 		panic(fmt.Sprintf("translate: %s is refused below its host: %+v", rule.Name, problems))
 	}
 	return &entry{Rule: rule, Encoded: encoded, Own: e.Own}

@@ -11,20 +11,20 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// tenantAt is a namespace with routes at a Gateway.
+// tenantAt is a namespace with routes at a Gateway ("namespace/name").
 type tenantAt struct{ Gateway, Namespace string }
 
-// maxIdentityBytes bounds the names of the identity headers of a namespace at a Gateway: each of its hosts
-// has them.
+// maxIdentityBytes limits the total length of the names of identity headers of a namespace at a Gateway. Each
+// host of the namespace contains all these names.
 const maxIdentityBytes = 2 << 10
 
-// identityAt is an identity header that policies set for routes of a namespace.
+// identityAt is an identity header that policies set for routes of a namespace at a Gateway.
 type identityAt struct {
 	tenantAt
 	Header string
 }
 
-// identity is an identity header, with the first route that has a policy with it.
+// identity is an identity header, with the first route whose policies set it.
 type identity struct {
 	identityAt
 	Route manifest.Key
@@ -35,11 +35,10 @@ type identityIn struct {
 	graft *memo.Rule[flatKey, *graftOut]
 }
 
-// identityRules collect the identity headers that policies set for the routes of each namespace at
-// a Gateway.
+// identityRules collect the identity headers that policies set for the routes of each namespace at a Gateway.
 type identityRules struct {
 	names *memo.Fold[tenantAt, string, identity, memo.Ordered[identity]]
-	// tenants counts the namespaces of a Gateway that have some: most Gateways have none.
+	// tenants has for each Gateway the number of namespaces with identity headers. Most Gateways have none.
 	tenants *memo.Fold[string, tenantAt, struct{}, int]
 }
 
@@ -79,6 +78,7 @@ func compareNodes(a, b flatKey) int {
 
 func compareIdentities(a, b identity) int { return strings.Compare(a.Header, b.Header) }
 
+// report adds an error for each namespace with too many identity headers at a Gateway.
 func (r *identityRules) report(all *problemFold) {
 	problemsFrom(all, "identitynames", r.names, func(names memo.Ordered[identity]) []manifest.Problem {
 		for first := range names.All() {
@@ -93,8 +93,8 @@ func (r *identityRules) report(all *problemFold) {
 	})
 }
 
-// overfull returns why the routes of a namespace are closed: it has too many identity headers. It
-// returns nil if they are not closed.
+// overfull returns the reason why the routes of a namespace answer 500: the names of its identity headers are
+// too long. It returns nil if they are within the limit.
 func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 	size := 0
 	for name := range names.All() {
@@ -109,8 +109,8 @@ func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 	}
 }
 
-// yieldIdentities yields the node as a member for each identity header that policies of its rules
-// set.
+// yieldIdentities yields the node as a member for each identity header that the policies of its entries set. It
+// skips headers in seen, and adds the others to seen.
 func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[identityAt]bool, yield func(memo.Place[identityAt, flatKey], flatKey)) {
 	for _, e := range entries {
 		if e.Rule.Action.Extras == nil && e.Rule.Action.ExternalAuth == nil {
@@ -126,10 +126,10 @@ func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[id
 	}
 }
 
-// forged returns the identity headers that a virtual host removes from requests of clients, sorted.
-// They are the headers of its listener's policies, and those that policies set at the Gateway for
-// any route of a namespace that has a route of the host. closed are the namespaces with too many
-// headers.
+// forged returns the identity headers that a virtual host removes from requests of clients, sorted. Some come
+// from the policies of its listener (host). The others come from any policy of a route at the Gateway, if a
+// route of the same namespace is in the host. owners are the namespaces of the host. closed has the namespaces
+// with too many headers, whose routes answer 500.
 func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[owner], host *hostPolicy) (names []string, closed map[string]*closing) {
 	if host != nil {
 		names = host.Extras.IdentityNames()
@@ -152,7 +152,8 @@ func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[
 	return slices.Compact(names), closed
 }
 
-// closing returns the table with 500 as the answer of the rules of some namespaces.
+// closing returns the table with rules that answer 500 for the routes of some namespaces. namespaces has the
+// reason for each.
 func (t table) closing(namespaces map[string]*closing) table {
 	if len(namespaces) == 0 {
 		return t

@@ -16,13 +16,13 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// An API server does not take an object that its schema rejects. In a folder it is
-// there all the same, and its owner looks at its status. So it has one, in the words
-// that the Gateway API has for an object that is invalid as a whole. A policy closes what it
-// is for, by the rules of its kind; to all other rules an invalid object does not exist.
+// An API server does not store an object that its schema rejects. But a folder can contain such an object, and
+// its owner reads its status. So the object gets a status with the reason that the Gateway API has for an
+// invalid object. The targets of an invalid policy fail closed by the rules for its kind. For all other rules,
+// an invalid object does not exist.
 
-// redirectAndRewrite are the schema's words about what the Gateway API gives the
-// reason IncompatibleFilters for.
+// redirectAndRewrite is the schema's message for a combination of filters. The Gateway API has the reason
+// IncompatibleFilters for it.
 const redirectAndRewrite = "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both"
 
 type invalidStatusIn struct {
@@ -31,7 +31,7 @@ type invalidStatusIn struct {
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// invalidStatusRules make the statuses of objects that their schemas reject.
+// invalidStatusRules build the statuses of objects that their schemas reject.
 type invalidStatusRules struct {
 	in            invalidStatusIn
 	invalidStatus *memo.Rule[manifest.Key, *status.Update]
@@ -44,7 +44,8 @@ func newInvalidStatusRules(e *memo.Engine, in invalidStatusIn) *invalidStatusRul
 	return r
 }
 
-// runInvalidStatus returns nil for an object that belongs to another controller.
+// runInvalidStatus returns the status of an invalid object. It returns nil for a Namespace, for an object
+// without a valid name, and for an object that belongs to another controller.
 func (r *invalidStatusRules) runInvalidStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	from, ok := r.in.invalid.Get(c, key)
 	if !ok || from.Nameless || !r.in.speaksOfInvalid(c, from) {
@@ -65,16 +66,16 @@ func (r *invalidStatusRules) runInvalidStatus(c *memo.Ctx, key manifest.Key) *st
 	case kindBackendTLSPolicy, api.KindTrafficPolicy, api.KindBackendConfigPolicy:
 		return r.invalidPolicyStatus(c, from, update)
 	case "Namespace":
-		return nil // its status says nothing of the kind
+		return nil // the status of a Namespace has no condition for it
 	default:
 		return r.invalidRoute(c, from, update)
 	}
 	return update
 }
 
-// invalidPolicyStatus returns an entry for each target that has a name. If there is none, it
-// returns an entry for each Gateway with routes that the policy closes. It returns nil without any
-// entry.
+// invalidPolicyStatus sets the status of an invalid policy in update. The status has an entry for each target
+// that has a name. Without such targets, it has an entry for each Gateway with routes that the policy makes
+// answer 500. Without entries, invalidPolicyStatus returns nil.
 func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	ancestors := slices.Clone(from.Refs)
 	for i := range ancestors {
@@ -99,7 +100,8 @@ func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invali
 	return update
 }
 
-// invalidRoute returns an entry for each parentRef that gatefold follows, nil if there is none.
+// invalidRoute sets the status of an invalid route in update, with an entry for each parentRef that gatefold
+// supports. Without entries, it returns nil.
 func (r *invalidStatusRules) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
 	if from.Mistakes[0].Message == redirectAndRewrite {
@@ -121,6 +123,7 @@ func (r *invalidStatusRules) invalidRoute(c *memo.Ctx, from *store.Invalid, upda
 	return update
 }
 
+// invalidGateway returns the status of an invalid Gateway.
 func invalidGateway(g *listen.Gateway) *gwv1.GatewayStatus {
 	out := &gwv1.GatewayStatus{Conditions: []metav1.Condition{status.GatewayAccepted(g), status.GatewayProgrammed(g)}}
 	for _, l := range g.Listeners {
@@ -131,6 +134,7 @@ func invalidGateway(g *listen.Gateway) *gwv1.GatewayStatus {
 	return out
 }
 
+// invalidSet returns the status of an invalid ListenerSet.
 func invalidSet(s *listen.Set) *gwv1.ListenerSetStatus {
 	out := &gwv1.ListenerSetStatus{Conditions: []metav1.Condition{status.SetAccepted(s, nil), status.SetProgrammed(s, nil)}}
 	for _, l := range s.Listeners {

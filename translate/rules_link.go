@@ -48,7 +48,7 @@ func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
 	return r
 }
 
-// runPoints returns the part of a node that its links read.
+// runPoints returns the fields of a node that its links read.
 func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	flat := r.in.flat.Get(c, key)
 	if len(flat.Points) == 0 {
@@ -57,7 +57,7 @@ func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	return &pointsOut{flat.Points, flat.Hosts, r.in.overBudget(c, key).closed()}
 }
 
-// childOf returns the node of a child that has links.
+// childOf returns the key of a child's node, nil for a link that no rule of the parent accepts.
 func childOf(key linkKey, l *linkOut) []flatKey {
 	if len(l.Links) == 0 {
 		return nil
@@ -65,13 +65,15 @@ func childOf(key linkKey, l *linkOut) []flatKey {
 	return []flatKey{key.child()}
 }
 
-// livePoints yields the parent's Points that accept rules of a child.
+// livePoints yields the parent's Points that accept rules of a child's node.
 func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey], struct{})) {
 	for _, point := range f.Live {
 		yield(memo.Place[pointKey, flatKey]{Key: pointKey{key.link().Parent, point}, ID: key}, struct{}{})
 	}
 }
 
+// runLink returns the rules of the parent that the candidate may be below, and the rejections by the others.
+// The result is empty if the candidate or the parent does not exist, or if the children exceed the budget.
 func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	object, ok := r.in.routes.Get(c, key.Child)
 	parent := r.points.Get(c, key.Parent)
@@ -81,7 +83,7 @@ func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, r.in.namespaceLabels(c, key.Child.Namespace)), Hosts: parent.Hosts}
 	if key.Parent.above(key.Child) {
 		if !out.Named && !route.Consents(key.Parent.Route, object) {
-			return &linkOut{} // a wildcard or a label finds the route itself, or one above it, which other parents have
+			return &linkOut{} // a wildcard or label of the parent selects the parent itself, or a route above it that has other parents
 		}
 		out.Cycle = true
 		return out.reject(route.BindingRejection{Reason: gwv1.RouteReasonRefNotPermitted, Message: "cyclic reference detected: " + key.Parent.path() + " leads back to " + key.Child.String(),
@@ -94,8 +96,8 @@ func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	return r.narrow(c, key, object, out)
 }
 
-// narrow intersects the hosts of the parent with those of an included child (GEP-1058, Hostname
-// Settings), and with the hosts that the child's namespace may serve.
+// narrow limits the hosts of a link to those of the child (GEP-1058, Hostname Settings) and to those that the
+// child's namespace may serve. It rejects the child if no host is left.
 func (r *linkRules) narrow(c *memo.Ctx, key linkKey, object *manifest.Object, out *linkOut) *linkOut {
 	child := route.Read(object)
 	bound, bounded := r.in.bindHosts(c, &child)

@@ -21,13 +21,13 @@ type nodeIn struct {
 	Options
 }
 
-// nodeRules flatten the routes: each alone, and below each chain of parents.
+// nodeRules flatten the routes: for each port, each root alone, and each child below each chain of parents.
 type nodeRules struct {
 	in   nodeIn
 	flat *memo.Rule[flatKey, *flatOut]
-	// link is what a node below others hangs on. It is the one rule that is declared later than a
-	// rule that reads it: a link reads the node above, whose chain is shorter, and in between the
-	// budget and all that it counts, so that no order has all of them one behind the other.
+	// link has the links that a child's node depends on. It is the only rule that is declared later than a rule
+	// that reads it, because nodes and links depend on each other: a link reads the parent's node, with a
+	// shorter chain, and the budget.
 	link *memo.Rule[linkKey, *linkOut]
 }
 
@@ -41,6 +41,8 @@ func (r *nodeRules) report(all *problemFold) {
 	problemsFrom(all, "flat", r.flat, func(f *flatOut) []manifest.Problem { return f.Problems })
 }
 
+// runFlat returns the flattened rules of a node, encoded and with policies. The result is empty if the route
+// does not exist, or if nothing is above the node (see setting).
 func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	object, ok := r.in.routes.Get(c, key.Route)
 	setting, hosts, stands := r.setting(c, key)
@@ -49,7 +51,7 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	}
 	out := &flatOut{Hosts: hosts, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
 		to := backend.Refer(key.Route, ref)
-		to.GRPC = calls || key.Route.Kind == "GRPCRoute" // calls need HTTP/2, whatever the port says
+		to.GRPC = calls || key.Route.Kind == "GRPCRoute" // gRPC needs HTTP/2, whatever the port's protocol is
 		return r.in.backend.Get(c, to)
 	})}
 	for _, link := range setting.Links {
@@ -62,7 +64,7 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	out.rejected, _ = r.in.quarantine.routes.Get(c, key.Route)
 	works := len(out.Points) > 0
 	added := out.addSignInRules(setting.Links, func(rule *ir.Rule) manifest.Key { return r.in.providerAbove(c, rule) })
-	for _, rule := range append(added, out.Rules...) { // delegation makes many of few, and each may have expressions to be compiled
+	for _, rule := range append(added, out.Rules...) { // delegation can create many rules, each with expressions to compile
 		c.Pause()
 		e, problems := out.encode(rule)
 		if len(problems) > 0 {
@@ -71,7 +73,7 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 		if hasErrors(problems) {
 			out.Unserved(problems[0].Field + ": " + problems[0].Message)
 		}
-		if e != nil && key.Port == 0 { // it stands in no table
+		if e != nil && key.Port == 0 { // no table contains it
 			e = &entry{Rule: e.Rule, Own: e.Own}
 		}
 		if e != nil {
@@ -84,8 +86,8 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	return out
 }
 
-// setting returns what is above a node. stands is false if its root is not attached on the port, or
-// if the links above it do not exist any more.
+// setting returns the parents and the hosts of a node. stands is false if a root is not attached on the port,
+// or if a child has no links to its parent.
 func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
 	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings}
 	if key.Via != "" {

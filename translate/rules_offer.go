@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// offerKey is a property of routes of several namespaces, with one of these namespaces.
+// offerKey is a property that routes of several namespaces can have, with one of these namespaces.
 type offerKey struct {
 	Property route.Property
 	Space    string
@@ -24,7 +24,7 @@ type offerIn struct {
 	routes *objects
 }
 
-// offerRules count the routes that have a property by which parents find them.
+// offerRules count the routes with each property that parents select by.
 type offerRules struct {
 	in      offerIn
 	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
@@ -63,7 +63,7 @@ func newOfferRules(e *memo.Engine, in offerIn) *offerRules {
 	return r
 }
 
-// sumBreadths is the step of the fold offered.
+// sumBreadths is the step of the folds offered and offers, which adds changed members to the sum.
 func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Breadth]) route.Breadth {
 	for _, m := range members {
 		sum = sum.Plus(m.New).Minus(m.Old)
@@ -71,7 +71,8 @@ func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Br
 	return sum
 }
 
-// breadth returns the size of the routes that have a property.
+// breadth returns the total size of the routes with a property. A missing route that the property names counts
+// as one route.
 func (r *offerRules) breadth(c *memo.Ctx, property route.Property) route.Breadth {
 	named, isName := property.Named()
 	if !isName {

@@ -17,13 +17,14 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// ruleKey names one rule of one route.
+// ruleKey is a rule of a route, by its index in the object.
 type ruleKey struct {
 	Route manifest.Key
 	Rule  int
 }
 
-// plainRule stands for the rules of a route that name no policy, and that no policy names.
+// plainRule is the index that represents all rules of a route which name no policy, and which no policy targets
+// by name.
 const plainRule = -1
 
 func (k ruleKey) String() string {
@@ -33,30 +34,31 @@ func (k ruleKey) String() string {
 	return fmt.Sprintf("%s #%d", k.Route, k.Rule)
 }
 
-// policyOut is the result for one policy without its targets.
+// policyOut is the result for one TrafficPolicy, independent of its targets.
 type policyOut struct {
-	// Attached has no standing yet; nil when there is no such policy.
+	// Attached has no Standing yet. It is nil if the policy does not exist.
 	Attached *policy.Attached
-	// Unusable says why the policy closes the rules that it is for; "" when it can be
-	// used. Field is where that is written. Invalid is true if the schema says so.
+	// Unusable says why the targets of the policy answer 500, "" if the policy can be used. Field is the path
+	// of the cause in the policy. Invalid is true if the schema rejects the policy.
 	Unusable, Field string
-	// Unasked is the issuer that nobody has asked, if that alone makes the policy Unusable.
+	// Unasked is an issuer whose discovery document was not requested yet. It is set only if this is the only
+	// reason for Unusable.
 	Unasked string
 	Invalid bool
-	// Counted is true if what the policy adds to virtual hosts has a limit: it does not come from
-	// cluster paths.
+	// Counted is true if the size of the policy on virtual hosts is limited, because the policy does not come
+	// from cluster paths.
 	Counted  bool
 	Problems []manifest.Problem
 }
 
-// levelOut is the policies of one rule of one route.
+// levelOut has the policies that apply to one rule of one route.
 type levelOut struct {
 	policy.Level
-	// Closed says why the rule, and all below it, must answer 500: a policy that
-	// is named and missing, or unusable.
+	// Closed is the reason why the rule, and all rules below it, answer 500: a policy is missing, cannot be
+	// used, or one of too many. It is nil if the rule serves.
 	Closed   *closing
 	Problems []manifest.Problem
-	// Burden is what the level adds to each match of the rule if no other level has a policy.
+	// Burden is what the policies add to each match of the rule if no other level has policies.
 	Burden route.Burden
 }
 
@@ -71,7 +73,7 @@ type policyIn struct {
 	listenerSets    *objects
 }
 
-// policyRules read TrafficPolicies, and find the rules of routes that they apply to.
+// policyRules read TrafficPolicies, and find the policies that apply to each rule of a route.
 type policyRules struct {
 	in       policyIn
 	policy   *memo.Rule[manifest.Key, *policyOut]
@@ -97,11 +99,12 @@ func (r *policyRules) report(all *problemFold) {
 	problemsFrom(all, "policies", r.policies, func(l *levelOut) []manifest.Problem { return l.Problems })
 }
 
+// trafficPolicyKind returns the group and kind of TrafficPolicy.
 func trafficPolicyKind() apischema.GroupKind {
 	return apischema.GroupKind{Group: api.Group, Kind: api.KindTrafficPolicy}
 }
 
-// runPolicy reads one policy and finds its mistakes, before it is merged with others.
+// runPolicy returns the result for one policy: its spec and its problems, before it is merged with others.
 func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	object, _ := r.in.trafficPolicies.Get(c, key)
 	from, ok := manifest.As[*api.TrafficPolicy](object)
@@ -144,7 +147,8 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	return out
 }
 
-// unasked returns the first issuer of extras whose discovery document was not requested yet.
+// unasked returns the first issuer of an extension in extras whose discovery document was not requested yet, ""
+// if there is none.
 func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
 	for _, use := range extras.Extensions() {
 		if found := r.in.extension.Get(c, use.Key); found.Unasked {
@@ -154,8 +158,9 @@ func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
 	return ""
 }
 
-// tooLongForRoutes reports fields of a policy for Gateways or listeners that virtual hosts cannot
-// set. Each route of the listeners contains these fields.
+// tooLongForRoutes returns an error for each field that is too large for a policy of a Gateway or listener. It
+// considers only fields that virtual hosts cannot set, because each route of the listeners contains these
+// fields.
 func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, attached *policy.Attached) (problems []manifest.Problem) {
 	if !slices.ContainsFunc(targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...), func(t store.Target) bool { return t.Kind == "Gateway" || t.Kind == kindListenerSet }) {
 		return nil
@@ -173,8 +178,8 @@ func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, att
 	return problems
 }
 
-// invalidPolicy returns a policy that closes its targets, because the schema rejects it and it has
-// no valid version.
+// invalidPolicy returns the result for a policy without a valid version. If the schema rejects it, its targets
+// fail closed. If it does not exist, the result is empty.
 func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	from, ok := r.in.invalid.Get(c, key)
 	if !ok {
@@ -190,19 +195,20 @@ func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 type gathering struct {
 	get   func(manifest.Key) *policyOut
 	specs []*policy.Attached
-	// counted are those of specs that are policyOut.Counted.
+	// counted are the policies in specs whose policyOut.Counted is true.
 	counted []*policy.Attached
-	// closed says why rules must not serve: the first reason. streams is the first that is one
-	// for connections, too.
+	// closed is the reason why the rules answer 500, nil if they serve. streams is the reason why connections
+	// are refused, nil if they are not. Each is the first such reason (see closing.before).
 	closed, streams *closing
 }
 
+// gathering returns an empty gathering that reads the results of policies.
 func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close keeps the reason that goes before the others. streams is true if the reason also closes
-// connections.
+// close sets by as the reason why rules answer 500, if it replaces the present one (closing.before). If streams
+// is true, connections are refused for the same reason.
 func (g *gathering) close(by *closing, streams bool) {
 	if by.before(g.closed) {
 		g.closed = by
@@ -212,7 +218,8 @@ func (g *gathering) close(by *closing, streams bool) {
 	}
 }
 
-// add adds a policy to the level. found is false if it does not exist.
+// add adds a policy to the level, and closes the level if the policy cannot be used. found is false if the
+// policy does not exist.
 func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
 	p := g.get(of)
 	if p.Attached == nil {
@@ -235,8 +242,9 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 	return true
 }
 
-// attach adds the policies of a section of an object: a rule of a route, or a listener of a Gateway
-// or ListenerSet. If they are too many, it adds none and closes the section.
+// attach adds the policies of a section of an object: a rule of a route, or a listener of a Gateway or
+// ListenerSet. If too many policies apply, it adds none, and closes the level. kind is the kind of the
+// policies.
 func (g *gathering) attach(at *attachments, section, kind string) {
 	if crowded := at.closing(kind, section); crowded != nil {
 		g.close(crowded, true)
@@ -254,8 +262,8 @@ func (g *gathering) attach(at *attachments, section, kind string) {
 	}
 }
 
-// runPolicies returns the level of one rule: the policies that the rule names, and those that
-// target it or its route.
+// runPolicies returns the policies of one rule: those that its filters name, and those that target the rule or
+// its route. The result is empty if the rule does not exist.
 func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	object, _ := r.in.routes.Get(c, key.Route)
 	if object == nil {
@@ -296,7 +304,7 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	return out
 }
 
-// streamLevel returns the level of a TCPRoute, TLSRoute or UDPRoute, which has one rule.
+// streamLevel returns the policies of a TCPRoute, TLSRoute or UDPRoute, which has only one rule.
 func (r *policyRules) streamLevel(c *memo.Ctx, object *manifest.Object) *levelOut {
 	out, gathered, section := &levelOut{}, r.gathering(c), ""
 	if sections := route.Sections(object); len(sections) > 0 {
@@ -310,7 +318,8 @@ func (r *policyRules) streamLevel(c *memo.Ctx, object *manifest.Object) *levelOu
 	return out
 }
 
-// plain reports whether a rule has the policies of its route and no others.
+// plain reports whether only policies of the whole route apply to a rule. at has the policies that target the
+// route and its rules.
 func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 	for _, filter := range rule.Filters {
 		if _, ok := extension(namespace, filter); ok {
@@ -322,8 +331,8 @@ func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 	})
 }
 
-// missing reports a policy that a rule names and that does not exist. It returns the reason to
-// close the rule.
+// missing adds the problem of a policy that a rule names and that does not exist. It returns the reason for the
+// rule to answer 500.
 func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint string) *closing {
 	problem := manifest.Problem{
 		Code: "PolicyNotFound", Severity: manifest.Error, Object: key.Route,
@@ -337,7 +346,8 @@ func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint stri
 	}
 }
 
-// extension returns the policy that an ExtensionRef filter names.
+// extension returns the key of the TrafficPolicy that an ExtensionRef filter names. ok is false for other
+// filters.
 func extension(namespace string, filter gwv1.HTTPRouteFilter) (of manifest.Key, ok bool) {
 	ref := filter.ExtensionRef
 	if ref == nil || !route.IsTrafficPolicy(ref) {
@@ -346,12 +356,13 @@ func extension(namespace string, filter gwv1.HTTPRouteFilter) (of manifest.Key, 
 	return policyKey(namespace, string(ref.Name)), true
 }
 
+// policyKey returns the key of a TrafficPolicy.
 func policyKey(namespace, name string) manifest.Key {
 	return manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: namespace, Name: name}
 }
 
-// providerAbove returns the identity provider at which the rules above a rule have users sign in,
-// zero for none.
+// providerAbove returns the extension of the identity provider that the policies above a rule set. It is zero
+// if they set none.
 func (r *policyRules) providerAbove(c *memo.Ctx, rule *ir.Rule) manifest.Key {
 	var levels []policy.Level
 	for _, hop := range rule.Chain {

@@ -16,9 +16,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// policyLevels returns the levels of a flattened rule: those of the rules that delegate to it, root
-// first, and its own (nil if it has none). It returns no levels if no rule has a policy. Most rules
-// have none and need no cell.
+// policyLevels returns the policies of a flattened rule by level: for each rule that delegates to it, root
+// first, and for its own rule. The last level is nil if the own rule has no policies. The result is nil if no
+// level has policies, which is the usual case. targeted is true if a policy may target the route of.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
@@ -34,7 +34,7 @@ func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTT
 	return nil
 }
 
-// namesPolicies reports whether a rule of a route names TrafficPolicies in its filters.
+// namesPolicies reports whether the filters of a rule name TrafficPolicies. of is the rule's route.
 func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 	return slices.ContainsFunc(rule.Filters, func(f gwv1.HTTPRouteFilter) bool {
 		_, ok := extension(of.Namespace, f)
@@ -42,7 +42,7 @@ func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 	})
 }
 
-// loadOf returns what a root route puts into a table, its policies included.
+// loadOf returns the size of what a root adds to each table, with its policies.
 func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	rules, targeted := route.Rules(object), r.aims.any(c, object.Key)
 	return route.LoadOf(object, func(rule int) route.Burden {
@@ -53,8 +53,8 @@ func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	})
 }
 
-// addPolicies adds the policies to the rules of a node, before the rules delegate. A rule that must
-// not serve without its policies answers 500.
+// addPolicies sets the policies of each rule of a node, before the node delegates. A rule answers 500 if it
+// must not serve without a policy that cannot be used.
 func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
 	annotations := object.Value.GetAnnotations()
 	if _, known := policy.StrategyOf(annotations); !known {
@@ -74,7 +74,7 @@ func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *fla
 		if levels == nil {
 			continue
 		}
-		if !slices.Equal(levels, last) { // the matches of one rule have the same
+		if !slices.Equal(levels, last) { // all matches of one rule have the same levels
 			last, joined = levels, r.join(c, levels)
 			out.use(joined.Uses)
 			out.loosens(joined)
@@ -85,30 +85,31 @@ func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *fla
 	}
 }
 
-// joinedLevels is the merged levels of a rule.
+// joinedLevels are the merged policies of the levels of a rule.
 type joinedLevels struct {
 	*policy.Resolved
 	extras *ir.Extras
 	parts  []ir.Part
-	// closed is the reason of a level that goes before the others (closing.before), closedBy that level.
+	// closed is the reason for the rule to answer 500, nil if it serves: the first reason of the levels (see
+	// closing.before). closedBy is the index of the level with this reason.
 	closed   *closing
 	closedBy int
-	// backends are those of the services that the extras name.
+	// backends are the backends of the services that extras names.
 	backends []*backend.Key
-	// loosened are the protecting fields of routes above that those below take back.
+	// loosened are the protecting fields of a level above that a level below overrides.
 	loosened []policy.Loosening
-	// auth is what the levels ask for that ExternalAuth of a route may replace.
+	// auth are the policies with extAuth that the filter ExternalAuth of a route may replace.
 	auth []authLevel
 }
 
-// authLevel is a policy with extAuth at a level. prefers is true if the level wins over those
-// below.
+// authLevel is a policy with extAuth at a level. prefers is true if the level wins over the levels below.
 type authLevel struct {
 	level   int
 	policy  manifest.Key
 	prefers bool
 }
 
+// join merges the policies of some levels, root first. A nil level has no policies.
 func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	var out joinedLevels
 	var list []policy.Level
@@ -133,8 +134,8 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	return out
 }
 
-// loosens adds a warning for a policy that removes a protection which a policy of a route above
-// asks for. The preference of the policies allows it.
+// loosens adds a warning for each protection of a route above that a policy or filter below removes or
+// replaces. The strategy of the policies allows such changes.
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
 		if problem := l.Problem(); !slices.Contains(out.Problems, problem) {
@@ -143,8 +144,8 @@ func (out *flatOut) loosens(joined joinedLevels) {
 	}
 }
 
-// authLevels returns the policies with extAuth of some levels, the root's first. It returns none if
-// the extras have no extAuth.
+// authLevels returns the policies with extAuth in levels, which are sorted from the root down. It returns nil
+// if the merged extras have no extAuth.
 func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	if extras == nil || extras.ExtAuth == nil {
 		return nil
@@ -159,8 +160,9 @@ func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	return out
 }
 
-// external removes the filter ExternalAuth from a rule if a policy of a route above wins over the
-// policies of routes below. It warns if the filter replaces that policy.
+// external decides between the filter ExternalAuth of a rule and the extAuth of policies above it. It removes
+// the filter if the level of such a policy wins over the levels below. Otherwise it adds a warning if the
+// rule's own filter replaces such a policy.
 func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 	at := slices.IndexFunc(rule.Action.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if rule.Action.ExternalAuth == nil || at < 0 {
@@ -181,6 +183,7 @@ func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 	}
 }
 
+// apply sets the merged policies in the action of a rule. If closed is set, the rule answers 500 instead.
 func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	if j.closed == nil {
 		j.external(rule, out)

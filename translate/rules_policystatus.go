@@ -20,16 +20,16 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// policyUseKey names a policy and a Gateway that uses it.
+// policyUseKey is a policy and a Gateway with routes that use it.
 type policyUseKey struct {
 	Policy  manifest.Key
 	Gateway string
 }
 
-// fates counts the nodes for each effect of a policy.
+// fates has the number of nodes, or listeners, at which a policy has each effect (the index is a policy.Fate).
 type fates [3]int
 
-// sum returns the effect of the policy at all nodes together.
+// sum returns the effect of the policy at all nodes together: Merged if it differs between nodes.
 func (f fates) sum() policy.Fate {
 	total := f[policy.WhollyUsed] + f[policy.Merged] + f[policy.Overridden]
 	switch total {
@@ -52,7 +52,7 @@ func compareGatewayFates(a, b gatewayFate) int { return cmp.Compare(a.Gateway, b
 // targetOut is a target that a policy cannot apply to.
 type targetOut struct {
 	Target  store.Target
-	Problem manifest.Problem // its code is the reason of the condition
+	Problem manifest.Problem // Code is the reason of the condition
 }
 
 type policyStatusIn struct {
@@ -69,13 +69,13 @@ type policyStatusIn struct {
 	listenerSets    *objects
 }
 
-// policyStatusRules make the statuses of TrafficPolicies.
+// policyStatusRules build the statuses of TrafficPolicies.
 type policyStatusRules struct {
 	in           policyStatusIn
 	lost         *memo.Rule[manifest.Key, []targetOut]
 	fates        *memo.Fold[manifest.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
 	policyStatus *memo.Rule[manifest.Key, *status.Update]
-	// unchecked warns of listeners of connections that a policy does not protect.
+	// unchecked has a warning if a policy does not protect some TCP, TLS or UDP listeners of its targets.
 	unchecked *memo.Rule[manifest.Key, []manifest.Problem]
 }
 
@@ -123,9 +123,9 @@ func (r *policyStatusRules) report(all *problemFold) {
 	problemsFrom(all, "unchecked", r.unchecked, func(problems []manifest.Problem) []manifest.Problem { return problems })
 }
 
-// runUnchecked warns of a policy that protects the requests of a Gateway or ListenerSet which also
-// has listeners of connections or datagrams. Envoy has no such filter for connections and
-// datagrams.
+// runUnchecked returns a warning for a policy that protects requests and targets a Gateway or ListenerSet with
+// a listener for TCP, TLS or UDP. Envoy has no such filter for connections and datagrams. It returns nil
+// without such a listener.
 func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	own := r.in.policy.Get(c, key)
 	if own.Attached == nil || own.Unusable != "" {
@@ -156,8 +156,9 @@ func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manife
 	return nil
 }
 
-// listenersAt returns the listeners that a policy for a section of a Gateway or ListenerSet applies
-// to.
+// listenersAt returns the listeners that a policy applies to. at is the Gateway or ListenerSet that it targets,
+// and section the sectionName, "" for all listeners. listenersAt also returns the name of the Gateway. It
+// returns nil and "" if gatefold does not serve the target.
 func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section string) (out []*listen.Listener, gatewayName string) {
 	gateway, set := at, r.setAt(c, at)
 	if at.Kind == kindListenerSet {
@@ -178,7 +179,8 @@ func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section st
 	return out, g.Name
 }
 
-// yieldUses yields the effects of policies at a node, once for each Gateway.
+// yieldUses yields the effect of each policy at a node, once for each Gateway. It skips keys in seen, and adds
+// the others to seen.
 func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyUseKey]bool,
 	yield func(memo.Place[policyUseKey, flatKey], policy.Fate),
 ) {
@@ -190,7 +192,7 @@ func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyU
 	}
 }
 
-// countFates is the step of a fold that counts by effect.
+// countFates is the step of the fold policyuses, which counts changed members by effect.
 func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 	for _, m := range members {
 		if m.Had {
@@ -203,7 +205,8 @@ func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 	return f
 }
 
-// runLostTargets returns the targets that do not exist, or are not served.
+// runLostTargets returns the targets of a policy that do not exist, and its selectors that select no object.
+// The result is nil if there are none.
 func (r *policyStatusRules) runLostTargets(c *memo.Ctx, key manifest.Key) []targetOut {
 	var out []targetOut
 	refs := 0
@@ -223,6 +226,8 @@ func (r *policyStatusRules) runLostTargets(c *memo.Ctx, key manifest.Key) []targ
 	return out
 }
 
+// lostTarget returns the problem of a target that does not exist, nil if it exists. Its Field is the path below
+// the targetRef.
 func (r *policyStatusRules) lostTarget(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	switch at.Kind {
 	case "Gateway":
@@ -237,7 +242,8 @@ func (r *policyStatusRules) lostTarget(c *memo.Ctx, at manifest.Key, section str
 	return lostRule(object, section)
 }
 
-// lostRule returns the problem if a route has no rule with the name in a policy's target.
+// lostRule returns the problem of a target whose sectionName names no rule of the route. It returns nil if
+// section is "" or if the rule exists.
 func lostRule(object *manifest.Object, section string) *manifest.Problem {
 	names := route.Sections(object)
 	if section == "" || slices.Contains(names, section) {
@@ -247,8 +253,8 @@ func lostRule(object *manifest.Object, section string) *manifest.Problem {
 		meant(section, names)+"name the rule: rules[].name")
 }
 
-// lostGateway returns the problem of a Gateway that does not exist as a target. It reports only
-// Gateways of gatefold or of no controller.
+// lostGateway returns the problem of a Gateway or listener that does not exist, nil if it exists. It returns
+// nil for a Gateway of another controller.
 func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := r.in.gateways.Get(c, at); !exists {
 		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
@@ -260,7 +266,8 @@ func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section st
 	return lostListener(at, section, g.Listeners)
 }
 
-// lostSet is lostGateway for ListenerSets.
+// lostSet returns the problem of a ListenerSet or listener that does not exist, nil if it exists. It returns
+// nil for a ListenerSet of another controller.
 func (r *policyStatusRules) lostSet(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := r.in.listenerSets.Get(c, at); !exists {
 		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
@@ -272,8 +279,8 @@ func (r *policyStatusRules) lostSet(c *memo.Ctx, at manifest.Key, section string
 	return lostListener(at, section, set.Listeners)
 }
 
-// lostListener returns the problem if none of an object's listeners has the name in a policy's
-// target.
+// lostListener returns the problem of a target whose sectionName names no listener of the object at. It returns
+// nil if section is "" or if the listener exists.
 func lostListener(at manifest.Key, section string, listeners []*listen.Listener) *manifest.Problem {
 	var names []string
 	for _, l := range listeners {
@@ -288,15 +295,16 @@ func lostListener(at manifest.Key, section string, listeners []*listen.Listener)
 		meant(section, names)+"its listeners are: "+strings.Join(names, ", "))
 }
 
-// hostTarget is a Gateway, ListenerSet or listener that a policy applies to.
+// hostTarget is a Gateway, ListenerSet or listener that a policy applies to, with the effects of the policy at
+// its listeners.
 type hostTarget struct {
 	Ref   gwv1.ParentReference
 	Fates fates
 }
 
-// hostTargets returns the effect of a policy at each Gateway, ListenerSet and listener that it
-// targets. Other policies can override its fields there. Fields that single routes set for
-// themselves do not count.
+// hostTargets returns the effects of a policy at each Gateway, ListenerSet and listener that it targets. Other
+// policies of these objects can override its fields. Fields that single routes set for themselves do not count.
+// Targets without listeners are omitted.
 func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range r.in.aims.targets.Get(c, key) {
@@ -324,8 +332,8 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 	return out
 }
 
-// hostFates counts the effects of a policy at the listeners of a Gateway or ListenerSet, or at one
-// of them. A policy of a Gateway also applies to the listeners of its sets.
+// hostFates counts the effects of a policy at the listeners of a Gateway or ListenerSet, or at the listener
+// section. A policy of a Gateway also applies to the listeners of its ListenerSets.
 func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, section string) (out fates) {
 	listeners, name := r.listenersAt(c, at, section)
 	for _, l := range listeners {
@@ -338,6 +346,7 @@ func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, sect
 	return out
 }
 
+// setAt returns the ListenerSet at, nil for an object of another kind.
 func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 	if at.Kind != kindListenerSet {
 		return nil
@@ -347,9 +356,9 @@ func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 
 func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
 
-// runPolicyStatus returns an entry for each Gateway that uses the policy, for each Gateway and
-// listener that it targets, and for each target that does not exist. It returns nil without any
-// entry.
+// runPolicyStatus returns the status of a policy. It has an entry for each Gateway that uses the policy, for
+// each Gateway, ListenerSet and listener that the policy targets, and for each target that does not exist.
+// Without entries, runPolicyStatus returns nil.
 func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.trafficPolicies.Get(c, key)
 	if !ok {

@@ -23,7 +23,7 @@ type policyViewIn struct {
 	invalid         *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// policyViewRules gather all policies, so that a View can show them.
+// policyViewRules collect all policies for the View.
 type policyViewRules struct {
 	in          policyViewIn
 	allPolicies *memo.Fold[struct{}, manifest.Key, *ir.Policy, memo.Ordered[*ir.Policy]]
@@ -51,7 +51,7 @@ func newPolicyViewRules(e *memo.Engine, in policyViewIn) *policyViewRules {
 
 func comparePolicies(a, b *ir.Policy) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// runPolicyView returns a policy for a View, nil if there is none.
+// runPolicyView returns a policy for the View, nil if it does not exist.
 func (r *policyViewRules) runPolicyView(c *memo.Ctx, key manifest.Key) *ir.Policy {
 	switch key.Kind {
 	case api.KindTrafficPolicy:
@@ -69,7 +69,7 @@ func (r *policyViewRules) trafficPolicyView(c *memo.Ctx, key manifest.Key) *ir.P
 	}
 	out := &ir.Policy{Key: key, Unusable: own.Unusable, Fields: policy.SetFields(own.Attached.Spec)}
 	var lost []targetOut
-	if !own.Invalid { // what is lost of an invalid policy is no problem of its own
+	if !own.Invalid { // missing targets of an invalid policy are not reported
 		lost = r.in.lost.Get(c, key)
 	}
 	for _, target := range viewTargets(key, r.in.aims.targets.Get(c, key)) {
@@ -83,7 +83,8 @@ func (r *policyViewRules) trafficPolicyView(c *memo.Ctx, key manifest.Key) *ir.P
 	return out
 }
 
-// viewTargets returns targets for a View. It does not list the objects that a selector selects.
+// viewTargets returns the targets of a policy for the View. A selector remains one target; the objects that it
+// selects are not listed.
 func viewTargets(policy manifest.Key, targets []store.Target) (out []ir.PolicyTarget) {
 	for _, target := range targets {
 		out = append(out, ir.PolicyTarget{Object: targetKey(policy.Namespace, target), Labels: target.Labels, Section: target.Section})

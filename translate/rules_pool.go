@@ -17,15 +17,15 @@ type addressIn struct {
 	Options
 }
 
-// addressRules assign addresses to Gateways whose specs ask for any address.
+// addressRules assign addresses to Gateways whose specs leave addresses open.
 type addressRules struct {
 	in addressIn
-	// assigned are addresses of the pool; nil without one.
+	// assigned has the addresses of each Gateway from the pool. It is nil without a pool.
 	assigned *memo.Rule[manifest.Key, []string]
 }
 
-// newAddressRules declares the rules that share the address pool among Gateways. Without a pool it
-// declares nothing.
+// newAddressRules declares the rules that assign addresses of the pool to Gateways. Without a pool it declares
+// none.
 func newAddressRules(e *memo.Engine, in addressIn) *addressRules {
 	r := &addressRules{in: in}
 	if !in.AddressPool.IsValid() {
@@ -49,7 +49,8 @@ func newAddressRules(e *memo.Engine, in addressIn) *addressRules {
 	return r
 }
 
-// runRequest returns nil for a Gateway that gatefold does not serve.
+// runRequest returns the addresses that a Gateway requests. It returns nil for a Gateway that gatefold does not
+// serve.
 func (r *addressRules) runRequest(c *memo.Ctx, key manifest.Key) *listen.AddressRequest {
 	object, ok := r.in.gateways.Get(c, key)
 	if !ok {
@@ -62,8 +63,8 @@ func (r *addressRules) runRequest(c *memo.Ctx, key manifest.Key) *listen.Address
 	return listen.AddressRequestOf(object)
 }
 
-// addresses returns the addresses of a Gateway that its spec leaves open: those assigned from the
-// pool or, without a pool, Options.Bind.
+// addresses returns the addresses for what the spec of a Gateway leaves open. These are the addresses assigned
+// from the pool or, without a pool, Options.Bind.
 func (r *addressRules) addresses(c *memo.Ctx, key manifest.Key) []string {
 	if r.assigned == nil {
 		return r.in.Bind

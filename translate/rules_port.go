@@ -13,12 +13,13 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// portOut is one Envoy listener.
+// portOut is one listener of Envoy.
 type portOut struct {
 	Port     *ir.Port
 	Resource xds.Resource
 }
 
+// resourceOf returns the Resource, nil for a nil portOut.
 func resourceOf(p *portOut) *xds.Resource {
 	if p == nil {
 		return nil
@@ -34,7 +35,7 @@ type portIn struct {
 	Options
 }
 
-// portRules make the listeners of Envoy.
+// portRules build the listeners of Envoy.
 type portRules struct {
 	in       portIn
 	listener *memo.Rule[portKey, *portOut]
@@ -62,6 +63,7 @@ func (r *portRules) report(all *problemFold) {
 	problemsFrom(all, "losses", r.losses, lossProblems)
 }
 
+// runListener returns the Envoy listener for a port of a Gateway. The Gateway must have the port.
 func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 	g := r.in.gateway.Get(c, ir.GatewayKey(key.Gateway))
 	for _, port := range g.Ports() {
@@ -80,8 +82,8 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 	panic(fmt.Sprintf("translate: no port %v", key))
 }
 
-// admit sets which clients may use the streams of a port. The policies of a route win over those of
-// its listener, except if the latter close the listener.
+// admit sets which clients may use the streams of a port. The policies of a route win over those of its
+// listener. But if the policies of the listener refuse all connections, they win.
 func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	policed := r.in.policed.Get(c, port.Gateway)
 	for i := range port.Streams {
@@ -100,8 +102,9 @@ func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	}
 }
 
-// dress sets the cluster names of the streams of a TCP port. Clusters of TLS passthrough get no TLS
-// from Envoy; others use the client certificate of the Gateway.
+// dress sets the cluster names of the streams of a TCP port. Clusters for TLS passthrough are used without TLS
+// by Envoy. The others use the client certificate of the Gateway; client is "namespace/name" of its Secret, or
+// "".
 func dress(port *ir.Port, client string) {
 	for i := range port.Streams {
 		if s := &port.Streams[i]; s.Route != nil && !port.UDP {
@@ -115,16 +118,17 @@ func dress(port *ir.Port, client string) {
 	}
 }
 
-// lossKey is a stream that two routes ask for.
+// lossKey is a listener, and another route for which a route lost or won hosts of it.
 type lossKey struct {
 	portKey
 	Listener string
 	Other    manifest.Key
-	// Wins is true if it is the other route that does not get it.
+	// Wins is true if Other is the route that lost.
 	Wins bool
 }
 
-// loss is the part of a stream that one of two routes does not get. Domains is as in ir.Stream.
+// loss is a stream that two routes requested and only one got. Route is the route that the problem is about.
+// Domains is as in ir.Stream.
 type loss struct {
 	lossKey
 	Route   manifest.Key
@@ -136,11 +140,12 @@ func compareLosses(a, b *loss) int {
 		ir.TrueFirst(!a.Wins, !b.Wins))
 }
 
+// String returns the message for the route that lost.
 func (l *loss) String() string {
 	return fmt.Sprintf("%s goes before it, by age or else by name, and has %s listener %s", l.Other, l.what(), l.Listener)
 }
 
-// what returns the part of the listener that both routes ask for, in words.
+// what returns which part of the listener both routes requested, as text.
 func (l *loss) what() string {
 	if l.Domains != nil {
 		return route.Several(l.Domains) + " of"
@@ -148,8 +153,8 @@ func (l *loss) what() string {
 	return "all that comes to"
 }
 
-// lossesOf yields the losses on a port to the route that lost. If two namespaces are concerned, it
-// also yields them to the route that won.
+// lossesOf yields each loss on a port to the value of the route that lost. If the two routes are in different
+// namespaces, lossesOf also yields it to the route that won.
 func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKey], *loss)) {
 	for i := range p.Port.Streams {
 		stream := &p.Port.Streams[i]
@@ -165,7 +170,8 @@ func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKe
 	}
 }
 
-// lossProblems returns the problems of routes that lost a stream to older ones.
+// lossProblems returns the problems of a route that lost streams to older routes, or that won streams of other
+// namespaces.
 func lossProblems(lost memo.Ordered[*loss]) []manifest.Problem {
 	var out []manifest.Problem
 	for l := range lost.All() {

@@ -8,10 +8,10 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// codeShadowed is the code of problems about requests that another route takes.
+// codeShadowed is the code of problems about requests that go to another route.
 const codeShadowed = "Shadowed"
 
-// problemSet holds the problems of one value of one rule.
+// problemSet has the problems in one value of one rule.
 type problemSet struct {
 	id   string
 	list []manifest.Problem
@@ -19,16 +19,17 @@ type problemSet struct {
 
 func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
+// problemFold is the fold of all problems. It has one set for each value of a rule.
 type problemFold = memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
 
-// reporter is a part of the network whose values hold problems.
+// reporter is a part of the network (see network) whose values contain problems.
 type reporter interface {
-	// report makes them members of the fold of all problems.
+	// report declares the problems of the part as members of all.
 	report(all *problemFold)
 }
 
-// newProblems declares the fold of all problems. The parts must be declared before, because the
-// fold is settled after them.
+// newProblems declares the fold of all problems. The parts must be declared before it, because the engine
+// computes values in the order of declaration.
 func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	all := memo.NewFold[struct{}, string, []manifest.Problem](e, "problems", gatherProblems, memo.Ordered[problemSet].Same)
 	for _, part := range parts {
@@ -37,7 +38,8 @@ func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	return all
 }
 
-// problemsFrom adds the problems in the values of a rule to the fold.
+// problemsFrom declares the problems in the values of a rule as members of f. name and the key of a value
+// identify its set. list returns the problems in a value.
 func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keyed[K, V], list func(V) []manifest.Problem) {
 	memo.From(f, of, func(key K, value V, yield func(memo.Place[struct{}, string], []manifest.Problem)) {
 		if problems := list(value); len(problems) > 0 {
@@ -46,6 +48,7 @@ func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keye
 	}, deepEqual)
 }
 
+// gatherProblems is the step of the problemFold, which replaces the sets of changed values.
 func gatherProblems(sets memo.Ordered[problemSet], members []memo.Member[string, []manifest.Problem]) memo.Ordered[problemSet] {
 	if sets.Len() == 0 {
 		sets = memo.NewOrdered(compareSets)

@@ -25,7 +25,8 @@ func newReferenceRules(e *memo.Engine, in referenceIn) *referenceRules {
 	return r
 }
 
-// runBackend resolves one reference: kind, grant, existence, port.
+// runBackend resolves one reference to a backend. It checks the kind, the ReferenceGrant, whether the object
+// exists, and the port.
 func (r *referenceRules) runBackend(c *memo.Ctx, ref backend.Reference) backend.Resolution {
 	if !ref.Known() {
 		return ref.UnknownKind()

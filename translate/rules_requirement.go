@@ -16,8 +16,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// tokens returns the tokens that an extension accepts. The extension is in the filter of a Gateway
-// only if a route of the Gateway names it.
+// tokens returns the JWT providers of an extension. It adds to out and problems. The filter of a Gateway
+// contains the extension only if a route of the Gateway uses it.
 func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
 	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
 	*problems = append(*problems, found...)
@@ -44,8 +44,8 @@ func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, ou
 	return jwt
 }
 
-// rejectedTokens returns the problem of an extension that every connected Envoy rejected. The
-// extension stays in the filter, so that an Envoy that accepts it serves it.
+// rejectedTokens returns the problem of an extension that every connected Envoy rejected. words is the message
+// of the Envoys. The extension stays in the filter, so that an Envoy that accepts it serves it.
 func rejectedTokens(key manifest.Key, words string) manifest.Problem {
 	return manifest.Problem{
 		Code: xds.RejectedCode, Severity: manifest.Error, Object: key, Field: "spec.jwt",
@@ -54,6 +54,7 @@ func rejectedTokens(key manifest.Key, words string) manifest.Problem {
 	}
 }
 
+// hasErrors reports whether one of the problems is an error.
 func hasErrors(problems []manifest.Problem) bool {
 	for _, problem := range problems {
 		if problem.Severity == manifest.Error {
@@ -63,7 +64,8 @@ func hasErrors(problems []manifest.Problem) bool {
 	return false
 }
 
-// configuredKeys returns the keys in a ConfigMap.
+// configuredKeys returns the keys in a ConfigMap as text. If there are none or too many, it returns "" and a
+// fault.
 func (r *extensionRules) configuredKeys(c *memo.Ctx, namespace, name string) (string, *policy.CredentialFault) {
 	key := manifest.Key{Kind: "ConfigMap", Namespace: namespace, Name: name}
 	object, _ := r.in.configMaps.Get(c, key)
@@ -81,12 +83,11 @@ func (r *extensionRules) configuredKeys(c *memo.Ctx, namespace, name string) (st
 	return text, nil
 }
 
-// requirementOut is an extension at one Gateway.
+// requirementOut is an extension with JWT providers at one Gateway.
 type requirementOut struct {
 	Encoded xds.Requirement
 	Gateway string
-	// Claims are the headers for claims. Envoy takes them out of the requests to every route with
-	// jwtAuth.
+	// Claims are the headers for claims. Envoy removes them from the requests to every route with jwtAuth.
 	Claims []string
 }
 
@@ -96,8 +97,8 @@ type requirementIn struct {
 	gateway   *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// requirementRules make the filter that checks tokens, for each Gateway with the extensions that
-// its routes name.
+// requirementRules build the filter that checks tokens for each Gateway. It contains the extensions that the
+// routes of the Gateway use.
 type requirementRules struct {
 	in           requirementIn
 	requirement  *memo.Rule[useKey, *requirementOut]
@@ -136,7 +137,8 @@ func newRequirementRules(e *memo.Engine, in requirementIn) *requirementRules {
 	return r
 }
 
-// runRequirement returns an extension at a Gateway, nil if it cannot be used.
+// runRequirement returns an extension at a Gateway. It returns nil if the extension cannot be used, or has no
+// JWT providers.
 func (r *requirementRules) runRequirement(c *memo.Ctx, use useKey) *requirementOut {
 	found := r.in.extension.Get(c, use.Backend.Object)
 	if found.Extension == nil || found.Extension.JWT == nil {
@@ -155,8 +157,8 @@ func (r *requirementRules) runRequirement(c *memo.Ctx, use useKey) *requirementO
 	return out
 }
 
-// runFilter returns the filter of a Gateway. The filter exists before any route needs it, so that
-// no listener waits for it.
+// runFilter returns the filter that checks tokens for a Gateway. It exists even if no route uses it, so that no
+// listener must wait for it.
 func (r *requirementRules) runFilter(c *memo.Ctx, gateway string) xds.Resource {
 	set, _ := r.requirements.Get(c, gateway)
 	var all []xds.Requirement

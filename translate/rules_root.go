@@ -8,13 +8,13 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// mountOut is where a route attaches, with the rules that it serves there.
+// mountOut says where a route attaches, and has the rules that it serves there.
 type mountOut struct {
 	Attach *attachOut
-	// closed is in the place of all its rules in tables, nil for nothing.
+	// closed is the rule that replaces all rules of the route in tables, nil if the route serves normally.
 	closed *flatOut
-	// flats are its rules by port, in the order of Attach.Ports; one for no port where it
-	// serves on none.
+	// flats are the rules of the route for each port, in the order of Attach.Ports. If it serves on no port,
+	// flats has one value for port 0.
 	flats  []*flatOut
 	placed placed
 }
@@ -26,18 +26,18 @@ func sameMount(a, b *mountOut) bool {
 	return a.Attach == b.Attach && deepEqual(a.closed, b.closed) && slices.Equal(a.flats, b.flats) && samePlaced(a.placed, b.placed)
 }
 
-// anyFlat returns the rules for one port. What is wrong with them does not depend on the port.
+// anyFlat returns the rules for one port. Problems of the rules are the same on all ports.
 func (m *mountOut) anyFlat() *flatOut {
 	return m.flats[0]
 }
 
-// flat returns the rules for a port that the route serves on.
+// flat returns the rules for a port of Attach.Ports.
 func (m *mountOut) flat(port int32) *flatOut {
 	at, _ := slices.BinarySearch(m.Attach.Ports, port)
 	return m.flats[at]
 }
 
-// tables yields each table that the route's rules belong to, once.
+// tables calls yield for each table that the route's rules are in, once, with the rules.
 func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
 	for key, place := range m.Attach.places() {
 		if m.closed != nil {
@@ -55,7 +55,7 @@ type rootIn struct {
 	routes *objects
 }
 
-// rootRules put routes that attach to listeners into tables.
+// rootRules put the rules of routes that attach to listeners into tables.
 type rootRules struct {
 	in    rootIn
 	mount *memo.Rule[manifest.Key, *mountOut]
@@ -72,7 +72,7 @@ func (r *rootRules) report(all *problemFold) {
 	problemsFrom(all, "mount", r.mount, func(m *mountOut) []manifest.Problem { return m.placed.Problems })
 }
 
-// inTables returns the key of a route whose rules are in tables.
+// inTables returns the key of an HTTPRoute or GRPCRoute, nil for other kinds, whose rules are not in tables.
 func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return nil
@@ -80,8 +80,8 @@ func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// runMount flattens the route for every port that it serves on. A route that serves nowhere is
-// flattened once, for its status.
+// runMount returns the rules of a route for every port that it serves on. A route without ports has rules for
+// port 0, from which its status is built.
 func (r *rootRules) runMount(c *memo.Ctx, key manifest.Key) *mountOut {
 	out := &mountOut{}
 	out.Attach, out.closed = r.in.where(c, key)

@@ -15,7 +15,7 @@ type routeConfigIn struct {
 	gateway *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// routeConfigRules gather the hosts of each chain's RouteConfiguration.
+// routeConfigRules collect the virtual hosts of each RouteConfiguration.
 type routeConfigRules struct {
 	in          routeConfigIn
 	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]
@@ -39,6 +39,8 @@ func newRouteConfigRules(e *memo.Engine, in routeConfigIn) *routeConfigRules {
 	return r
 }
 
+// runTLSNames returns the hostnames of the TLS listeners on a port, nil for UDP and for a Gateway that gatefold
+// does not serve.
 func (r *routeConfigRules) runTLSNames(c *memo.Ctx, key portKey) *listen.TLSNames {
 	if g := r.in.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil && !key.UDP {
 		return g.TLSNames(key.Port)
@@ -46,7 +48,8 @@ func (r *routeConfigRules) runTLSNames(c *memo.Ctx, key portKey) *listen.TLSName
 	return nil
 }
 
-// runMisdirected returns the hosts that answer 421 in a chain with TLS.
+// runMisdirected returns the virtual hosts that answer 421 in a filter chain with TLS, because another chain
+// serves their hosts.
 func (r *routeConfigRules) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xds.Host) {
 	for _, host := range r.tlsNames.Get(c, key.portKey).Misdirected(key.Chain) {
 		hosts = append(hosts, xds.Misdirected(host))
@@ -56,6 +59,7 @@ func (r *routeConfigRules) runMisdirected(c *memo.Ctx, key chainKey) (hosts []xd
 
 func sameHosts(a, b []xds.Host) bool { return slices.EqualFunc(a, b, xds.Host.Same) }
 
+// runRouteConfig returns the RouteConfiguration of a filter chain, with its virtual hosts.
 func (r *routeConfigRules) runRouteConfig(c *memo.Ctx, key chainKey) xds.Resource {
 	set, _ := r.hosts.Get(c, key)
 	hosts := make([]xds.Host, 0, set.Len())

@@ -12,16 +12,16 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// outcome is the result for a route of any kind, from which its status is made.
+// outcome is the result for a route of any kind, from which its status is built.
 type outcome struct {
 	Attach *attachOut
-	// Whole is true if no rule of the route works as it is written; Unsupported says
-	// what does not, and Closed, by Gateway, what is rejected there.
+	// Whole is true if no rule of the route works as it is written. Unsupported says which fields do not work.
+	// Closed says for a Gateway why the rules answer 500 there.
 	Whole       bool
 	Unsupported []string
 	Closed      map[string]string
 	Resolved    manifest.Verdict[gwv1.RouteConditionReason]
-	// Lost says what older routes have of what it asks a listener for.
+	// Lost has messages about the streams of a listener that the route requested and older routes got.
 	Lost map[listenerKey][]string
 }
 
@@ -33,7 +33,7 @@ type routeStatusIn struct {
 	routes *objects
 }
 
-// routeStatusRules make the statuses of routes.
+// routeStatusRules build the statuses of routes.
 type routeStatusRules struct {
 	in          routeStatusIn
 	sound       *memo.Rule[int64, []metav1.Condition]
@@ -61,7 +61,8 @@ func (r *routeStatusRules) outcome(c *memo.Ctx, key manifest.Key) outcome {
 	}
 }
 
-// runRouteStatus returns nil for a route that names no Gateway of gatefold.
+// runRouteStatus returns the status of a route, with an entry for each parentRef and each parent route. It
+// returns nil if the route does not exist, or if there is no entry.
 func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {
@@ -83,13 +84,14 @@ func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status
 	return &status.Update{Key: key, Generation: generation, Status: out}
 }
 
-// soundConditions returns the conditions of a route that is accepted and has no problem. Most
-// routes share them.
+// soundConditions returns the conditions of a route that is accepted and has no problem. Most routes share
+// them.
 func soundConditions(_ *memo.Ctx, generation int64) []metav1.Condition {
 	none := manifest.Verdict[gwv1.RouteConditionReason]{}
 	return []metav1.Condition{status.RouteAccepted(generation, none), status.RouteResolvedRefs(generation, none)}
 }
 
+// conditions returns the conditions of a route for one parentRef to a listener.
 func (r *routeStatusRules) conditions(c *memo.Ctx, o outcome, parent parentOut, generation int64) []metav1.Condition {
 	accepted := parent.Accepted
 	if lost := o.lost(parent); accepted.Good() && lost != "" {
@@ -115,8 +117,7 @@ func (r *routeStatusRules) conditions(c *memo.Ctx, o outcome, parent parentOut, 
 	return conditions
 }
 
-// lost returns the parts of a parentRef's listeners that other routes have, in words; "" if there
-// are none.
+// lost returns the messages in Lost for the listeners of a parentRef, "" if there are none.
 func (o outcome) lost(parent parentOut) string {
 	var words []string
 	for _, name := range parent.Listeners {
@@ -125,8 +126,8 @@ func (o outcome) lost(parent parentOut) string {
 	return route.Several(words)
 }
 
-// attachedTo yields the listeners that a route is attached to. A route that is not accepted does
-// not count (Gateway API, ListenerStatus.attachedRoutes).
+// attachedTo yields the listeners that a route is attached to. It yields none if whole is true: a route that is
+// not accepted does not count (Gateway API, ListenerStatus.attachedRoutes).
 func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 	if whole {
 		return
@@ -142,8 +143,8 @@ func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo
 	}
 }
 
-// streamOutcome returns the outcome of a TCPRoute, TLSRoute or UDPRoute. A route that lost its
-// stream to an older one is accepted, with a message (Gateway API, conflicts).
+// streamOutcome returns the outcome of a TCPRoute, TLSRoute or UDPRoute. A route that lost its stream to an
+// older route is accepted, with a message (Gateway API, conflicts).
 func (r *routeStatusRules) streamOutcome(c *memo.Ctx, key manifest.Key) outcome {
 	s := r.in.stream.Get(c, key)
 	out := outcome{Attach: s.Attach, Resolved: manifest.Verdict[gwv1.RouteConditionReason](s.Unresolved)}

@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// secretUse is a Gateway and a Secret that it serves.
+// secretUse is a Gateway and a Secret that its Envoys need.
 type secretUse struct {
 	Gateway string
 	Secret  manifest.Key
@@ -25,6 +25,7 @@ type secretOut struct {
 	Certificate ir.Certificate
 }
 
+// resource returns the Resource, nil for a nil secretOut.
 func (o *secretOut) resource() *xds.Resource {
 	if o == nil {
 		return nil
@@ -46,7 +47,7 @@ type secretIn struct {
 	secrets *objects
 }
 
-// secretRules make the certificates that Envoys present.
+// secretRules build the certificates and keys that Envoys present.
 type secretRules struct {
 	in         secretIn
 	secretUses *memo.Fold[secretUse, string, struct{}, int]
@@ -78,7 +79,8 @@ func newSecretRules(e *memo.Engine, in secretIn) *secretRules {
 	return r
 }
 
-// secretsOf yields the Secrets of listeners that serve. It does not yield those of clusters.
+// secretsOf yields the Secrets of the listeners that serve. It does not yield the client certificates of
+// clusters.
 func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUse, string], struct{})) {
 	if g == nil {
 		return
@@ -93,8 +95,9 @@ func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUs
 	}
 }
 
-// runSecret returns nil for a Secret that does not exist any more. Listeners that name it change
-// before the end of the flush. The store lets only certificates and keys pass that can be read.
+// runSecret returns the certificate and key of a Secret, nil if the Secret does not exist. Listeners that refer
+// to a removed Secret change before the end of the flush. The store accepts only certificates and keys that can
+// be read.
 func (r *secretRules) runSecret(c *memo.Ctx, key manifest.Key) *secretOut {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

@@ -12,36 +12,38 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// shadow is a match that never serves in a table, because an earlier match has the same requests.
+// shadow is a pair of matches in a table that accept the same requests. The later match never serves. The
+// embedded spot is the match that the problem is about.
 type shadow struct {
 	shadowKey
 	spot
-	// By is the match of the other one.
+	// By is the other match.
 	By spot
-	// Wins is true if it is the other one that never serves.
+	// Wins is true if By is the match that never serves.
 	Wins bool
 	Why  string
 }
 
-// spot is a match of a route. To is the route that it delegates to, zero if it serves the requests
-// itself.
+// spot is a match of a route. To is the route that the match delegates to, zero if the match serves the
+// requests itself.
 type spot struct {
 	Route manifest.Key
 	Field string
 	To    manifest.Key
-	// SignIn is that of the rule, and Path its path.
+	// SignIn is the SignIn of the rule. If it is set, Path is the path of the rule.
 	SignIn manifest.Key
 	Path   string
 }
 
-// shadowKey names a shadow of a route, by the two rules in the table.
+// shadowKey is a shadow of a route in a table: the names of the rule that the problem is about and of the other
+// rule.
 type shadowKey struct {
 	Table       tableKey
 	Rule, Other string
 }
 
-// compare returns 0 if two shadows are the same pair of matches, in different tables or below
-// different parents.
+// compare returns 0 if two shadows of a route are the same pair of matches, even if their tables or parents
+// differ.
 func (s *shadow) compare(other *shadow) int {
 	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), manifest.CompareKeys(s.By.Route, other.By.Route),
 		cmp.Compare(s.By.Field, other.By.Field), manifest.CompareKeys(s.To, other.To), manifest.CompareKeys(s.By.To, other.By.To))
@@ -56,8 +58,8 @@ type shadowIn struct {
 	host *memo.Rule[tableKey, *hostOut]
 }
 
-// shadowRules gather the matches that never serve, by route and over all tables. If two namespaces
-// are concerned, both routes have a problem.
+// shadowRules collect the matches that never serve, by route and over all tables. If the two matches of a pair
+// are in different namespaces, both routes have a problem.
 type shadowRules struct {
 	in       shadowIn
 	twins    *memo.Rule[tableKey, []twin]
@@ -88,9 +90,9 @@ func (r *shadowRules) report(all *problemFold) {
 	problemsFrom(all, "shadowed", r.shadowed, shadowProblems)
 }
 
-// shadows returns the problems of the two routes of the matches. The first route has one only if it
-// is in another namespace. If the chains to the two rules part at routes of two other namespaces,
-// these routes have one as well.
+// shadows returns the problems of a pair of matches: for the later route, and also for the first route if it is
+// in another namespace. If the chains to the rules part at routes of two different namespaces, these two routes
+// also have problems.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
 	tell := func(at, by spot, wins bool) {
@@ -121,7 +123,7 @@ func (t twin) shadows(table tableKey) (out []*shadow) {
 	return out
 }
 
-// spotOf returns the match of the rule itself.
+// spotOf returns the match of a rule itself.
 func spotOf(rule *ir.Rule) spot {
 	out := spot{Route: rule.Source.Key, Field: matchField(rule)}
 	if out.SignIn = rule.SignIn; out.SignIn != (manifest.Key{}) {
@@ -130,7 +132,7 @@ func spotOf(rule *ir.Rule) spot {
 	return out
 }
 
-// spotAt returns a match of the chain above a rule.
+// spotAt returns the match of hop, in the chain of a rule.
 func spotAt(hop ir.Hop, rule *ir.Rule) spot {
 	out := spot{Route: hop.Route, Field: fmt.Sprintf("spec.rules[%d].matches[%d]", hop.Rule, hop.Match)}
 	if hop.Route != rule.Source.Key {
@@ -139,7 +141,7 @@ func spotAt(hop ir.Hop, rule *ir.Rule) spot {
 	return out
 }
 
-// String describes the match.
+// String returns the match as text.
 func (s spot) String() string {
 	out := fmt.Sprintf("%s of %s", s.Field, s.Route)
 	if s.To != (manifest.Key{}) {
@@ -148,8 +150,8 @@ func (s spot) String() string {
 	return out
 }
 
-// shadowProblems returns one warning for a pair of matches, even if they meet at several hosts and
-// ports.
+// shadowProblems returns one warning for each pair of matches, even if the pair occurs in several tables.
+// shadows must not be empty.
 func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem) {
 	var first, last *shadow
 	more := 0
@@ -168,7 +170,7 @@ func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem)
 	return append(problems, first.problem(more))
 }
 
-// problem returns the problem of the first of several shadows that differ only by their table.
+// problem returns the problem of a shadow. more is the number of other tables with the same pair.
 func (s *shadow) problem(more int) manifest.Problem {
 	requests := fmt.Sprintf("host %q on port %d of Gateway %s", s.Table.Domain, s.Table.Port, s.Table.Gateway)
 	if more > 0 {
@@ -191,7 +193,8 @@ func (s *shadow) problem(more int) manifest.Problem {
 	return problem
 }
 
-// signInProblem is the problem where a rule for a callback or a logout is the same as another one.
+// signInProblem returns the problem of a rule for a callback or logout that has the same match as another rule.
+// requests describes the requests, for the message.
 func (s *shadow) signInProblem(requests string) manifest.Problem {
 	own, other := s.spot, s.By
 	if own.SignIn == (manifest.Key{}) {
@@ -205,7 +208,7 @@ func (s *shadow) signInProblem(requests string) manifest.Problem {
 	}
 }
 
-// owner returns the object that a match belongs to, in words.
+// owner returns the object that a match belongs to, as text.
 func (s spot) owner() string {
 	if s.SignIn != (manifest.Key{}) {
 		return s.SignIn.String()
@@ -213,8 +216,7 @@ func (s spot) owner() string {
 	return s.String()
 }
 
-// runTwins returns the pairs of equal matches of a host that are reported. Equal tables have equal
-// pairs.
+// runTwins returns the pairs of equal matches of a host that are reported. Equal tables have equal pairs.
 func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 	host := r.in.host.Get(c, key)
 	if host == nil {
@@ -222,7 +224,7 @@ func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 	}
 	told := pairCounts{}
 	for _, group := range host.Twins {
-		firsts := map[string]*entry{} // by the hosts that they serve here
+		firsts := map[string]*entry{} // the first entry for each set of hosts (hostsIn)
 		for _, e := range group {
 			hosts := hostsIn(key.Domain, e.Rule)
 			first, had := firsts[hosts]

@@ -19,10 +19,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Identity providers (oauth2) have two secrets, which Envoy is sent by SDS: a changed Secret
-// changes no route. Routes and problems have neither of them.
+// An identity provider (oauth2) has two secrets, which Envoy gets by SDS. So a changed Secret changes no route.
+// Routes and problems contain neither of the secrets.
 
-// signInUse is a Gateway and the GatewayExtension that its users sign in with.
+// signInUse is a Gateway and a GatewayExtension that its users sign in with.
 type signInUse struct {
 	Gateway   string
 	Extension manifest.Key
@@ -30,11 +30,12 @@ type signInUse struct {
 
 func (k signInUse) String() string { return k.Gateway + " " + k.Extension.String() }
 
-// signInOut are the secrets of an identity provider for Envoy.
+// signInOut are the secrets of an identity provider for Envoy: the client secret, and the secret for cookies.
 type signInOut struct {
 	Client, Cookies xds.Resource
 }
 
+// client returns the client secret, nil for a nil signInOut.
 func (o *signInOut) client() *xds.Resource {
 	if o == nil {
 		return nil
@@ -42,6 +43,7 @@ func (o *signInOut) client() *xds.Resource {
 	return &o.Client
 }
 
+// cookies returns the secret for cookies, nil for a nil signInOut.
 func (o *signInOut) cookies() *xds.Resource {
 	if o == nil {
 		return nil
@@ -64,7 +66,7 @@ type signInIn struct {
 	Options
 }
 
-// signInRules make the secrets of identity providers.
+// signInRules build the secrets of identity providers, and warn of insecure sign-in.
 type signInRules struct {
 	in         signInIn
 	secrets    *memo.Rule[manifest.Key, *signInOut]
@@ -99,7 +101,7 @@ func newSignInRules(e *memo.Engine, in signInIn) *signInRules {
 	r.clearText = memo.NewRule(e, "cleartext", r.runClearText, deepEqual)
 	memo.Each(r.clearText, uses)
 	r.insecure = memo.NewFold[manifest.Key, string](e, "insecure", gather[string](compareInsecure), memo.Ordered[insecureUse].Same)
-	if in.TrustedHops > 0 { // one of these may speak TLS
+	if in.TrustedHops > 0 { // a trusted proxy may terminate TLS
 		return r
 	}
 	memo.From(r.insecure, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[manifest.Key, string], insecureUse)) {
@@ -122,8 +124,8 @@ func (r *signInRules) report(all *problemFold) {
 	problemsFrom(all, "cleartext", r.clearText, func(problems []manifest.Problem) []manifest.Problem { return problems })
 }
 
-// runClearText warns if Envoy sends the client's secret over a network without TLS. It is no error,
-// because the network itself may encrypt.
+// runClearText returns a warning if Envoy sends the client secret without TLS to an address that is not
+// loopback. It is no error, because the network itself may encrypt.
 func (r *signInRules) runClearText(c *memo.Ctx, use signInUse) (problems []manifest.Problem) {
 	for _, key := range r.in.extension.Get(c, use.Extension).Backends {
 		to := r.in.cluster.Get(c, *key)
@@ -139,7 +141,7 @@ func (r *signInRules) runClearText(c *memo.Ctx, use signInUse) (problems []manif
 	return problems
 }
 
-// onLoopback reports whether there are endpoints and all of them have loopback addresses.
+// onLoopback reports whether all endpoints have loopback addresses. It is false if there are no endpoints.
 func onLoopback(endpoints []ir.Endpoint) bool {
 	return len(endpoints) > 0 && !slices.ContainsFunc(endpoints, func(e ir.Endpoint) bool {
 		address, err := netip.ParseAddr(e.Host)
@@ -147,7 +149,7 @@ func onLoopback(endpoints []ir.Endpoint) bool {
 	})
 }
 
-// insecureUse is a port without TLS on which a route has users sign in. By is the node.
+// insecureUse is a port without TLS on which users sign in for a route. By identifies the node.
 type insecureUse struct {
 	portKey
 	Route manifest.Key
@@ -158,6 +160,8 @@ func compareInsecure(a, b insecureUse) int {
 	return cmp.Or(comparePortKeys(a.portKey, b.portKey), strings.Compare(a.By, b.By))
 }
 
+// eachInsecure yields use if a table without TLS has identity providers. It yields each port only once; seen
+// are the earlier ports.
 func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen map[portKey]bool, yield func(memo.Place[manifest.Key, string], insecureUse)) {
 	if table.Chain != "" || len(signIns) == 0 || seen[table.portKey] {
 		return
@@ -166,7 +170,7 @@ func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen 
 	yield(memo.Place[manifest.Key, string]{Key: use.Route, ID: use.By + " " + table.portKey.String()}, use)
 }
 
-// insecureProblems warns once of each port.
+// insecureProblems returns one warning for each port.
 func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Problem) {
 	var last portKey
 	for use := range uses.All() {
@@ -178,6 +182,7 @@ func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Probl
 	return problems
 }
 
+// eachSignIn yields member for each extension of a Gateway that is not in seen, and adds the extension to seen.
 func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bool, member string, yield func(memo.Place[signInUse, string], struct{})) {
 	for _, extension := range extensions {
 		if use := (signInUse{gateway, extension}); !seen[use] {
@@ -187,7 +192,7 @@ func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bo
 	}
 }
 
-// signInsOf returns the identity providers that users sign in with, as extras name them.
+// signInsOf returns the identity provider that extras names, nil if there is none.
 func signInsOf(extras *ir.Extras) []manifest.Key {
 	if extras == nil || extras.OAuth2 == nil {
 		return nil
@@ -195,8 +200,8 @@ func signInsOf(extras *ir.Extras) []manifest.Key {
 	return []manifest.Key{extras.OAuth2.Key}
 }
 
-// runSecrets returns nil for an extension that cannot be used. Routes that refer to it change
-// before the end of the flush.
+// runSecrets returns the secrets of an identity provider. It returns nil for an extension that cannot be used.
+// Routes that refer to the extension change before the end of the flush.
 func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
@@ -218,8 +223,9 @@ func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	}
 }
 
-// cookieSecret derives the secret that signs and encrypts an extension's cookies. It is the same
-// after a restart and on each replica. Each extension has another secret.
+// cookieSecret returns the secret that signs and encrypts the cookies of an extension. It derives the secret
+// from the value from. The result is the same after a restart and on each replica, and differs between
+// extensions.
 func cookieSecret(extension manifest.Key, from ir.Hidden) ir.Hidden {
 	key, err := hkdf.Key(sha256.New, []byte(from), nil, "gatefold oauth2 cookies of "+extension.Namespace+"/"+extension.Name, sha256.Size)
 	if err != nil {
@@ -228,8 +234,8 @@ func cookieSecret(extension manifest.Key, from ir.Hidden) ir.Hidden {
 	return ir.Hidden(hex.EncodeToString(key))
 }
 
-// missingClientSecret returns a problem for an identity provider whose client secret is missing or
-// cannot be used. It returns none for other extensions.
+// missingClientSecret returns the error for an identity provider whose client secret is missing or cannot be
+// used. It returns nil if the secret is usable, and for other extensions.
 func (r *credentialRules) missingClientSecret(c *memo.Ctx, key manifest.Key, from *api.GatewayExtensionSpec) []manifest.Problem {
 	if from.OAuth2 == nil {
 		return nil

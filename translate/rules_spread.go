@@ -9,29 +9,30 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// A match of a route stands once in the table of every host of every port that its
-// route serves on, with all that its rule and its policies add: a few routes of 16
-// hostnames come to a million routes of Envoy. Each copy is therefore counted before it is
-// made, by what it costs Envoy (route.Load), and beyond what is free: what is written, and
-// freeTables for each match. All namespaces have the rest, Options.MaxCopies, in equal
-// parts; what one does not need goes to the others. In a namespace that asks for more than
-// its part, the routes that ask for the least are served. The hosts of the others answer 500 where
-// they would be 404 or a wider host's: one rule for a host, which counts, too. Nothing looks at this while the sum is within MaxCopies.
+// A match of a route is in the table of every host of every port that its route serves on. Each copy contains
+// everything that its rule and its policies add. A few routes with 16 hostnames can become a million routes of
+// Envoy. So the cost of copies is computed before they are built (route.Load). For each match, freeTables
+// copies are free. All namespaces have equal shares of the rest, Options.MaxCopies. A namespace that needs less
+// than its share leaves the rest of it to the others.
 //
-// A route below others is counted by itself, in the tables of each root that it stands under,
-// as a root may be shared. Its rules are made once before, as many as rules_budget.go allows, and
-// its copies are not.
+// If a namespace needs more than its share, its routes with the lowest cost are served. The hosts of its other
+// routes answer 500: each of these hosts has one rule, which also counts. Without the rule, a host would answer
+// 404, or a wider host would get the requests. None of these rules run while the total cost is at most
+// MaxCopies.
+//
+// A route below others is counted in the tables of each root above it, because namespaces can share a root. Its
+// rules are built before they are counted, within the limits of rules_budget.go. Its copies are not.
 
-// reach counts the tables and ports that have rules of a root. Shares read only these numbers of a
-// root, so that other edits of the root do not reach them.
+// reach is the number of tables and ports with rules of a root. Shares depend only on these numbers of a root,
+// so that its other edits do not affect them.
 type reach struct {
 	Tables, Ports int
-	// Team is true if path policies are in force and the root does not come from cluster
-	// paths: its namespace answers for all that it names.
+	// Team is true if path policies are in force and the root does not come from cluster paths. The namespace
+	// of the root is then responsible for all routes below it.
 	Team bool
 }
 
-// below is the size of a route's nodes below a root, on all ports of the root together.
+// below is the size of a route's nodes below a root, for all ports of the root together.
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
@@ -45,7 +46,7 @@ type spreadIn struct {
 	Options
 }
 
-// spreadRules limit how often matches are copied to tables, and policies to virtual hosts.
+// spreadRules limit the cost of the copies of matches in tables, and of policies on virtual hosts.
 type spreadRules struct {
 	in       spreadIn
 	below    *memo.Fold[shareKey, flatKey, below, below]
@@ -83,7 +84,7 @@ func newSpreadRules(e *memo.Engine, in spreadIn) *spreadRules {
 	memo.From(total, carried, func(_ manifest.Key, s share, yield func(memo.Place[struct{}, shareKey], share)) {
 		yield(memo.Place[struct{}, shareKey]{ID: s.Key}, s)
 	}, identical)
-	// Most folders never come near the bound: then no rule reads their totals.
+	// In most folders the total is below the limit. Then this fold is empty, and no rule reads the total.
 	r.loud = memo.NewFold[struct{}, struct{}](e, "loud", func(_ spreadTotal, members []memo.Member[struct{}, spreadTotal]) spreadTotal {
 		return members[len(members)-1].New
 	}, sameTotal)
@@ -100,7 +101,7 @@ func (r *spreadRules) report(all *problemFold) {
 	problemsFrom(all, "overload", r.overload, (*overloads).problems)
 }
 
-// below returns the size that a node adds to the tables of its root.
+// below returns the number and cost of the rules that a node adds to each table of its root on one port.
 func (f *flatOut) below() below {
 	out := below{Rules: len(f.Entries) + len(f.Points), Cost: len(f.Points)}
 	for _, e := range f.Entries {
@@ -109,7 +110,7 @@ func (f *flatOut) below() below {
 	return out
 }
 
-// addBelow is the step of the fold below.
+// addBelow is the step of the fold below, which adds changed members to the sum.
 func addBelow(sum below, members []memo.Member[flatKey, below]) below {
 	for _, m := range members {
 		sum.Rules += m.New.Rules - m.Old.Rules
@@ -118,7 +119,8 @@ func addBelow(sum below, members []memo.Member[flatKey, below]) below {
 	return sum
 }
 
-// runReach counts the tables and ports of a route that attaches to listeners.
+// runReach returns the number of tables and ports of a route that attaches to listeners. It is zero if the
+// route does not exist.
 func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
 	object, ok := r.in.routes.Get(c, key)
 	attach := r.in.admitted.Get(c, key)
@@ -128,7 +130,8 @@ func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
 	return reach{Tables: attach.tables(), Ports: len(attach.Ports), Team: object.Source == manifest.OtherFile}
 }
 
-// runAlone counts the copies of a route's own rules, without making them.
+// runAlone returns the cost of the copies of a route's own rules, without building the rules. It is zero for a
+// route in no table.
 func (r *spreadRules) runAlone(c *memo.Ctx, key manifest.Key) copies {
 	object, ok := r.in.routes.Get(c, key)
 	tables := r.in.admitted.Get(c, key).tables()
@@ -138,7 +141,7 @@ func (r *spreadRules) runAlone(c *memo.Ctx, key manifest.Key) copies {
 	return newCopies(key.Namespace, tables, r.in.loadOf(c, object))
 }
 
-// runUnder counts the copies of a route below a root, without making them.
+// runUnder returns the cost of the copies of a route's rules below a root.
 func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
 	owner := key.Root.Namespace
 	root := r.reach.Get(c, key.Root)
@@ -149,19 +152,19 @@ func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
 	return newCopies(owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
 }
 
-// shareOfRoute yields the copies of a route's own rules, unless they are within the free amount.
+// shareOfRoute yields the copies of a route's own rules if they cost more than the free amount.
 func shareOfRoute(key manifest.Key, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	shareOf(shareKey{Root: key}, c, yield)
 }
 
-// shareOf yields copies, unless they are within the free amount.
+// shareOf yields copies if they cost more than the free amount.
 func shareOf(key shareKey, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	if c.extra() > 0 {
 		yield(memo.Place[struct{}, shareKey]{ID: key}, share{key, c})
 	}
 }
 
-// listenersOf returns the listeners that serve.
+// listenersOf returns the keys of the listeners of a Gateway that serve, nil for a nil Gateway.
 func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
 	if g == nil {
 		return nil
@@ -174,7 +177,8 @@ func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
 	return keys
 }
 
-// runHostShare counts what policies add to the virtual hosts of a listener, without making them.
+// runHostShare returns the cost of what policies add to the virtual hosts of a listener, without building them.
+// It is zero if the cost for each host is at most freeUnits.
 func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return share{}
@@ -191,7 +195,7 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	}}
 }
 
-// addHostShares is the step of the fold carried.
+// addHostShares is the step of the fold carried, which adds the changed shares of one policy.
 func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	for _, m := range members {
 		if m.Has {
@@ -204,7 +208,7 @@ func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	return sum
 }
 
-// addTotal is the step of the fold of all.
+// addTotal is the step of the folds total and width, which adds and removes changed shares.
 func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal {
 	if t.Shares.Len() == 0 {
 		t.Shares = memo.NewOrdered(compareShares)
@@ -239,8 +243,9 @@ func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	return out
 }
 
-// where returns where a route attaches. If the route has too many copies, closed has the rule that
-// answers 500 in place of its rules. If closed is nil then, the route attaches nowhere.
+// where returns where a route attaches. If the route has too many copies, attach rejects it at all parentRefs,
+// and closed has the one rule that its tables then contain. If even this rule exceeds the limit, the route has
+// no places and closed is nil. Without too many copies, closed is nil, too.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
 	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]
@@ -250,7 +255,7 @@ func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, c
 	out := *attach
 	object, ok := r.in.routes.Get(c, key)
 	if ok && !route.Delegates(object) {
-		out.Ports = nil // its rules are not made for them; routes below it hang on those that delegate
+		out.Ports = nil // its rules are not built; a delegating route keeps its ports, because routes below it depend on them
 	}
 	if ok && over.Closed {
 		closed = closedHosts(object, over)

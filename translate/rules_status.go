@@ -20,7 +20,7 @@ type gatewayStatusIn struct {
 	listenerSets *objects
 }
 
-// gatewayStatusRules make the statuses of GatewayClasses, Gateways and ListenerSets.
+// gatewayStatusRules build the statuses of GatewayClasses, Gateways and ListenerSets.
 type gatewayStatusRules struct {
 	in                gatewayStatusIn
 	attached          *memo.Fold[listenerKey, manifest.Key, struct{}, int]
@@ -48,7 +48,7 @@ func newGatewayStatusRules(e *memo.Engine, in gatewayStatusIn) *gatewayStatusRul
 	return r
 }
 
-// runClassStatus returns nil for a class that belongs to another controller.
+// runClassStatus returns the status of a GatewayClass. It returns nil for a class of another controller.
 func (r *gatewayStatusRules) runClassStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.classes.Get(c, key)
 	if !ok || !r.in.class.Get(c, key.Name).Ours {
@@ -61,6 +61,7 @@ func (r *gatewayStatusRules) runClassStatus(c *memo.Ctx, key manifest.Key) *stat
 	}}
 }
 
+// runGatewayStatus returns the status of a Gateway. It returns nil for a Gateway that gatefold does not serve.
 func (r *gatewayStatusRules) runGatewayStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	g := r.in.gateway.Get(c, key)
 	if g == nil {
@@ -86,7 +87,8 @@ func (r *gatewayStatusRules) runGatewayStatus(c *memo.Ctx, key manifest.Key) *st
 	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: own.EnvoyNames(), Status: out}
 }
 
-// runListenerSetStatus returns nil for a set whose Gateway gatefold does not serve.
+// runListenerSetStatus returns the status of a ListenerSet. It returns nil if gatefold does not serve the
+// Gateway of the set.
 func (r *gatewayStatusRules) runListenerSetStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	set := r.in.listenerSet.Get(c, key)
 	if set == nil {

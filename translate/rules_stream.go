@@ -15,13 +15,14 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// streamOut is a TCPRoute, TLSRoute or UDPRoute, and where it attaches.
+// streamOut is the result for a TCPRoute, TLSRoute or UDPRoute: its settings, and where it attaches.
 type streamOut struct {
 	Attach *attachOut
 	*route.StreamFlat
-	// Clients are the Gateways that show backends a certificate, and its Secret.
+	// Clients has the client certificate of each Gateway that presents one to backends: "namespace/name" of the
+	// Secret.
 	Clients map[string]string
-	// Uses says which policies are in force.
+	// Uses says how much of each policy is effective.
 	Uses []policy.Use
 }
 
@@ -66,7 +67,7 @@ func compareClaimants(a, b *listen.Claimant) int {
 	return route.CompareOrigins(a.Route.Origin, b.Route.Origin)
 }
 
-// places returns the places of the route on each port, sorted and unique.
+// places returns the places of the route by port, sorted, each once.
 func (s *streamOut) places() map[portKey][]listen.Place {
 	out := map[portKey][]listen.Place{}
 	for _, parent := range s.Attach.Parents {
@@ -84,6 +85,7 @@ func (s *streamOut) places() map[portKey][]listen.Place {
 	return out
 }
 
+// runStream returns the result for a route. It is empty if the route does not exist.
 func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {
@@ -105,7 +107,8 @@ func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	return out
 }
 
-// access returns which clients the policies of a route allow, nil if they do not say.
+// access returns which clients the policies of a route allow, nil if no policy limits the clients. It also
+// returns how much of each policy is effective.
 func (r *streamRules) access(c *memo.Ctx, key manifest.Key) (*ir.Access, []policy.Use) {
 	if !r.in.aims.any(c, key) {
 		return nil, nil
@@ -115,7 +118,8 @@ func (r *streamRules) access(c *memo.Ctx, key manifest.Key) (*ir.Access, []polic
 	return accessOf(&resolved, level.Closed), resolved.Uses
 }
 
-// accessOf returns which clients of streams the policies allow, nil if they do not say.
+// accessOf returns which clients of streams the policies allow, nil if they have no acl. If closed is not nil,
+// no client is allowed.
 func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	if closed != nil {
 		return &ir.Access{Closed: closed.Why, Parts: []ir.Part{closed.At}}
@@ -128,8 +132,8 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// dressed returns the backends of a route at a place, with the client certificate that dress
-// chooses.
+// dressed returns the backends of the route for a place of a Gateway ("namespace/name"). Their keys have the
+// client certificate or the Raw flag that the function dress applies to cluster names.
 func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:
@@ -140,6 +144,7 @@ func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
 	return backend.Changed(s.Backends, func(to *backend.Key) { to.Raw = true })
 }
 
+// streamRefer returns the reference of a TCPRoute, TLSRoute or UDPRoute to a backend.
 func streamRefer(from manifest.Key, ref gwv1.BackendObjectReference) backend.Reference {
 	out := backend.Refer(from, ref)
 	out.UDP = from.Kind == "UDPRoute"

@@ -25,12 +25,12 @@ type tableIn struct {
 	Options
 }
 
-// tableRules make the virtual hosts.
+// tableRules build the virtual hosts.
 type tableRules struct {
 	in         tableIn
 	table      *memo.Fold[tableKey, string, *entry, table]
 	host       *memo.Rule[tableKey, *hostOut]
-	groupTwins func([]*entry) [][]*entry // in the order of a table
+	groupTwins func([]*entry) [][]*entry // for entries in the order of a table
 	step       func(table, []memo.Member[string, *entry]) table
 }
 
@@ -67,7 +67,7 @@ func (r *tableRules) report(all *problemFold) {
 	problemsFrom(all, "host", r.host, (*hostOut).problems)
 }
 
-// markHosts yields a mark for the table of every host of a listener.
+// markHosts yields a mark (see mark) for the table of every host of a listener.
 func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
 	if g == nil {
 		return
@@ -77,8 +77,8 @@ func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey
 	}
 }
 
-// runHost returns nil for a host that has only guests (tablesOf): the requests of such a host
-// belong to a wider host.
+// runHost returns the virtual host of a table. It returns nil if only guests are in the table (see tablesOf): a
+// wider host then gets the requests.
 func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	if of, _ := r.in.claimed.Get(c, key); of.Count == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	return out
 }
 
-// rejectionOf returns the rejection of a virtual host in this form, nil if Envoys accepted it.
+// rejectionOf returns the rejection of a virtual host with these extras, nil if Envoys accepted it.
 func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Rejection {
 	at := rejectedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
 	all, _ := r.in.quarantine.hosts.Get(c, at)
@@ -115,15 +115,15 @@ func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *
 	return nil
 }
 
-// withSignIn returns a table with rules for callback and logout if the policies of its listener
-// have users sign in.
+// withSignIn returns a table with the rules for callback and logout added, if the policies of the listener make
+// users sign in. Otherwise it returns t. host has the policies of the listener, nil for none.
 func (r *tableRules) withSignIn(t table, gateway string, host *hostPolicy) table {
 	if host == nil || host.Closed != nil || host.Extras == nil || host.Extras.OAuth2 == nil {
 		return t
 	}
 	key := ir.GatewayKey(gateway)
 	origin, weight := &ir.Origin{Key: key}, int32(0)
-	if r.in.Weighted { // before every weight
+	if r.in.Weighted { // highest weight, so that they come first
 		weight = math.MaxInt32
 	}
 	base := &ir.Rule{
@@ -133,7 +133,7 @@ func (r *tableRules) withSignIn(t table, gateway string, host *hostPolicy) table
 	var members []memo.Member[string, *entry]
 	for _, logout := range []bool{false, true} {
 		rule := signInRule(base, ir.Match{}, logout)
-		rule.Action.Extras = nil // the virtual host has them
+		rule.Action.Extras = nil // the virtual host sets them
 		encoded, problems := xds.Route(rule)
 		if len(problems) > 0 {
 			panic(fmt.Sprintf("translate: %s is rejected: %+v", rule.Name, problems))

@@ -11,23 +11,24 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// CA certificates, by which Envoy verifies backends and clients. As with Secrets, whether an
-// object can be used and what is in it are two rules: objects that refer to it read the
-// first, which new certificates do not change.
+// CA certificates with which Envoy verifies backends and clients. As for Secrets, one rule decides whether an
+// object can be used, and another reads its content. Referring objects read only the first one, so that new
+// certificates do not change them.
 
-// trustUse is a Gateway and a trust that its Envoys get. Trust is the name on the wire
-// (listen.TrustName).
+// trustUse is a Gateway and a bundle of CA certificates that its Envoys need. Trust is the xDS name of the
+// bundle (listen.TrustName).
 type trustUse struct{ Gateway, Trust string }
 
 func (k trustUse) String() string { return k.Gateway + " " + k.Trust }
 
-// trustOut is a bundle of CA certificates for Envoy, with the details of its objects that may be
-// shown. The bundle of the system has no such objects.
+// trustOut is a bundle of CA certificates for Envoy, with details of its objects that may be shown. The bundle
+// of the system has no objects.
 type trustOut struct {
 	Resource    xds.Resource
 	Authorities []ir.Authorities
 }
 
+// resource returns the Resource, nil for a nil trustOut.
 func (o *trustOut) resource() *xds.Resource {
 	if o == nil {
 		return nil
@@ -46,7 +47,7 @@ type trustIn struct {
 	Options
 }
 
-// trustRules make the bundles of CA certificates with which Envoys verify clients and backends.
+// trustRules build the bundles of CA certificates with which Envoys verify clients and backends.
 type trustRules struct {
 	in        trustIn
 	trust     *memo.Rule[string, *trustOut]
@@ -84,8 +85,9 @@ func newTrustRules(e *memo.Engine, in trustIn) *trustRules {
 	return r
 }
 
-// runTrust joins the bundles of the objects that a name stands for. It returns nil if none is left.
-// Objects that refer to the name change before the end of the flush.
+// runTrust returns the bundle with an xDS name: the CA certificates of all objects of that name. It skips
+// objects that cannot be read, and returns nil if none can. Objects that refer to the name change before the
+// end of the flush.
 func (r *trustRules) runTrust(c *memo.Ctx, name string) *trustOut {
 	if name == listen.SystemTrust {
 		return &trustOut{Resource: xds.SystemTrust(name, r.in.SystemCA)}

@@ -20,7 +20,7 @@ type viewIn struct {
 	rejected *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, memo.Ordered[*rejectedChild]]
 }
 
-// viewFolds gather what a View shows, apart from policies, certificates and hosts of namespaces.
+// viewFolds collect what a View shows, except policies, certificates and the allowed hosts of namespaces.
 type viewFolds struct {
 	in       viewIn
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
@@ -33,14 +33,14 @@ type viewFolds struct {
 	allRejected   *memo.Fold[struct{}, flatKey, rejectedBelow, memo.Ordered[rejectedBelow]]
 }
 
-// delegating is a node that delegates, on a port. Its key is its first Point, because there may be
-// very many nodes and their keys should be small.
+// delegating is a node that delegates, on a port. It is identified by the name of its first Point
+// (delegatingKey), because a folder can have very many nodes and the key is small.
 type delegating struct {
 	*flatOut
 	port int32
 }
 
-// delegatingKey names a delegating node by the name of its first Point.
+// delegatingKey is the key of a delegating node: its port, and the name of its first Point.
 type delegatingKey struct {
 	port  int32
 	point string

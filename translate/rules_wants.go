@@ -5,16 +5,16 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// overOut are the budgets that stop a node from delegating.
+// overOut are the exceeded budgets that stop a node from delegating.
 type overOut struct {
-	heavy map[string]int // of the node's fanoutOut
-	// stopped has the budgets by the Space of their branch; that of the node, which holds for the
-	// namespaces that are not in heavy, under "".
+	heavy map[string]int // fanoutOut.Heavy of the node
+	// stopped has the exceeded budgets, by the Space of their branch. The entry "" is the budget of the node's
+	// own branch, for all namespaces that are not in heavy.
 	stopped map[string]*budgetOut
 }
 
-// of returns the branch whose budget stops a node from delegating to a namespace; nil if no budget
-// does.
+// of returns the budget that stops the node from delegating to routes of a namespace, nil if none does. A nil
+// overOut stops nothing.
 func (o *overOut) of(space string) *budgetOut {
 	if o == nil {
 		return nil
@@ -25,8 +25,8 @@ func (o *overOut) of(space string) *budgetOut {
 	return o.stopped[space]
 }
 
-// closed returns what links read of the budgets: for each namespace, whether its routes are
-// stopped. The entry "" is for all other namespaces. It returns nil if none are stopped.
+// closed returns for each namespace whether the node must not delegate to its routes. The entry "" is for all
+// namespaces without their own entry. It returns nil if no budget is exceeded.
 func (o *overOut) closed() map[string]bool {
 	if o == nil {
 		return nil
@@ -45,7 +45,7 @@ type wantIn struct {
 	budget *memo.Rule[branchKey, budgetOut]
 }
 
-// wantRules find what nodes look for within their budgets.
+// wantRules find the properties of child routes that nodes select by, within their budgets.
 type wantRules struct {
 	in    wantIn
 	wants *memo.Rule[flatKey, []route.Property]
@@ -58,7 +58,7 @@ func newWantRules(e *memo.Engine, in wantIn) *wantRules {
 	return r
 }
 
-// overBudget returns the budgets that stop a node from delegating, nil if no budget does.
+// overBudget returns the exceeded budgets that stop a node from delegating, nil if no budget is exceeded.
 func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	out := &overOut{stopped: map[string]*budgetOut{}}
 	look := func(at string, branch branchKey) {
@@ -79,8 +79,8 @@ func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	return out
 }
 
-// overPoint returns the first branch whose budget stops a Point from delegating, nil if there is
-// none.
+// overPoint returns the first budget that stops a Point from delegating to one of the namespaces that it
+// selects routes from. It returns nil if none does. over are the exceeded budgets of the node.
 func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *budgetOut {
 	if over == nil {
 		return nil
@@ -95,7 +95,8 @@ func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over
 	return nil
 }
 
-// runWants returns the properties that a node looks for within its budget.
+// runWants returns the properties that a node selects child routes by, within its budget. If a budget is
+// exceeded, each property is split by namespace, and namespaces over their budget are left out.
 func (r *wantRules) runWants(c *memo.Ctx, key flatKey) []route.Property {
 	wants, over := route.Wants(key.Route, r.in.flat.Get(c, key).Points), r.overBudget(c, key)
 	if over == nil {

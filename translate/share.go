@@ -11,18 +11,19 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// freeTables are the tables that each match may always stand in: two hostnames, on HTTP
+// freeTables is the number of tables of each match that do not count toward the limit: two hostnames, on HTTP
 // and HTTPS.
 const freeTables = 4
 
-// freeUnits is what policies may add to each virtual host, in plain routes: 2 KB.
+// freeUnits is the cost, in plain routes, that policies may add to each virtual host for free: 2 KB.
 const freeUnits = 4
 
-// shareKey names what a route puts into tables itself or, with Child, what the child puts there
-// below it. If Root is a TrafficPolicy, it names what the policy puts on virtual hosts.
+// shareKey identifies a share. Without Child, it is the rules of the route Root in tables. With Child, it is
+// the rules of Child in the tables of Root. If Root is a TrafficPolicy, it is what the policy adds to virtual
+// hosts.
 type shareKey struct{ Root, Child manifest.Key }
 
-// object returns the route or policy that makes the copies.
+// object returns the route or policy that causes the copies.
 func (k shareKey) object() manifest.Key {
 	if k.Child.IsZero() {
 		return k.Root
@@ -41,52 +42,51 @@ func compareShareKeys(a, b shareKey) int {
 	return cmp.Or(manifest.CompareKeys(a.Root, b.Root), manifest.CompareKeys(a.Child, b.Child))
 }
 
-// copies count how often something is in tables. The type is small, because every route has such a
-// value.
+// copies are the number and cost of copies in tables. The type is small, because every route has a value of it.
 type copies struct {
-	// Owner answers for them: the namespace of the root or, as a root may be shared, those of
-	// the root and of the child.
+	// Owner is the namespace that is responsible for the copies: that of the root. If the root is shared by
+	// namespaces, it is "root>child", the namespaces of the root and of the child.
 	Owner string
-	// Tables are the hosts and ports. Cost is that of all copies, in plain routes of Envoy, and
-	// Free what of it the namespace may have anyway.
+	// Tables is the number of tables with copies. Cost is the cost of all copies, in plain routes of Envoy.
+	// Free is the amount of the cost that does not count.
 	Tables, Cost, Free int
 }
 
-// newCopies returns the copies of a load in a number of tables.
+// newCopies returns the copies of a load in a number of tables. owner is the field Owner.
 func newCopies(owner string, tables int, load route.Load) copies {
 	return copies{Owner: owner, Tables: tables, Cost: tables * load.Made, Free: max(load.Written, freeTables*load.Matches)}
 }
 
-// extra returns the part of the cost that is not free.
+// extra returns the amount of the cost that is not free.
 func (c copies) extra() int { return max(0, c.Cost-c.Free) }
 
-// share is what the object of a shareKey asks for.
+// share is the copies of the object of a shareKey.
 type share struct {
 	Key shareKey
 	copies
 }
 
-// compareShares sorts the share that asks for the least first.
+// compareShares orders shares by the amount that is not free, the smallest first.
 func compareShares(a, b share) int {
 	return cmp.Or(cmp.Compare(a.extra(), b.extra()), compareShareKeys(a.Key, b.Key))
 }
 
-// spreadTotal is the sum of all shares beyond the free amount.
+// spreadTotal has all shares that exceed their free amount. Extra is the sum of what they exceed it by.
 type spreadTotal struct {
 	Extra  int
-	Shares memo.Ordered[share] // those that are not free
+	Shares memo.Ordered[share] // in the order of compareShares
 }
 
 func sameTotal(a, b spreadTotal) bool { return a.Extra == b.Extra && a.Shares.Same(b.Shares) }
 
-// closedKey names Points below a root that look for routes with a property.
+// closedKey identifies the Points below a root that select routes by a property.
 type closedKey struct {
 	Root     manifest.Key
 	Property route.Property
 }
 
-// partOf returns the limit of each part, so that the sum of all is at most most. A part that asks
-// for less than the limit gets all that it asks for.
+// partOf returns the largest equal limit for parts whose sum must be at most most. asked is the amount that
+// each part needs; it is sorted in place. A part that needs less than the limit leaves the rest to the others.
 func partOf(most int, asked []int) int {
 	slices.Sort(asked)
 	for i, n := range asked {
@@ -101,18 +101,18 @@ func partOf(most int, asked []int) int {
 // overloads are the shares that exceed the limit.
 type overloads struct {
 	Cut map[shareKey]overload
-	// Closed has the Points that look for a route that is cut below their root.
+	// Closed identifies the Points that select a route in Cut below their root.
 	Closed map[closedKey]bool
 }
 
-// overload is why a route serves nowhere, or why a policy closes its listeners. Limit is the share
-// of its namespace.
+// overload is the reason why a route serves nowhere, or why a policy makes the routes of its listeners answer
+// 500. Limit is the limit of its namespace.
 type overload struct {
 	Tables, Cost, Limit int
-	// Closed is true if the hosts of the route answer 500. A route for which that does not fit
-	// either has no hosts.
+	// Closed is true if the hosts of the route answer 500. It is false if even the rules for this exceed the
+	// limit: then the route has no hosts.
 	Closed bool
-	// Field is the part of a policy that costs most.
+	// Field is the field of a policy with the highest cost, "" for a route.
 	Field string
 }
 
@@ -123,15 +123,16 @@ func (o overload) String() string {
 	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
 }
 
-// cuts reports whether the rules of a node must not be in tables.
+// cuts reports whether the rules of a node must not be in tables, because its root or its route below that root
+// has too many copies.
 func (o *overloads) cuts(key flatKey) bool {
 	_, root := o.Cut[shareKey{Root: key.root()}]
 	_, own := o.Cut[shareKey{key.root(), key.Route}]
 	return root || own
 }
 
-// closes reports whether a Point of a node looks for a route that is cut below the root. The
-// requests of that route get 500.
+// closes reports whether a Point selects a route that is cut below the root. The Point then answers 500 to the
+// requests of that route. key is the node of the Point.
 func (o *overloads) closes(key flatKey, point *route.Point) bool {
 	if len(o.Closed) == 0 {
 		return false
@@ -141,7 +142,7 @@ func (o *overloads) closes(key flatKey, point *route.Point) bool {
 	})
 }
 
-// problems reports the routes that serve nowhere, or not below a root, and the policies that close listeners.
+// problems returns an error for each route or policy in Cut.
 func (o *overloads) problems() []manifest.Problem {
 	var problems []manifest.Problem
 	for _, key := range slices.SortedFunc(maps.Keys(o.Cut), compareShareKeys) {
@@ -169,7 +170,8 @@ func (o overload) problem(key shareKey) manifest.Problem {
 	return out
 }
 
-// cut returns the shares that do not fit if all together may have most.
+// cut returns the shares that do not fit if the sum of all extras may be at most most. It returns an empty map
+// if all fit.
 func (t spreadTotal) cut(most int) map[shareKey]overload {
 	out := map[shareKey]overload{}
 	if t.Extra <= most {
@@ -185,7 +187,7 @@ func (t spreadTotal) cut(most int) map[shareKey]overload {
 			left[s.Owner], closing[s.Owner] = part, part
 		}
 		if asked[s.Owner] > part && s.extra() > left[s.Owner] {
-			closed := max(0, s.Tables-s.Free) // a plain route for each table
+			closed := max(0, s.Tables-s.Free) // one plain route for each table
 			kind, _ := route.KindOf(s.Key.Root)
 			over := overload{Tables: s.Tables, Cost: s.Cost, Limit: part, Closed: kind.Tables && s.Key.Child.IsZero() && closed <= closing[s.Owner]}
 			if over.Closed {

@@ -11,15 +11,16 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Envoy's oauth2 filter answers the callback of an identity provider, and a logout, on a route with
-// its configuration alone. So the hosts of a rule that has users sign in get two more rules,
-// for these two paths. They never reach a backend.
+// Envoy's oauth2 filter answers the callback of an identity provider, and a logout, only on a route with its
+// configuration. So each rule that makes users sign in adds two more rules to its hosts, for these two paths.
+// They never forward to a backend.
 
-// signInMatches is the first number of Position that no match of a rule has: the schema allows 64.
+// signInMatches is the Position of the first added rule. No match of a rule has this number, because the schema
+// allows at most 64 matches.
 const signInMatches = 1 << 16
 
-// signInRule returns the rule for the callback path or the logout path, under the conditions of match.
-// base is a rule with the same policies.
+// signInRule returns the rule for the path of the callback, or of the logout if logout is true. base is a rule
+// with the same policies. match has the other conditions of the new rule.
 func signInRule(base *ir.Rule, match ir.Match, logout bool) *ir.Rule {
 	use := base.Action.Extras.OAuth2
 	rule, path, name, at := *base, use.Extension.SignIn.RedirectPath, "oauth2-callback", signInMatches
@@ -35,7 +36,7 @@ func signInRule(base *ir.Rule, match ir.Match, logout bool) *ir.Rule {
 	return &rule
 }
 
-// policyPartsOf returns the Parts of an action that are fields of policies.
+// policyPartsOf returns the Parts of an action that come from fields of policies.
 func policyPartsOf(action *ir.Action) []ir.Part {
 	return slices.DeleteFunc(slices.Clone(action.Parts), func(part ir.Part) bool {
 		_, ok := part.PolicyField()
@@ -43,16 +44,15 @@ func policyPartsOf(action *ir.Action) []ir.Part {
 	})
 }
 
-// signInKey is a delegating rule, "" for the route itself, with an identity provider.
+// signInKey is a Point of the parent, "" for a root, with an identity provider.
 type signInKey struct {
 	Point     string
 	Extension manifest.Key
 }
 
-// addSignInRules adds the rules for callback and logout to a node, once for each identity provider.
-// Below a parent, their matches are limited to the requests that the parent delegates. above
-// returns the identity provider of the rule above. If it is the same, the rule above has these
-// rules already.
+// addSignInRules returns the rules for callback and logout of a node, two for each identity provider. Below a
+// parent, they match only requests that the parent delegates. above returns the identity provider of the rule
+// above a rule. If it is the same provider, the rule above already has these rules, and none are added.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)
@@ -96,15 +96,15 @@ func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) mani
 	return added
 }
 
-// keepPolicies notes that a rule has the same policies as base.
+// keepPolicies records that a rule has the same policies as base.
 func (out *flatOut) keepPolicies(rule, base *ir.Rule) {
 	if resolved, ok := out.Policies[base.Name]; ok {
 		out.Policies[rule.Name] = resolved
 	}
 }
 
-// outsideOf returns a problem if the paths for callback and logout are not among the paths that a
-// parent delegates, else nil.
+// outsideOf returns an error if a parent does not delegate the paths for callback and logout. It returns nil if
+// both paths are within the parent's path.
 func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
 	provider := rule.Action.Extras.OAuth2.Extension.SignIn
 	for _, path := range []string{provider.RedirectPath, provider.LogoutPath} {
@@ -120,7 +120,8 @@ func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
 	return nil
 }
 
-// providerOf returns the identity provider that a rule's users sign in with, zero if there is none.
+// providerOf returns the extension of the identity provider that users of a rule sign in with, zero if there is
+// none.
 func providerOf(rule *ir.Rule) manifest.Key {
 	if extras := rule.Action.Extras; rule.SignIn == (manifest.Key{}) && extras != nil && extras.OAuth2 != nil {
 		return extras.OAuth2.Key

@@ -7,18 +7,20 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// What rules and folds are declared with: when two values are equal, and the steps of folds.
+// Functions for declarations of rules and folds: equality of values, and the steps of folds.
 
-// deepEqual compares values of rules that have no cheaper equality.
+// deepEqual reports whether two values are deeply equal. It is for rules whose values have no cheaper
+// comparison.
 func deepEqual[V any](a, b V) bool { return reflect.DeepEqual(a, b) }
 
-// identical compares values by ==. Their rules return the same pointer while the value is equal.
+// identical reports whether two values are equal by ==. It is for rules that return the same pointer while the
+// value is equal.
 func identical[V comparable](a, b V) bool { return a == b }
 
-// sameResource compares resources by version.
+// sameResource reports whether two resources have the same version.
 func sameResource(a, b xds.Resource) bool { return a.Version == b.Version }
 
-// gather is the step of a fold that keeps its members in order.
+// gather returns the step of a fold that keeps its members in the order of compare.
 func gather[ID comparable, M any](compare func(a, b M) int) func(memo.Ordered[M], []memo.Member[ID, M]) memo.Ordered[M] {
 	empty := memo.NewOrdered(compare)
 	return func(set memo.Ordered[M], members []memo.Member[ID, M]) memo.Ordered[M] {
@@ -50,7 +52,7 @@ func count[ID comparable](n int, members []memo.Member[ID, struct{}]) int {
 	return n
 }
 
-// sum is the step of a fold that returns the sum of its members.
+// sum is the step of a fold that adds up its members.
 func sum[ID comparable](n int, members []memo.Member[ID, int]) int {
 	for _, m := range members {
 		n += m.New - m.Old

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Surroundings are the inputs of a Translator other than objects. They can be written as JSON and
-// read again.
+// Surroundings are the inputs of a Translator other than objects. They can be written to JSON and read again.
 type Surroundings struct {
 	Options     Options
 	Quarantine  Quarantine
@@ -29,7 +28,7 @@ type quarantined struct {
 	Rejection Rejection
 }
 
-// MarshalJSON writes the entries as a list.
+// MarshalJSON writes the entries as a list, sorted by name.
 func (q Quarantine) MarshalJSON() ([]byte, error) {
 	list := make([]quarantined, 0, len(q))
 	for part, rejection := range q {
@@ -41,7 +40,7 @@ func (q Quarantine) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the list that MarshalJSON writes.
 func (q *Quarantine) UnmarshalJSON(text []byte) error {
 	var list []quarantined
 	if err := json.Unmarshal(text, &list); err != nil {

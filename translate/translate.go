@@ -14,8 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Translator keeps its results, so that a Change costs only what it changes. Only one goroutine may
-// use it.
+// Translator translates Changes. It keeps its results, so that a Change costs only what it changes. Only one
+// goroutine may use it at a time.
 type Translator struct {
 	engine   *memo.Engine
 	in       *inputs
@@ -57,10 +57,10 @@ func New(options Options) *Translator {
 	return t
 }
 
-// Apply applies a Change and returns what changed in the configuration. The state after several
-// Changes is the same as after one Change with all objects (docs/design/flow.md).
+// Apply applies a Change and returns the changed parts of the configuration. The state after several Changes is
+// the same as after one Change with all objects (docs/design/flow.md).
 func (t *Translator) Apply(change store.Change) Result {
-	_ = t.Take(nil, change) // it is not interrupted
+	_ = t.Take(nil, change) // without stop, Take returns no error
 	return Result{
 		Delta:    t.delta(),
 		Infra:    t.infras(),
@@ -74,7 +74,7 @@ func (t *Translator) Apply(change store.Change) Result {
 	}
 }
 
-// delta drains the sinks of resources.
+// delta returns the resources that changed since the last call, and empties their sinks.
 func (t *Translator) delta() []xds.Update {
 	var out []xds.Update
 	for key, change := range t.listener.Drain() {
@@ -106,6 +106,7 @@ func (t *Translator) delta() []xds.Update {
 	return out
 }
 
+// optional returns a pointer to r, nil if has is false.
 func optional(r xds.Resource, has bool) *xds.Resource {
 	if !has {
 		return nil
@@ -113,8 +114,8 @@ func optional(r xds.Resource, has bool) *xds.Resource {
 	return &r
 }
 
-// appendUpdate adds the step from old to changed, unless they are equal. A listener
-// whose port changes its protocol has another name.
+// appendUpdate appends the update from old to changed, if their versions differ. Either may be nil. If their
+// names differ, it also appends the removal of old: a listener gets another name if its port changes protocol.
 func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) []xds.Update {
 	if old != nil && changed != nil && old.Name != changed.Name {
 		out = append(out, xds.Update{Gateway: gateway, Type: old.Type, Name: old.Name})
@@ -128,10 +129,10 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 	return out
 }
 
-// statuses drains the sinks of statuses. An object without a status, such as the Gateway of another
-// controller, has a nil value. A status that changed and changed back while the rules ran is left
-// out. An object that becomes valid, or invalid, moves from one sink to another; its new status
-// counts.
+// statuses returns the statuses that changed since the last call, and empties their sinks. An object that no
+// longer has a status, such as a Gateway that another controller now serves, has an Update with a nil Status. A
+// status that changed and changed back is omitted. If an object becomes valid or invalid, its status moves to
+// another sink. Then the new status is returned.
 func (t *Translator) statuses() []status.Update {
 	changed := map[manifest.Key]status.Update{}
 	for _, sink := range t.status {
@@ -151,7 +152,8 @@ func (t *Translator) statuses() []status.Update {
 	return out
 }
 
-// infras drains the sink of what Gateways need.
+// infras returns the Infra of Gateways that changed since the last call, and empties their sink. Infra is nil
+// for a Gateway that is no longer served.
 func (t *Translator) infras() []ir.InfraUpdate {
 	var out []ir.InfraUpdate
 	for key, change := range t.infra.Drain() {
@@ -166,14 +168,13 @@ func (t *Translator) infras() []ir.InfraUpdate {
 // former is the state of a key before a Change that is not complete.
 type former struct {
 	key     manifest.Key
-	object  *manifest.Object // nil for none
-	invalid *store.Invalid   // nil for none
+	object  *manifest.Object // nil if there was none
+	invalid *store.Invalid   // nil if there was none
 }
 
-// Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of
-// both. With Take, objects can be translated before the whole folder is read. stop, if it is not
-// nil, interrupts the work: Take then returns the error of stop. The next call continues the work,
-// or Revert undoes it.
+// Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of both. So
+// objects can be translated before the whole folder is read. If stop is not nil, it can interrupt the work:
+// Take then returns the error of stop. The next call continues the work, or Revert undoes it.
 func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	for _, object := range change.Set {
 		t.remember(object.Key)
@@ -194,8 +195,8 @@ func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	return err
 }
 
-// Revert undoes the Changes that Take did not finish. The next Take or Apply runs what follows
-// from that. It returns false if a panic left the Translator inconsistent: then it must not be
+// Revert restores the objects as they were before the Changes that Take did not finish. The next Take or Apply
+// runs the affected rules. usable is false if a panic left the Translator inconsistent, and it must then not be
 // used any more.
 func (t *Translator) Revert() (usable bool) {
 	if t.engine.Torn() {
@@ -214,8 +215,7 @@ func (t *Translator) Revert() (usable bool) {
 	return !t.engine.Torn()
 }
 
-// Former returns the object of a key before the Changes that Take did not finish, nil if there was
-// none.
+// Former returns the object of a key before the Changes that Take did not finish, nil if there was none.
 func (t *Translator) Former(key manifest.Key) *manifest.Object {
 	if first := slices.IndexFunc(t.undo, func(was former) bool { return was.key == key }); first >= 0 {
 		return t.undo[first].object
@@ -229,8 +229,8 @@ func (t *Translator) remember(key manifest.Key) {
 	t.undo = append(t.undo, former{key, t.in.object(key), invalid})
 }
 
-// Quarantine sets what Envoys rejected, from the next Apply on.
+// Quarantine sets the rules, hosts and extensions that Envoys rejected. The next Apply uses them.
 func (t *Translator) Quarantine(set Quarantine) { t.in.quarantine.replace(set) }
 
-// Discover sets what is known of issuers, from the next Apply on.
+// Discover sets the known answers of issuers. The next Apply uses them.
 func (t *Translator) Discover(set Discoveries) { t.in.discoveries.replace(set) }

@@ -12,19 +12,18 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Twins are rules of one virtual host that match the same requests: all but the first
-// never serve.
+// Twins are rules of one virtual host that match the same requests. Only the first of them serves.
 
 const (
-	// maxTwins is how many pairs of one namespace's rules are reported for a host.
+	// maxTwins is the number of pairs within single namespaces that are reported for a host.
 	maxTwins = 100
-	// maxRivals is how many pairs with the rules of one other namespace are reported for
-	// a route on a host. Each route that has such a pair has one reported at least.
+	// maxRivals is the number of pairs of a route with rules of one other namespace that are reported for a
+	// host. For each route that has such pairs, at least one is reported.
 	maxRivals = 20
 )
 
-// groupTwins returns a function that finds groups of two or more entries with the same match, as
-// bucket.Shape.Twins needs them. A guard behind the rules that it guards is left out.
+// groupTwins returns a function for bucket.Shape.Twins, which returns the groups of two or more entries with
+// the same match. It omits a guard that comes after the rules that it guards. seed is for hashes of matches.
 func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 	return func(list []*entry) (groups [][]*entry) {
 		if len(list) < 2 {
@@ -60,9 +59,10 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 	}
 }
 
-// twinsAmong returns the entries of a group, all with one hash, that have the same match as the
-// first. It leaves out guards of other entries among them that serve all hosts: a guard answers for
-// a whole host after all its rules, so that it does not compete with them.
+// twinsAmong returns the entries of a group that have the same match as the first entry. All entries of the
+// group have the same hash. twinsAmong omits the guard of another entry of the group that serves all hosts. A
+// guard answers for a whole host after all its rules, so it does not conflict with them. It also omits rules
+// with weightOfClosed.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {
@@ -75,10 +75,11 @@ func twinsAmong(group []*entry) []*entry {
 	})
 }
 
-// twin is two entries of a host with the same match: Later never gets a request.
+// twin is a pair of entries of a host with the same match. Later never gets a request.
 type twin struct{ First, Later *entry }
 
-// hostsIn returns the hosts of a table that a rule serves, "" for all hosts.
+// hostsIn returns the hosts of a table that a rule serves, as text. It returns "" if the rule serves all
+// requests of domain.
 func hostsIn(domain string, rule *ir.Rule) string {
 	if len(rule.Match.Hosts) == 0 || listen.Covers(ir.HostsOf(rule.Match.Hosts...), domain) {
 		return ""
@@ -86,16 +87,19 @@ func hostsIn(domain string, rule *ir.Rule) string {
 	return strings.Join(rule.Match.Hosts, " ")
 }
 
-// pairCounts counts the reported pairs of a host: for each route those with another namespace, and
-// under the zero key those within one namespace.
+// pairCounts counts the reported pairs of a host. The zero key has the pairs within single namespaces. The
+// other keys have the pairs of a route with another namespace.
 type pairCounts map[rivalKey]int
 
+// rivalKey is a route and another namespace.
 type rivalKey struct {
 	Route manifest.Key
 	Other string
 }
 
-// count reports whether a pair is reported, and counts it.
+// count counts a pair, and reports whether the pair is reported to users. The result is false above maxTwins or
+// maxRivals, and for a guard with a rule below the guard. Within one namespace, it is also false for any guard,
+// and for pairs with sameMatch.
 func (told pairCounts) count(t twin) bool {
 	x, y, rivals := t.rivals()
 	if !rivals {
@@ -114,9 +118,9 @@ func (told pairCounts) count(t twin) bool {
 	return told[a] <= maxRivals || told[b] <= maxRivals
 }
 
-// rivals returns the routes of two namespaces that compete for the same requests. They are the
-// routes with the rules or, if these are in one namespace, the routes where the two chains part.
-// rivals is false if no two namespaces compete.
+// rivals returns the routes of two namespaces that compete for the same requests. They are the routes of the
+// two rules, if these are in different namespaces. Otherwise they are the routes where the chains of the rules
+// differ first. rivals is false if both routes are in one namespace.
 func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	x, y = t.First.Rule.Source.Key, t.Later.Rule.Source.Key
 	if x.Namespace != y.Namespace {
@@ -126,18 +130,18 @@ func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	return a.Route, b.Route, a.Route.Namespace != b.Route.Namespace
 }
 
-// sameMatch reports whether both entries are one match that is reached in two ways.
+// sameMatch reports whether both entries come from the same match of a route, by two chains of parents.
 func (t twin) sameMatch() bool {
 	return t.First.Rule.Source.Key == t.Later.Rule.Source.Key && matchField(t.First.Rule) == matchField(t.Later.Rule)
 }
 
-// signsIn reports whether one of two rules is for a callback or a logout.
+// signsIn reports whether one of the rules is for a callback or a logout.
 func (t twin) signsIn() bool {
 	return cmp.Or(t.First.Rule.SignIn, t.Later.Rule.SignIn) != (manifest.Key{})
 }
 
-// agree reports whether a rule for a callback or a logout, and another of the same match, are of
-// one identity provider: it does not matter which of them is first.
+// agree reports whether one of the rules is for a callback or a logout, and both belong to the same identity
+// provider. The order of the two does then not matter.
 func (t twin) agree() bool {
 	return t.signsIn() && providerOf(t.First.Rule) == providerOf(t.Later.Rule)
 }
