@@ -52,8 +52,8 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	return bound[first:last]
 }
 
-// concerned reports whether a rule of the parent that no parentRef names accepts or rejects the child. unnamed
-// reports whether no parentRef has the given sectionName.
+// concerned reports whether bindings has a result for a rule of the parent that no parentRef names. The rule
+// may accept or reject the child. unnamed reports whether no parentRef has the given sectionName.
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||

@@ -38,9 +38,9 @@ func (t table) leaves() []*xds.Leaf {
 	return t.tree.Leaves()
 }
 
-// tableStep returns the step of the fold tableRules.table, which computes the new table from changed members.
-// twins groups the rules of a list that match the same requests. If many rules change, the step builds the tree
-// again. The result is the same as after edits of the old tree.
+// tableStep returns the step of the memo.Fold tableRules.table, which computes the new table from changed
+// members. twins groups the rules of a list that match the same requests. If many rules change, the step builds
+// the tree again. The result is the same as after edits of the old tree.
 func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
@@ -138,7 +138,7 @@ func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string,
 	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }
 
-// mark begins the ID of a member without a rule. The member makes a host exist that has no rules, so that the
-// host answers 404. Otherwise a wider host would get its requests. There is a mark for each host of a listener,
-// and for each route without rules.
+// mark begins the ID of a member without a rule. The member makes a host without rules exist, so that the host
+// answers 404. Otherwise a wider host would get its requests. There is a mark for each host of a listener, and
+// for each route without rules.
 const mark = "mark "

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// listDelegations returns the delegating matches of all nodes for the View. children are the rejected
-// candidates below each node.
+// listDelegations returns the delegating matches of all nodes (flatKey) for the ir.View. children are the
+// rejected candidates below each node.
 func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejectedBelow]) []ir.Delegation {
 	var out []ir.Delegation
 	rejected := map[flatKey]rejectedAt{}
@@ -40,16 +40,16 @@ func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	return key
 }
 
-// rejectedAt are the rejected candidates below one node, for lookup by route.Point.
+// rejectedAt are the rejected candidates below one node (flatKey), for lookup by route.Point.
 type rejectedAt struct {
 	rules  map[string][]ir.NotAccepted // by Point.At: the rule in its route
 	points map[string][]ir.NotAccepted // by Point.Name
-	// anywhere are the candidates that no rule accepts, if their rejection names neither a rule nor a Point.
-	// They belong to each Point with allowedRoutes.
+	// anywhere are the candidates that no rule accepts, if their rejection names neither a rule nor a
+	// route.Point. They belong to each Point with allowedRoutes.
 	anywhere []ir.NotAccepted
 }
 
-// rejectedAtPoints arranges the rejected candidates of a node for lookup by Point. It must agree with
+// rejectedAtPoints arranges the rejected candidates of a node (flatKey) for lookup by Point. It must agree with
 // rejectedChild.reasonUnder.
 func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	at := rejectedAt{map[string][]ir.NotAccepted{}, map[string][]ir.NotAccepted{}, nil}

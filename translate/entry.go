@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// entry is a rule with its encoding, as tables contain it.
+// entry is a rule of a virtual host, with its encoding for Envoy.
 type entry struct {
 	Rule    *ir.Rule
 	Encoded []byte

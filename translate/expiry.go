@@ -16,8 +16,8 @@ type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities
 	problems     []manifest.Problem
-	// problems are valid at from and until the time until, which is excluded. A zero until means that they stay
-	// valid.
+	// problems were computed for the time from, and stay the same until the time until. A zero until means that
+	// they do not change with time.
 	from, until time.Time
 }
 
@@ -43,7 +43,8 @@ func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	return e.problems
 }
 
-// turns records that the problems can change at a time. It lowers until to at, if at is after from.
+// turns records a time at which the problems can change. It sets until to the earlier of until and at. It
+// ignores a time that is not after from.
 func (e *Expiry) turns(at time.Time) {
 	if at.After(e.from) && (e.until.IsZero() || at.Before(e.until)) {
 		e.until = at

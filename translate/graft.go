@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// graftOut is what a node (flatKey) adds to the tables of its root.
+// graftOut is what a node (flatKey) adds to the tables (tableKey) of its root.
 type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
@@ -30,8 +30,8 @@ type graftOut struct {
 	placed   placed
 }
 
-// resolved returns the verdict for the condition ResolvedRefs: whether each delegating rule of the node finds a
-// route. Its message also lists Beside, even if the verdict is good.
+// resolved returns the verdict for the condition ResolvedRefs: whether each delegating rule of the node
+// (flatKey) finds a route. Its message also lists Beside, even if the verdict is good.
 func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	verdict := out.Unresolved
 	if beside := route.Several(out.Beside); verdict.Good() {
@@ -42,7 +42,7 @@ func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return verdict
 }
 
-// search is the result for one Point: the number of routes that it accepts (live), and the routes that it
+// search is the result for one route.Point: the number of routes that it accepts (live), and the routes that it
 // rejects.
 type search struct {
 	*route.Point
@@ -57,8 +57,8 @@ type search struct {
 	nobody, nobodyHint string
 }
 
-// candidate is a route that a Point does not accept, with the reason. Cycle is true if the route is also above
-// the Point, so that delegation would not end.
+// candidate is a route that a route.Point does not accept, with the reason. Cycle is true if the route is the
+// Point's own route or is above it, so that delegation would not end.
 type candidate struct {
 	route.BindingRejection
 	Child manifest.Key

@@ -27,7 +27,7 @@ type hostOut struct {
 	Twins [][]*entry
 	// Policy applies to routes of the host that do not set its fields themselves. It is nil if there is none.
 	Policy *hostPolicy
-	// Forged are the identity headers that the host removes from requests of clients.
+	// Forged are the identity headers (see identityAt) that the host removes from requests of clients.
 	Forged []string
 	// Insecure is true if the host has no TLS, and no trusted proxy in front of Envoy can have TLS.
 	Insecure bool
@@ -40,11 +40,12 @@ type hostOut struct {
 // route of the listener's virtual hosts, for the fields that the route does not set itself.
 type hostPolicy struct {
 	policy.Resolved
-	// Extras are the merged fields in lowered form, nil if there are none. Backends are the backends of the
-	// services that Extras names.
+	// Extras are the merged fields, nil if no field is set. Backends are the backends of the services that
+	// Extras names.
 	Extras   *ir.Extras
 	Backends []*backend.Key
-	// Closed is the reason why all these routes answer 500, nil if they serve: a policy that cannot be used.
+	// Closed is the reason why all routes of the listener answer 500, nil if they serve: a policy that cannot
+	// be used.
 	Closed *closing
 	// StreamsClosed is the reason why connections are refused, nil if they are not: a policy that cannot be
 	// used and may have an acl.
@@ -57,7 +58,7 @@ func sameHost(a, b *hostOut) bool {
 
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
 
-// problems returns the problems of a virtual host, nil for a nil host. They are about too many rules with one
+// problems returns the problems of a virtual host, nil for a nil host. The causes are too many rules with one
 // path, users who sign in without TLS, and a policy field that an Envoy is too old for.
 func (h *hostOut) problems() (problems []manifest.Problem) {
 	if h == nil {
@@ -97,8 +98,8 @@ func (h *hostOut) extras() *ir.Extras {
 	return withForged(held, h.Forged)
 }
 
-// withForged returns a copy of extras with the names of identity headers that a virtual host removes. Without
-// names it returns extras.
+// withForged returns a copy of extras with the names of identity headers (see identityAt) that a virtual host
+// removes. Without names it returns extras.
 func withForged(extras *ir.Extras, names []string) *ir.Extras {
 	if len(names) == 0 {
 		return extras

@@ -155,7 +155,8 @@ func (n *network) addRoutes(e *memo.Engine) {
 	n.ports = newPortRules(e, portIn{gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams, Options: n.Options})
 }
 
-// addDelegation declares the rules that find child routes and add their rules to the tables of the roots.
+// addDelegation declares the rules that find child routes and add their rules to the tables (tableKey) of the
+// roots.
 func (n *network) addDelegation(e *memo.Engine) {
 	in := n.in
 	n.offers = newOfferRules(e, offerIn{routes: in.routes})

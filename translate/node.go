@@ -22,9 +22,9 @@ import (
 // flatOut has the flattened rules of a route on one port, below one chain of parents.
 type flatOut struct {
 	*route.Flat
-	// Under are the names of the parent's Points that the node is linked to.
+	// Under are the names of the parent's route.Points that the node (flatKey) is linked to.
 	Under []string
-	// Hosts are the hosts of the root that the node serves.
+	// Hosts are the hosts of the root that the node (flatKey) serves.
 	Hosts   ir.Hosts
 	Entries []*entry
 	// Uses says how much of each policy is effective at the rules.
@@ -58,8 +58,8 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	return nil, problems
 }
 
-// serving returns the names in Live of the parent's Points that have something of the node below them: an entry
-// of the node, or a Point of the node.
+// serving returns the names in Live of the parent's route.Points that have something of the node below them: an
+// entry of the node, or a Point of the node.
 func (out *flatOut) serving() []string {
 	stands := map[string]bool{}
 	above := func(rule *ir.Rule) { stands[rule.Name[:max(strings.LastIndexByte(rule.Name, '>'), 0)]] = true }
@@ -82,8 +82,8 @@ func (out *flatOut) serving() []string {
 func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
 // rejection returns why the node is not served below its parent. The Reason is "" if it is served. If
-// Flat.Conflict is set, the rejection is only about rules of the parent that the node includes itself in
-// (GEP-1058).
+// Flat.Conflict is set, the rejection is only about inclusion (GEP-1058): rules of the parent that select the
+// node still serve it.
 func (out *flatOut) rejection() route.BindingRejection {
 	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {
@@ -145,8 +145,8 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	return []flatKey{key}
 }
 
-// pointsOut has the fields of a node that links read. It is a separate value, so that an edit of the node's
-// other rules does not affect its children.
+// pointsOut has the fields of a node (flatKey) that links read. It is a separate value, so that an edit of the
+// node's other rules does not affect its children.
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts
@@ -164,12 +164,12 @@ func (out *pointsOut) shuts(namespace string) bool {
 	return out.Closed[""]
 }
 
-// linkOut is the result for the node of a parent and a candidate.
+// linkOut is the result for the node (flatKey) of a parent and a candidate.
 type linkOut struct {
 	route.Linked
 	// Hosts are the hosts of the root that the child serves.
 	Hosts ir.Hosts
-	// Cycle is true if the candidate is also a parent above itself.
+	// Cycle is true if the candidate is the parent itself, or a route above the parent.
 	Cycle bool
 }
 

@@ -82,7 +82,8 @@ func (k flatKey) heavy(space string) branchKey {
 	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }
 
-// linkKey is the node of a parent with a candidate for its child.
+// linkKey is the node of a parent with a candidate: a route that the parent selects, or whose parentRefs name
+// the parent.
 type linkKey struct {
 	Parent flatKey
 	Child  manifest.Key
@@ -95,14 +96,14 @@ func (k linkKey) child() flatKey {
 	return flatKey{Route: k.Child, Port: k.Parent.Port, Via: k.Parent.path()}
 }
 
-// pointKey is a Point of a node, by its name.
+// pointKey is a Point of a node (flatKey), by its name.
 type pointKey struct {
 	Node  flatKey
 	Point string
 }
 
 // branchKey is a root on a port. With Space, it is only the root's children in that namespace, and all nodes
-// below them. Such a branch exists if they can have many rules (fanoutOut.Heavy).
+// (flatKey) below them. Such a branch exists if they can have many rules (fanoutOut.Heavy).
 type branchKey struct {
 	Root  manifest.Key
 	Port  int32
@@ -116,7 +117,7 @@ func (k branchKey) String() string {
 	return fmt.Sprintf("%s :%d, %s", k.Root, k.Port, k.Space)
 }
 
-// levelKey is all nodes of a branch that have the same number of parents.
+// levelKey identifies the nodes (flatKey) of a branch that have the same number of parents.
 type levelKey struct {
 	branchKey
 	Depth int // the number of parents, 0 for the root itself

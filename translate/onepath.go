@@ -29,7 +29,7 @@ func (t table) onePaths() (paths []onePath) {
 	return paths
 }
 
-// problem returns the warning about the group. Its place is the rule First. domain is the host.
+// problem returns the warning about the group, at the rule First. domain is the host.
 func (path onePath) problem(domain string) manifest.Problem {
 	return manifest.Problem{
 		Code: "ManyRulesOfOnePath", Severity: manifest.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),

@@ -29,10 +29,10 @@ type RejectedPart struct {
 // Rejection is the reason why Envoys rejected a RejectedPart.
 type Rejection = ir.Rejection
 
-// Quarantine has all parts that every connected Envoy with the table rejected, and parts that some Envoys are
-// too old for. It is the only input that comes from Envoys (docs/design/flow.md). It changes no resource: for
-// each Envoy that rejected a part, the server leaves the part out of the table. Problems, statuses and the View
-// use the Quarantine. It is immutable.
+// Quarantine has all parts that every connected Envoy with the table (tableKey) rejected, and parts that some
+// Envoys are too old for. It is the only input that comes from Envoys (docs/design/flow.md). It changes no
+// resource: for each Envoy that rejected a part, the server leaves the part out of the table. Problems,
+// statuses and the ir.View use the Quarantine. It is immutable.
 type Quarantine map[RejectedPart]Rejection
 
 // rejections are the entries of a Quarantine for one route, one virtual host or one GatewayExtension.
@@ -127,8 +127,9 @@ func RuleOf(name string) manifest.Field {
 	return field
 }
 
-// mark returns e with the rejection by Envoys, and that rejection. rejection is nil if Envoys accepted e. If
-// some Envoys still serve e, marked is e itself.
+// mark returns e with the rejection by Envoys, and that rejection. If Envoys accepted e, marked is e and
+// rejection is nil. If some Envoys still serve e, marked is e. Otherwise marked is a copy of e with
+// Rule.Rejected set.
 func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	if len(r) == 0 {
 		return e, nil
@@ -145,9 +146,9 @@ func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	return &out, &said
 }
 
-// markAll marks entries (see mark). own are the same entries at their node, whose problems are already
-// reported. It returns a problem for each rejected entry that differs from the node's entry. words is the
-// rejection of the last entry that no Envoy serves, "" if there is none.
+// markAll marks entries (see mark). own are the same entries at their node (flatKey), whose problems are
+// already reported. It returns a problem for each rejected entry that differs from the node's entry. words is
+// the rejection of the last entry that no Envoy serves, "" if there is none.
 func (r rejections) markAll(entries, own []*entry) (marked []*entry, problems []manifest.Problem, words string) {
 	if len(r) == 0 {
 		return entries, nil, ""

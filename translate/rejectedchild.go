@@ -15,20 +15,20 @@ import (
 // Candidates that are rejected below a node. Both the status of the parent and the status of the candidate
 // report it (docs/design/routes.md).
 
-// rejectedChild is a candidate that some Points of a node do not accept. The Points select or admit the
-// candidate, or the candidate's parentRefs name their rules.
+// rejectedChild is a candidate that some route.Points of a node (flatKey) do not accept. The Points select or
+// admit the candidate, or the candidate's parentRefs name their rules.
 type rejectedChild struct {
 	rejectedChildKey
 	// Points are the names of the Points that do not accept the candidate.
 	Points []string
 	Why    []route.BindingRejection
-	// Cycle is true if the candidate is also a parent above itself. Elsewhere is true if other rules of the
-	// parent accept the candidate.
+	// Cycle is true if the candidate is the node's own route, or a route above it. Elsewhere is true if other
+	// rules of the parent accept the candidate.
 	Cycle, Elsewhere bool
 }
 
-// rejectedChildKey is a candidate. Node is true if its node was rejected, and false if its link was rejected
-// before a node existed.
+// rejectedChildKey is a candidate. Node is true if its node (flatKey) was rejected, and false if its link was
+// rejected before a node existed.
 type rejectedChildKey struct {
 	Child manifest.Key
 	Node  bool
@@ -51,8 +51,8 @@ func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.Parent, ID: out.rejectedChildKey}, out)
 }
 
-// rejectedNodes yields the route of a node to the parent's node if some of the parent's Points accept none of
-// its rules.
+// rejectedNodes yields the route of a node to the parent's node if some of the parent's route.Points accept
+// none of its rules.
 func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	out := &rejectedChild{rejectedChildKey: rejectedChildKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
 	live := setOf(f.Live)
@@ -72,7 +72,7 @@ func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.link().Parent, ID: out.rejectedChildKey}, out)
 }
 
-// setOf returns the names as a set. A node can be below thousands of Points.
+// setOf returns the names as a set. A node (flatKey) can be below thousands of route.Points.
 func setOf(names []string) map[string]bool {
 	set := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -82,8 +82,8 @@ func setOf(names []string) map[string]bool {
 }
 
 // matters reports whether a rejection is reported at a rule that accepts other routes. It returns false if
-// other rules accept the candidate's node, and if the candidate names a rule that does not exist. A cycle
-// always matters.
+// other rules accept the candidate's node (flatKey), and if the candidate names a rule that does not exist. A
+// cycle always matters.
 func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }

@@ -47,7 +47,7 @@ type aims struct {
 
 func sameAims(a, b aims) bool { return a.Ordered.Same(b.Ordered) }
 
-// gatherAims returns the step of the folds named and wanted, which adds and removes changed policies.
+// gatherAims returns the step of the memo.Folds named and wanted, which adds and removes changed policies.
 func gatherAims() func(aims, []memo.Member[manifest.Key, *aim]) aims {
 	step := gather[manifest.Key](compareAims)
 	return func(so aims, members []memo.Member[manifest.Key, *aim]) aims {
@@ -247,8 +247,8 @@ func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	return out
 }
 
-// any reports whether a policy may apply to an object. Callers check it first, so that objects without a policy
-// have no cell in the rule at.
+// any reports whether a policy may apply to an object. Callers check it first, so that the rule at has no value
+// for an object without a policy.
 func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
 	groups, _ := a.groups(c, object)
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })

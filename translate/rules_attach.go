@@ -25,8 +25,9 @@ type attachIn struct {
 	Options
 }
 
-// attachRules decide which listeners a route attaches to. The places of a route with many hostnames and
-// listeners count toward a limit (Options.MaxCopies). All namespaces have equal shares of the limit.
+// attachRules decide which listeners a route attaches to. The places (listen.Place) of a route with many
+// hostnames and listeners count toward a limit (Options.MaxCopies). All namespaces have equal shares of the
+// limit.
 type attachRules struct {
 	in     attachIn
 	wide   *memo.Rule[manifest.Key, copies]
@@ -94,17 +95,17 @@ func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.Pare
 }
 
 const (
-	// freePlaces is the number of places of a route that do not count toward the limit: 16 hostnames on four
-	// listeners.
+	// freePlaces is the number of places (listen.Place) of a route that do not count toward the limit: 16
+	// hostnames on four listeners.
 	freePlaces = 64
-	// placesPerCopy is the number of places, of all routes together, that are allowed for each unit of
-	// Options.MaxCopies. A place that serves costs at least one unit. So a route that is within MaxCopies can
-	// attach.
+	// placesPerCopy is the number of places (listen.Place), of all routes together, that are allowed for each
+	// unit of Options.MaxCopies. A place that serves costs at least one unit. So a route that is within
+	// MaxCopies can attach.
 	placesPerCopy = 2
 )
 
 // manyNames returns the key of a route with many hostnames or parentRefs, nil for other routes. Such a route is
-// counted before any route attaches. Otherwise its places would be created only to be rejected.
+// counted before any route attaches. Otherwise its places (listen.Place) would be created only to be rejected.
 func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	from := route.Read(object)
 	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {
@@ -113,14 +114,14 @@ func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// runWide returns the number of places of a route with many hostnames or parentRefs.
+// runWide returns the number of places (listen.Place) of a route with many hostnames or parentRefs.
 func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) copies {
 	places := r.attachAll(c, key).tables()
 	return copies{Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces}
 }
 
-// runAttach returns where a route attaches. If the route has more places than its namespace may have, runAttach
-// rejects it at all parentRefs.
+// runAttach returns where a route attaches. If the route has more places (listen.Place) than its namespace may
+// have, runAttach rejects it at all parentRefs.
 func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	out := r.attachAll(c, key)
 	if out.tables() <= freePlaces {
@@ -147,7 +148,7 @@ func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// attachAll returns where a route attaches without the limit of places.
+// attachAll returns where a route attaches if there is no limit of places (listen.Place).
 func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {

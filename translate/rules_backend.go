@@ -138,7 +138,7 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 }
 
 // runCluster returns the cluster of a backend, nil if the backend does not exist or is a GatewayExtension.
-// Rules that refer to a removed backend change before the end of the flush.
+// Rules that refer to a removed backend are computed again in the same memo.Engine.Flush.
 func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
 		return r.runBlend(c, key)
@@ -183,8 +183,8 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	return out
 }
 
-// sift removes the endpoints that must not be used from a cluster. It returns an error for each, at the field
-// that contains the endpoint, but for at most maxRejectedEndpoints.
+// sift removes the endpoints that must not be used from a cluster. It returns an error for each endpoint, at
+// the field that contains the endpoint. There are at most maxRejectedEndpoints errors.
 func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
 	refused := r.in.Guard.Sift(cluster)

@@ -16,9 +16,8 @@ import (
 )
 
 // An annotation of a Namespace limits the hostnames of its listeners and routes (tenancy.AnnotationHosts). The
-// limit applies to a route whatever it attaches to, and whatever delegates to it. A route serves only those of
-// its hosts that the limit allows, as with the hostname of a listener. A listener has one hostname, which the
-// limit must allow.
+// limit applies to attached routes and to delegated routes. A route serves only those of its hosts that the
+// limit allows. A listener has one hostname, which the limit must allow.
 
 type namespaceIn struct {
 	namespaces *objects

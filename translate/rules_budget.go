@@ -13,12 +13,12 @@ import (
 )
 
 // A few routes that delegate to each other can produce more rules than memory can hold. So can many roots that
-// share many children. The budget therefore limits the depth of delegation, and it is computed before any
-// delegated rule is built.
+// share many children. The budget therefore limits the depth of delegation. It is computed before any delegated
+// rule is built.
 //
-// For each level below a root, the rules of the level are counted: for each candidate, its matches times the
-// matches of the parents that it can be below. Some children of a root are a separate branch: those of a
-// namespace that can have many rules (fanoutOut.Heavy), with all nodes below them. A namespace with too many
+// For each level below a root, the rules of the level are counted: for each candidate route, its matches times
+// the matches of the parents that can select it. Some children of a root are a separate branch: those of a
+// namespace that can have many rules (fanoutOut.Heavy), with all routes below them. A namespace with too many
 // rules then stops only its own branch, and not other children of a shared root.
 //
 // The levels are added from the root down. Within a level, the branches of the namespace with the fewest rules
@@ -72,7 +72,7 @@ func compareDemands(a, b *demandOut) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Space, b.Space))
 }
 
-// crowd has the branches of a host, or of all hosts, and the sum of their rules.
+// crowd has the branches (branchKey) of a host, or of all hosts, and the sum of their rules.
 type crowd struct {
 	Rules    int
 	Branches memo.Ordered[*demandOut]
@@ -80,7 +80,7 @@ type crowd struct {
 
 func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b.Branches) }
 
-// budgetOut is the number of levels that a branch may delegate.
+// budgetOut is the number of levels that a branch (branchKey) may delegate.
 type budgetOut struct {
 	// Depth is the number of levels below the root that are built.
 	Depth int
@@ -91,8 +91,8 @@ type budgetOut struct {
 	Few bool
 	// Host is the host whose limit is exceeded, "" for all hosts together.
 	Host string
-	// Message and Hint are those of the problem TooManyRoutes, "" if no level is omitted. All Points of the
-	// branch share them.
+	// Message and Hint are those of the problem TooManyRoutes, "" if no level is omitted. All route.Points of
+	// the branch (branchKey) share them.
 	Message, Hint string
 }
 
@@ -123,7 +123,7 @@ type budgetIn struct {
 	Options
 }
 
-// budgetRules limit the number of levels that the branches of roots may delegate.
+// budgetRules limit the number of levels that the branches (branchKey) of roots may delegate.
 type budgetRules struct {
 	in     budgetIn
 	depths *memo.Fold[levelKey, flatKey, int, int]
@@ -173,7 +173,7 @@ func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 	return r
 }
 
-// runDemand returns the number of rules at each level of a branch, and the tables of its root.
+// runDemand returns the number of rules at each level of a branch, and the tables (tableKey) of its root.
 func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	object, ok := r.in.routes.Get(c, key.Root)
 	if !ok {
@@ -191,7 +191,7 @@ func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	return out
 }
 
-// gatherDemands returns the step of the folds crowd and all, which adds and removes changed branches.
+// gatherDemands returns the step of the memo.Folds crowd and all, which adds and removes changed branches.
 func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 	step := gather[branchKey](compareDemands)
 	rules := func(d *demandOut, had bool) (n int) {
@@ -257,9 +257,9 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	return out
 }
 
-// level returns the branches that have rules at a level and are not stopped above it. The branches of the
-// namespace with the fewest rules come first. asked has the number of rules of each namespace at the levels
-// above. The call adds the rules of this level to asked.
+// level returns the branches that have rules at a level and are not stopped above it. stopped has the branches
+// that are stopped. The branches of the namespace with the fewest rules come first. asked has the number of
+// rules of each namespace at the levels above; the call adds the rules of this level.
 func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
 	for d := range so.Branches.All() {
 		root := d.branchKey

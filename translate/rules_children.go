@@ -75,9 +75,9 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 	return out
 }
 
-// childProblems returns the problems of a route that its parents reject: parentRefs that are not accepted, a
-// route without parentRefs that no parent accepts, and matches that fit no parent. A parent can select a whole
-// namespace or label. Its rejection is no problem if another parent accepts the route.
+// childProblems returns the problems of a route that its parents reject. The causes are parentRefs that are not
+// accepted, a missing parentRef if no parent accepts the route, and matches that fit no parent. A parent can
+// select a whole namespace or label. Its rejection is no problem if another parent accepts the route.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -160,8 +160,8 @@ func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// unbound returns the rejection of a parentRef to a route that has no binding to this route. bound are the
-// bindings to other parents.
+// unbound returns why a parentRef of a child is rejected if the child has no binding to that parent. bound are
+// the child's bindings to other parents.
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
 	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {

@@ -18,7 +18,7 @@ type claimIn struct {
 	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// claimRules count the listeners and routes that have each host, before tables are built.
+// claimRules count the listeners and routes that have each host, before tables (tableKey) are built.
 type claimRules struct {
 	claimed *memo.Fold[tableKey, string, string, claim]
 	breadth *memo.Fold[listenerKey, tableKey, struct{}, int]
@@ -68,8 +68,8 @@ func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
 	return r
 }
 
-// addClaims is the step of the fold claimed, which counts changed members. All members of a host have the same
-// listener, because one listener serves a host.
+// addClaims is the step of the memo.Fold claimed, which counts changed members. All members of a host have the
+// same listener, because one listener serves a host.
 func addClaims(of claim, members []memo.Member[string, string]) claim {
 	for _, m := range members {
 		switch {

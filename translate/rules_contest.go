@@ -14,10 +14,9 @@ import (
 )
 
 // If an HTTPRoute and a GRPCRoute have a common host on one listener, only one of them is accepted
-// (listen.Contest). Whether a route is accepted depends on all older routes of the listener. So if a listener
-// has routes of both kinds, the result for all of them is computed again when a route is added, removed, or
-// changes its hosts. Other edits do not cause this. For a listener with routes of one kind, the usual case,
-// nothing is computed.
+// (listen.Contest). Whether a route is accepted depends on all older routes of the listener. If a listener has
+// routes of both kinds, each change of a route's hosts computes the result for all of them again. Other edits
+// do not. For a listener with routes of one kind, the usual case, nothing is computed.
 
 // contenders are the routes that request hosts of a listener. Kinds is the number of routes of each kind.
 type contenders struct {
@@ -186,8 +185,8 @@ func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	})
 }
 
-// tablesOf returns the tables that a node adds its rules to. tables are those tables of the root whose hosts
-// are in hosts. guests are tables of narrower hosts within those of the root. A guest exists only because
+// tablesOf returns the tables that a node adds its rules to. tables are the tables of the root with at least
+// one of the hosts. guests are tables of narrower hosts within those of the root. A guest exists only because
 // another route or a listener has its host. So a child takes no requests from other children of its root.
 func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
 	for _, parent := range r.admitted.Get(c, key.root()).Parents {

@@ -20,14 +20,13 @@ func inAnyNamespace(key manifest.Key) manifest.Key {
 	return key
 }
 
-// drawer is a group of objects of one kind whose names have the same hash, in all namespaces. A memo cell for
-// each name would cost memory for every object, but wrong references are rare.
+// drawer is a group of objects of one kind whose names have the same hash, in all namespaces. One fold value
+// for each name would cost memory for every object, but wrong references are rare.
 type drawer struct {
 	Kind   string
 	Number uint32
 }
 
-// drawers is the number of drawers of each kind.
 const drawers = 1024 // of each kind
 
 // drawerOf returns the drawer of an object.

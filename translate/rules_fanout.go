@@ -15,11 +15,11 @@ const (
 	// separate branch.
 	heavyRules = 64
 	// maxHeavy is the number of such namespaces of a root: those with the most rules. The limit is necessary
-	// because the number of branches is that of roots times namespaces.
+	// because the number of branches (branchKey) is that of roots times namespaces.
 	maxHeavy = 64
 )
 
-// fanoutOut is the number of rules that the children of a node can have.
+// fanoutOut is the number of rules that the children of a node (flatKey) can have.
 type fanoutOut struct {
 	Rules int // without the rules of Heavy
 	// Heavy has the number of rules of each namespace with more than heavyRules rules directly below a root.
@@ -32,7 +32,7 @@ type fanoutIn struct {
 	routes *objects
 }
 
-// fanoutRules count the rules that the children of nodes can have.
+// fanoutRules count the rules that the children of nodes (flatKey) can have.
 type fanoutRules struct {
 	in     fanoutIn
 	fanout *memo.Rule[flatKey, *fanoutOut]

@@ -51,8 +51,8 @@ type graftIn struct {
 	Options
 }
 
-// graftRules add the rules of delegated routes to the tables of their roots, and return the result for each
-// child.
+// graftRules add the rules of delegated routes to the tables (tableKey) of their roots, and return the result
+// for each child.
 type graftRules struct {
 	in       graftIn
 	graft    *memo.Rule[flatKey, *graftOut]
@@ -81,8 +81,9 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft returns what a node adds to the tables of its root: the rules of a child, and the rule Rest of each
-// Point that needs it. A Point needs Rest if it finds no route, if it must not delegate, or if it is Guarded.
+// runGraft returns what a node adds to the tables (tableKey) of its root: the rules of a child, and the rule
+// Rest of each route.Point that needs it. A Point needs Rest if it finds no route, if it must not delegate, or
+// if it is Guarded.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)
@@ -151,7 +152,8 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	return out
 }
 
-// searchOf returns the routes that a Point accepts and rejects, and its missing route.
+// searchOf returns the number of routes that a Point accepts, the routes that it rejects, and the first route
+// that it names and that does not exist.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})

@@ -14,11 +14,12 @@ import (
 // tenantAt is a namespace with routes at a Gateway ("namespace/name").
 type tenantAt struct{ Gateway, Namespace string }
 
-// maxIdentityBytes limits the total length of the names of identity headers of a namespace at a Gateway. Each
-// host of the namespace contains all these names.
+// maxIdentityBytes limits the total length, in bytes, of the names of a namespace's identity headers (see
+// identityAt) at a Gateway. Each host of the namespace contains all these names.
 const maxIdentityBytes = 2 << 10
 
-// identityAt is an identity header that policies set for routes of a namespace at a Gateway.
+// identityAt is an identity header of a namespace at a Gateway: a header in which policies of its routes pass
+// the user's identity to backends, for example clientIdHeader.
 type identityAt struct {
 	tenantAt
 	Header string
@@ -35,10 +36,12 @@ type identityIn struct {
 	graft *memo.Rule[flatKey, *graftOut]
 }
 
-// identityRules collect the identity headers that policies set for the routes of each namespace at a Gateway.
+// identityRules collect the identity headers (see identityAt) that policies set for the routes of each
+// namespace at a Gateway.
 type identityRules struct {
 	names *memo.Fold[tenantAt, string, identity, memo.Ordered[identity]]
-	// tenants has for each Gateway the number of namespaces with identity headers. Most Gateways have none.
+	// tenants has for each Gateway the number of namespaces with identity headers (see identityAt). Most
+	// Gateways have none.
 	tenants *memo.Fold[string, tenantAt, struct{}, int]
 }
 
@@ -78,7 +81,7 @@ func compareNodes(a, b flatKey) int {
 
 func compareIdentities(a, b identity) int { return strings.Compare(a.Header, b.Header) }
 
-// report adds an error for each namespace with too many identity headers at a Gateway.
+// report adds an error for each namespace with too many identity headers (see identityAt) at a Gateway.
 func (r *identityRules) report(all *problemFold) {
 	problemsFrom(all, "identitynames", r.names, func(names memo.Ordered[identity]) []manifest.Problem {
 		for first := range names.All() {

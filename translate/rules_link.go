@@ -97,7 +97,7 @@ func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 }
 
 // narrow limits the hosts of a link to those of the child (GEP-1058, Hostname Settings) and to those that the
-// child's namespace may serve. It rejects the child if no host is left.
+// child's namespace may serve. It modifies out and returns it. It rejects the child if no host is left.
 func (r *linkRules) narrow(c *memo.Ctx, key linkKey, object *manifest.Object, out *linkOut) *linkOut {
 	child := route.Read(object)
 	bound, bounded := r.in.bindHosts(c, &child)

@@ -8,13 +8,14 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// offerKey is a property that routes of several namespaces can have, with one of these namespaces.
+// offerKey is a property (route.Property) that routes of several namespaces can have, with one of these
+// namespaces.
 type offerKey struct {
 	Property route.Property
 	Space    string
 }
 
-// offer is the size of the routes of one namespace that have a property.
+// offer is a namespace, with the number and size of its routes that have a property (route.Property).
 type offer struct {
 	Space   string
 	Breadth route.Breadth
@@ -24,7 +25,7 @@ type offerIn struct {
 	routes *objects
 }
 
-// offerRules count the routes with each property that parents select by.
+// offerRules count the routes with each property (route.Property) that parents select by.
 type offerRules struct {
 	in      offerIn
 	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
@@ -63,7 +64,7 @@ func newOfferRules(e *memo.Engine, in offerIn) *offerRules {
 	return r
 }
 
-// sumBreadths is the step of the folds offered and offers, which adds changed members to the sum.
+// sumBreadths is the step of the memo.Folds offered and offers, which adds changed members to the sum.
 func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Breadth]) route.Breadth {
 	for _, m := range members {
 		sum = sum.Plus(m.New).Minus(m.Old)

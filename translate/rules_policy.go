@@ -23,8 +23,8 @@ type ruleKey struct {
 	Rule  int
 }
 
-// plainRule is the index that represents all rules of a route which name no policy, and which no policy targets
-// by name.
+// plainRule is the index for all rules of a route without policies of their own. These rules name no policy,
+// and no policy targets them by name.
 const plainRule = -1
 
 func (k ruleKey) String() string {
@@ -218,7 +218,7 @@ func (g *gathering) close(by *closing, streams bool) {
 	}
 }
 
-// add adds a policy to the level, and closes the level if the policy cannot be used. found is false if the
+// add adds a policy to the level. If the policy cannot be used, it also sets closed. found is false if the
 // policy does not exist.
 func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
 	p := g.get(of)
@@ -243,8 +243,7 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 }
 
 // attach adds the policies of a section of an object: a rule of a route, or a listener of a Gateway or
-// ListenerSet. If too many policies apply, it adds none, and closes the level. kind is the kind of the
-// policies.
+// ListenerSet. If too many policies apply, it adds none and sets closed. kind is the kind of the policies.
 func (g *gathering) attach(at *attachments, section, kind string) {
 	if crowded := at.closing(kind, section); crowded != nil {
 		g.close(crowded, true)

@@ -26,10 +26,11 @@ type policyUseKey struct {
 	Gateway string
 }
 
-// fates has the number of nodes, or listeners, at which a policy has each effect (the index is a policy.Fate).
+// fates has the number of nodes (flatKey), or listeners, at which a policy has each effect (the index is a
+// policy.Fate).
 type fates [3]int
 
-// sum returns the effect of the policy at all nodes together: Merged if it differs between nodes.
+// sum returns the effect of the policy at all nodes (flatKey) together: Merged if it differs between nodes.
 func (f fates) sum() policy.Fate {
 	total := f[policy.WhollyUsed] + f[policy.Merged] + f[policy.Overridden]
 	switch total {
@@ -192,7 +193,7 @@ func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyU
 	}
 }
 
-// countFates is the step of the fold policyuses, which counts changed members by effect.
+// countFates is the step of the memo.Fold policyuses, which counts changed members by effect.
 func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 	for _, m := range members {
 		if m.Had {
@@ -357,8 +358,8 @@ func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
 
 // runPolicyStatus returns the status of a policy. It has an entry for each Gateway that uses the policy, for
-// each Gateway, ListenerSet and listener that the policy targets, and for each target that does not exist.
-// Without entries, runPolicyStatus returns nil.
+// each Gateway, ListenerSet and listener that it targets, and for each missing target. Without entries,
+// runPolicyStatus returns nil.
 func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.trafficPolicies.Get(c, key)
 	if !ok {

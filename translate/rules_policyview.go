@@ -83,8 +83,8 @@ func (r *policyViewRules) trafficPolicyView(c *memo.Ctx, key manifest.Key) *ir.P
 	return out
 }
 
-// viewTargets returns the targets of a policy for the View. A selector remains one target; the objects that it
-// selects are not listed.
+// viewTargets returns the targets of a policy for the ir.View. A selector remains one target; the objects that
+// it selects are not listed.
 func viewTargets(policy manifest.Key, targets []store.Target) (out []ir.PolicyTarget) {
 	for _, target := range targets {
 		out = append(out, ir.PolicyTarget{Object: targetKey(policy.Namespace, target), Labels: target.Labels, Section: target.Section})

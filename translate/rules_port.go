@@ -118,7 +118,8 @@ func dress(port *ir.Port, client string) {
 	}
 }
 
-// lossKey is a listener, and another route for which a route lost or won hosts of it.
+// lossKey identifies a conflict of a route on a port: the listener, and the other route that requested the same
+// stream (ir.Stream).
 type lossKey struct {
 	portKey
 	Listener string
@@ -127,8 +128,8 @@ type lossKey struct {
 	Wins bool
 }
 
-// loss is a stream that two routes requested and only one got. Route is the route that the problem is about.
-// Domains is as in ir.Stream.
+// loss is a stream (ir.Stream) that two routes requested and only one got. Route is the route that the problem
+// is about. Domains is as in ir.Stream.
 type loss struct {
 	lossKey
 	Route   manifest.Key

@@ -11,7 +11,8 @@ import (
 // mountOut says where a route attaches, and has the rules that it serves there.
 type mountOut struct {
 	Attach *attachOut
-	// closed is the rule that replaces all rules of the route in tables, nil if the route serves normally.
+	// closed is the rule that replaces all rules of the route in tables (tableKey), nil if the route serves
+	// normally.
 	closed *flatOut
 	// flats are the rules of the route for each port, in the order of Attach.Ports. If it serves on no port,
 	// flats has one value for port 0.

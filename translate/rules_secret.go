@@ -96,8 +96,8 @@ func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUs
 }
 
 // runSecret returns the certificate and key of a Secret, nil if the Secret does not exist. Listeners that refer
-// to a removed Secret change before the end of the flush. The store accepts only certificates and keys that can
-// be read.
+// to a removed Secret are computed again in the same memo.Engine.Flush. The store accepts only certificates and
+// keys that can be read.
 func (r *secretRules) runSecret(c *memo.Ctx, key manifest.Key) *secretOut {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

@@ -30,7 +30,7 @@ type spot struct {
 	Route manifest.Key
 	Field string
 	To    manifest.Key
-	// SignIn is the SignIn of the rule. If it is set, Path is the path of the rule.
+	// SignIn is ir.Rule.SignIn. If it is set, Path is the path of the rule.
 	SignIn manifest.Key
 	Path   string
 }
@@ -42,8 +42,8 @@ type shadowKey struct {
 	Rule, Other string
 }
 
-// compare returns 0 if two shadows of a route are the same pair of matches, even if their tables or parents
-// differ.
+// compare returns 0 if two shadows of a route are the same pair of matches, even if their tables (tableKey) or
+// parents differ.
 func (s *shadow) compare(other *shadow) int {
 	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), manifest.CompareKeys(s.By.Route, other.By.Route),
 		cmp.Compare(s.By.Field, other.By.Field), manifest.CompareKeys(s.To, other.To), manifest.CompareKeys(s.By.To, other.By.To))
@@ -170,7 +170,7 @@ func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem)
 	return append(problems, first.problem(more))
 }
 
-// problem returns the problem of a shadow. more is the number of other tables with the same pair.
+// problem returns the problem of a shadow. more is the number of other tables (tableKey) with the same pair.
 func (s *shadow) problem(more int) manifest.Problem {
 	requests := fmt.Sprintf("host %q on port %d of Gateway %s", s.Table.Domain, s.Table.Port, s.Table.Gateway)
 	if more > 0 {

@@ -201,7 +201,7 @@ func signInsOf(extras *ir.Extras) []manifest.Key {
 }
 
 // runSecrets returns the secrets of an identity provider. It returns nil for an extension that cannot be used.
-// Routes that refer to the extension change before the end of the flush.
+// Routes that refer to the extension are computed again in the same memo.Engine.Flush.
 func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)

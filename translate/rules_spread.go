@@ -17,14 +17,15 @@ import (
 //
 // If a namespace needs more than its share, its routes with the lowest cost are served. The hosts of its other
 // routes answer 500: each of these hosts has one rule, which also counts. Without the rule, a host would answer
-// 404, or a wider host would get the requests. None of these rules run while the total cost is at most
+// 404, or a wider host would get the requests. All this has no effect while the total cost is at most
 // MaxCopies.
 //
 // A route below others is counted in the tables of each root above it, because namespaces can share a root. Its
-// rules are built before they are counted, within the limits of rules_budget.go. Its copies are not.
+// rules are built before they are counted, within the limits of rules_budget.go. Its copies are not built
+// before.
 
-// reach is the number of tables and ports with rules of a root. Shares depend only on these numbers of a root,
-// so that its other edits do not affect them.
+// reach is the number of tables (tableKey) and ports with rules of a root. Shares depend only on these numbers
+// of a root, so that its other edits do not affect them.
 type reach struct {
 	Tables, Ports int
 	// Team is true if path policies are in force and the root does not come from cluster paths. The namespace
@@ -32,7 +33,7 @@ type reach struct {
 	Team bool
 }
 
-// below is the size of a route's nodes below a root, for all ports of the root together.
+// below is the size of a route's nodes (flatKey) below a root, for all ports of the root together.
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
@@ -46,7 +47,7 @@ type spreadIn struct {
 	Options
 }
 
-// spreadRules limit the cost of the copies of matches in tables, and of policies on virtual hosts.
+// spreadRules limit the cost of the copies of matches in tables (tableKey), and of policies on virtual hosts.
 type spreadRules struct {
 	in       spreadIn
 	below    *memo.Fold[shareKey, flatKey, below, below]
@@ -101,7 +102,8 @@ func (r *spreadRules) report(all *problemFold) {
 	problemsFrom(all, "overload", r.overload, (*overloads).problems)
 }
 
-// below returns the number and cost of the rules that a node adds to each table of its root on one port.
+// below returns the number and cost of the rules that a node adds to each table (tableKey) of its root on one
+// port.
 func (f *flatOut) below() below {
 	out := below{Rules: len(f.Entries) + len(f.Points), Cost: len(f.Points)}
 	for _, e := range f.Entries {
@@ -110,7 +112,7 @@ func (f *flatOut) below() below {
 	return out
 }
 
-// addBelow is the step of the fold below, which adds changed members to the sum.
+// addBelow is the step of the memo.Fold below, which adds changed members to the sum.
 func addBelow(sum below, members []memo.Member[flatKey, below]) below {
 	for _, m := range members {
 		sum.Rules += m.New.Rules - m.Old.Rules
@@ -119,8 +121,8 @@ func addBelow(sum below, members []memo.Member[flatKey, below]) below {
 	return sum
 }
 
-// runReach returns the number of tables and ports of a route that attaches to listeners. It is zero if the
-// route does not exist.
+// runReach returns the number of tables (tableKey) and ports of a route that attaches to listeners. It is zero
+// if the route does not exist.
 func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
 	object, ok := r.in.routes.Get(c, key)
 	attach := r.in.admitted.Get(c, key)
@@ -195,7 +197,7 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	}}
 }
 
-// addHostShares is the step of the fold carried, which adds the changed shares of one policy.
+// addHostShares is the step of the memo.Fold carried, which adds the changed shares of one policy.
 func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	for _, m := range members {
 		if m.Has {
@@ -208,7 +210,7 @@ func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	return sum
 }
 
-// addTotal is the step of the folds total and width, which adds and removes changed shares.
+// addTotal is the step of the memo.Folds total and width, which adds and removes changed shares.
 func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal {
 	if t.Shares.Len() == 0 {
 		t.Shares = memo.NewOrdered(compareShares)
@@ -244,8 +246,8 @@ func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 }
 
 // where returns where a route attaches. If the route has too many copies, attach rejects it at all parentRefs,
-// and closed has the one rule that its tables then contain. If even this rule exceeds the limit, the route has
-// no places and closed is nil. Without too many copies, closed is nil, too.
+// and closed has the one rule that its tables (tableKey) then contain. If even this rule exceeds the limit, the
+// route has no places and closed is nil. Without too many copies, closed is nil, too.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
 	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]

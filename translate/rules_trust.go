@@ -12,8 +12,8 @@ import (
 )
 
 // CA certificates with which Envoy verifies backends and clients. As for Secrets, one rule decides whether an
-// object can be used, and another reads its content. Referring objects read only the first one, so that new
-// certificates do not change them.
+// object can be used, and another reads its content. Objects that refer to CA certificates read only the first
+// rule, so that new certificates do not change them.
 
 // trustUse is a Gateway and a bundle of CA certificates that its Envoys need. Trust is the xDS name of the
 // bundle (listen.TrustName).
@@ -86,8 +86,8 @@ func newTrustRules(e *memo.Engine, in trustIn) *trustRules {
 }
 
 // runTrust returns the bundle with an xDS name: the CA certificates of all objects of that name. It skips
-// objects that cannot be read, and returns nil if none can. Objects that refer to the name change before the
-// end of the flush.
+// objects that cannot be read, and returns nil if none can. Objects that refer to the name are computed again
+// in the same memo.Engine.Flush.
 func (r *trustRules) runTrust(c *memo.Ctx, name string) *trustOut {
 	if name == listen.SystemTrust {
 		return &trustOut{Resource: xds.SystemTrust(name, r.in.SystemCA)}

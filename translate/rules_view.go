@@ -20,7 +20,7 @@ type viewIn struct {
 	rejected *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, memo.Ordered[*rejectedChild]]
 }
 
-// viewFolds collect what a View shows, except policies, certificates and the allowed hosts of namespaces.
+// viewFolds collect what a ir.View shows, except policies, certificates and the allowed hosts of namespaces.
 type viewFolds struct {
 	in       viewIn
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]
@@ -33,14 +33,14 @@ type viewFolds struct {
 	allRejected   *memo.Fold[struct{}, flatKey, rejectedBelow, memo.Ordered[rejectedBelow]]
 }
 
-// delegating is a node that delegates, on a port. It is identified by the name of its first Point
-// (delegatingKey), because a folder can have very many nodes and the key is small.
+// delegating is a node (flatKey) that delegates, on a port. It is identified by the name of its first
+// route.Point (delegatingKey), because a folder can have very many nodes and the key is small.
 type delegating struct {
 	*flatOut
 	port int32
 }
 
-// delegatingKey is the key of a delegating node: its port, and the name of its first Point.
+// delegatingKey is the key of a delegating node (flatKey): its port, and the name of its first route.Point.
 type delegatingKey struct {
 	port  int32
 	point string

@@ -5,16 +5,16 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// overOut are the exceeded budgets that stop a node from delegating.
+// overOut are the exceeded budgets that stop a node (flatKey) from delegating.
 type overOut struct {
 	heavy map[string]int // fanoutOut.Heavy of the node
 	// stopped has the exceeded budgets, by the Space of their branch. The entry "" is the budget of the node's
-	// own branch, for all namespaces that are not in heavy.
+	// own branch (branchKey), for all namespaces that are not in heavy.
 	stopped map[string]*budgetOut
 }
 
-// of returns the budget that stops the node from delegating to routes of a namespace, nil if none does. A nil
-// overOut stops nothing.
+// of returns the budget that stops the node (flatKey) from delegating to routes of a namespace, nil if none
+// does. A nil overOut stops nothing.
 func (o *overOut) of(space string) *budgetOut {
 	if o == nil {
 		return nil
@@ -25,8 +25,8 @@ func (o *overOut) of(space string) *budgetOut {
 	return o.stopped[space]
 }
 
-// closed returns for each namespace whether the node must not delegate to its routes. The entry "" is for all
-// namespaces without their own entry. It returns nil if no budget is exceeded.
+// closed returns for each namespace whether the node (flatKey) must not delegate to its routes. The entry "" is
+// for all namespaces without their own entry. It returns nil if no budget is exceeded.
 func (o *overOut) closed() map[string]bool {
 	if o == nil {
 		return nil
@@ -45,7 +45,7 @@ type wantIn struct {
 	budget *memo.Rule[branchKey, budgetOut]
 }
 
-// wantRules find the properties of child routes that nodes select by, within their budgets.
+// wantRules find the properties of child routes that nodes (flatKey) select by, within their budgets.
 type wantRules struct {
 	in    wantIn
 	wants *memo.Rule[flatKey, []route.Property]

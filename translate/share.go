@@ -11,16 +11,16 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// freeTables is the number of tables of each match that do not count toward the limit: two hostnames, on HTTP
-// and HTTPS.
+// freeTables is the number of tables (tableKey) of each match that do not count toward the limit: two
+// hostnames, on HTTP and HTTPS.
 const freeTables = 4
 
 // freeUnits is the cost, in plain routes, that policies may add to each virtual host for free: 2 KB.
 const freeUnits = 4
 
 // shareKey identifies a share. Without Child, it is the rules of the route Root in tables. With Child, it is
-// the rules of Child in the tables of Root. If Root is a TrafficPolicy, it is what the policy adds to virtual
-// hosts.
+// the rules of Child in the tables (tableKey) of Root. If Root is a TrafficPolicy, it is what the policy adds
+// to virtual hosts.
 type shareKey struct{ Root, Child manifest.Key }
 
 // object returns the route or policy that causes the copies.
@@ -47,8 +47,8 @@ type copies struct {
 	// Owner is the namespace that is responsible for the copies: that of the root. If the root is shared by
 	// namespaces, it is "root>child", the namespaces of the root and of the child.
 	Owner string
-	// Tables is the number of tables with copies. Cost is the cost of all copies, in plain routes of Envoy.
-	// Free is the amount of the cost that does not count.
+	// Tables is the number of tables (tableKey) with copies. Cost is the cost of all copies, in plain routes of
+	// Envoy. Free is the amount of the cost that does not count.
 	Tables, Cost, Free int
 }
 
@@ -60,7 +60,7 @@ func newCopies(owner string, tables int, load route.Load) copies {
 // extra returns the amount of the cost that is not free.
 func (c copies) extra() int { return max(0, c.Cost-c.Free) }
 
-// share is the copies of the object of a shareKey.
+// share has the copies of the route or policy that Key identifies.
 type share struct {
 	Key shareKey
 	copies
@@ -71,7 +71,7 @@ func compareShares(a, b share) int {
 	return cmp.Or(cmp.Compare(a.extra(), b.extra()), compareShareKeys(a.Key, b.Key))
 }
 
-// spreadTotal has all shares that exceed their free amount. Extra is the sum of what they exceed it by.
+// spreadTotal has all shares that exceed their free amount. Extra is the sum of the excess amounts.
 type spreadTotal struct {
 	Extra  int
 	Shares memo.Ordered[share] // in the order of compareShares
@@ -79,14 +79,15 @@ type spreadTotal struct {
 
 func sameTotal(a, b spreadTotal) bool { return a.Extra == b.Extra && a.Shares.Same(b.Shares) }
 
-// closedKey identifies the Points below a root that select routes by a property.
+// closedKey identifies the route.Points below a root that select routes by a property.
 type closedKey struct {
 	Root     manifest.Key
 	Property route.Property
 }
 
-// partOf returns the largest equal limit for parts whose sum must be at most most. asked is the amount that
-// each part needs; it is sorted in place. A part that needs less than the limit leaves the rest to the others.
+// partOf returns the limit for each part, so that the sum of all parts is no more than the parameter most.
+// asked has the amount that each part needs. partOf sorts asked in place. A part that needs less than the limit
+// leaves the rest to the others.
 func partOf(most int, asked []int) int {
 	slices.Sort(asked)
 	for i, n := range asked {
@@ -101,7 +102,7 @@ func partOf(most int, asked []int) int {
 // overloads are the shares that exceed the limit.
 type overloads struct {
 	Cut map[shareKey]overload
-	// Closed identifies the Points that select a route in Cut below their root.
+	// Closed identifies the route.Points that select a route in Cut below their root.
 	Closed map[closedKey]bool
 }
 
@@ -109,8 +110,8 @@ type overloads struct {
 // 500. Limit is the limit of its namespace.
 type overload struct {
 	Tables, Cost, Limit int
-	// Closed is true if the hosts of the route answer 500. It is false if even the rules for this exceed the
-	// limit: then the route has no hosts.
+	// Closed is true if the hosts of the route answer 500. It is false if the rules for this exceed the limit,
+	// too: then the route has no hosts.
 	Closed bool
 	// Field is the field of a policy with the highest cost, "" for a route.
 	Field string
@@ -123,8 +124,8 @@ func (o overload) String() string {
 	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
 }
 
-// cuts reports whether the rules of a node must not be in tables, because its root or its route below that root
-// has too many copies.
+// cuts reports whether the rules of a node must not be in tables. That is the case if its root has too many
+// copies, or if its route has too many copies below the root.
 func (o *overloads) cuts(key flatKey) bool {
 	_, root := o.Cut[shareKey{Root: key.root()}]
 	_, own := o.Cut[shareKey{key.root(), key.Route}]
@@ -170,8 +171,8 @@ func (o overload) problem(key shareKey) manifest.Problem {
 	return out
 }
 
-// cut returns the shares that do not fit if the sum of all extras may be at most most. It returns an empty map
-// if all fit.
+// cut returns the shares that do not fit if the sum of all extras must be no more than the parameter most. It
+// returns an empty map if all fit.
 func (t spreadTotal) cut(most int) map[shareKey]overload {
 	out := map[shareKey]overload{}
 	if t.Extra <= most {

@@ -15,8 +15,8 @@ import (
 // configuration. So each rule that makes users sign in adds two more rules to its hosts, for these two paths.
 // They never forward to a backend.
 
-// signInMatches is the Position of the first added rule. No match of a rule has this number, because the schema
-// allows at most 64 matches.
+// signInMatches is the number of a callback rule in ir.Rule.Position, where other rules have the index of a
+// match. No match has this index, because the schema allows at most 64 matches.
 const signInMatches = 1 << 16
 
 // signInRule returns the rule for the path of the callback, or of the logout if logout is true. base is a rule
@@ -44,7 +44,7 @@ func policyPartsOf(action *ir.Action) []ir.Part {
 	})
 }
 
-// signInKey is a Point of the parent, "" for a root, with an identity provider.
+// signInKey is a route.Point of the parent, "" for a root, with an identity provider.
 type signInKey struct {
 	Point     string
 	Extension manifest.Key

@@ -60,9 +60,8 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 }
 
 // twinsAmong returns the entries of a group that have the same match as the first entry. All entries of the
-// group have the same hash. twinsAmong omits the guard of another entry of the group that serves all hosts. A
-// guard answers for a whole host after all its rules, so it does not conflict with them. It also omits rules
-// with weightOfClosed.
+// group have the same hash. A guard answers for a whole host after the rules below it. So twinsAmong omits a
+// guard if the group has a rule below it that serves all hosts. It also omits rules with weightOfClosed.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {
@@ -78,8 +77,8 @@ func twinsAmong(group []*entry) []*entry {
 // twin is a pair of entries of a host with the same match. Later never gets a request.
 type twin struct{ First, Later *entry }
 
-// hostsIn returns the hosts of a table that a rule serves, as text. It returns "" if the rule serves all
-// requests of domain.
+// hostsIn returns the hosts of a table (tableKey) that a rule serves, as text. It returns "" if the rule serves
+// all requests of domain.
 func hostsIn(domain string, rule *ir.Rule) string {
 	if len(rule.Match.Hosts) == 0 || listen.Covers(ir.HostsOf(rule.Match.Hosts...), domain) {
 		return ""
