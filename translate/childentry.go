@@ -151,8 +151,8 @@ func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	return gwv1.RouteParentStatus{ParentRef: e.Ref, ControllerName: status.ControllerName, Conditions: conditions}
 }
 
-// problem returns the problem of a rejection of the route key. Its field is why.Field. If that is "", it is the
-// parentRef, or "spec" if no parentRef names the parent.
+// problem returns the problem of a rejection of the route key. The problem's Field is why.Field. Without
+// why.Field, it is the path of the parentRef, or "spec" if no parentRef names the parent.
 func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, severity manifest.Severity) manifest.Problem {
 	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {

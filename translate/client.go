@@ -9,11 +9,12 @@ import (
 
 // A Gateway can present a client certificate to backends (spec.tls.backend). In Envoy the certificate belongs
 // to a cluster, and all Gateways share clusters. So such a Gateway has its own clusters, with the name of the
-// Secret appended to the cluster name (backend.As). Its routes are encoded once more for its tables. Other
-// Gateways are not affected.
+// Secret appended to the cluster name (backend.As). The routes of the Gateway are encoded once more for its
+// tables. Other Gateways are not affected.
 
-// shownBy returns the entries of a node (flatKey) for a Gateway with a client certificate. Their rules name the
-// clusters of that Gateway. client is "namespace/name" of the Secret. If it is "", shownBy returns own.
+// shownBy returns the entries of a node (flatKey) for a Gateway with a client certificate. The rules of the
+// result name the clusters of that Gateway. client is "namespace/name" of the Secret. If client is "", shownBy
+// returns own.
 func shownBy(client string, own []*entry) []*entry {
 	if client == "" {
 		return own
@@ -31,7 +32,7 @@ func shownBy(client string, own []*entry) []*entry {
 }
 
 // shownBackends returns the keys of backends for a Gateway with a client certificate. client is
-// "namespace/name" of the Secret. If it is "", shownBackends returns backends.
+// "namespace/name" of the Secret. If client is "", shownBackends returns backends.
 func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends

@@ -14,8 +14,8 @@ import (
 
 // The limits for one target. maxPolicies is the number of policies of a kind that may apply to one rule,
 // listener, Service or Backend. maxAims is the number of targetRefs and targetSelectors that are examined to
-// find these policies. A target above a limit fails closed, because each policy may protect it. No list of
-// pairs of policies and targets is built, so that the cost depends only on the size of the folder.
+// find the policies of a target. A target above a limit fails closed, because each policy may protect it. No
+// list of pairs of policies and targets is built, so that the cost depends only on the size of the folder.
 const (
 	maxPolicies = 64
 	maxAims     = 1024
@@ -100,8 +100,8 @@ func (at *attachments) closing(kind, section string) *closing {
 	return nil
 }
 
-// aim is a policy with some of its targets. They all name one object, or they all select by one label. In
-// attachments they are the targets that apply to one object.
+// aim is a policy with some of its targets. All targets of an aim name one object, or all select by one label.
+// In attachments, all targets of an aim apply to one object.
 type aim struct {
 	Policy  manifest.Key
 	Targets []store.Target

@@ -45,7 +45,7 @@ type rejectedAt struct {
 	rules  map[string][]ir.NotAccepted // by Point.At: the rule in its route
 	points map[string][]ir.NotAccepted // by Point.Name
 	// anywhere are the candidates that no rule accepts, if their rejection names neither a rule nor a
-	// route.Point. They belong to each Point with allowedRoutes.
+	// route.Point. Each Point with allowedRoutes reports all of anywhere.
 	anywhere []ir.NotAccepted
 }
 

@@ -61,7 +61,7 @@ func (e *entry) sets(field ir.Field) bool {
 }
 
 // under returns the rule of e with the fields that host sets and e does not set. connected contains the
-// extensions and credentials that these fields name.
+// extensions and credentials that the fields of host name.
 func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	own, rule := e.Own, *e.Rule
 	if own == nil {

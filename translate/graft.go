@@ -31,7 +31,7 @@ type graftOut struct {
 }
 
 // resolved returns the verdict for the condition ResolvedRefs: whether each delegating rule of the node
-// (flatKey) finds a route. Its message also lists Beside, even if the verdict is good.
+// (flatKey) finds a route. The message of the verdict also lists Beside, even if the verdict is good.
 func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	verdict := out.Unresolved
 	if beside := route.Several(out.Beside); verdict.Good() {

@@ -58,8 +58,8 @@ func sameHost(a, b *hostOut) bool {
 
 func compareDomains(a, b *hostOut) int { return strings.Compare(a.Key.Domain, b.Key.Domain) }
 
-// problems returns the problems of a virtual host, nil for a nil host. The causes are too many rules with one
-// path, users who sign in without TLS, and a policy field that an Envoy is too old for.
+// problems returns the problems of a virtual host, nil for a nil host. The causes are many rules with one path,
+// users who sign in without TLS, and a policy field that an Envoy lacks.
 func (h *hostOut) problems() (problems []manifest.Problem) {
 	if h == nil {
 		return nil
@@ -119,7 +119,7 @@ func (h *hostOut) list() xds.Host {
 }
 
 // rules yields the rules of the host as Envoys serve them, with the fields that the host sets. If Envoys
-// rejected the host, it yields one rule that answers 500. If they also rejected that rule, it yields none.
+// rejected the host, it yields one rule that answers 500. If Envoys also rejected that rule, it yields none.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
 		if h.Rejected != nil && !h.Rejected.Some {
@@ -143,8 +143,8 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	}
 }
 
-// asServed returns a rule as Envoys serve it. If they rejected the rule, the result answers 500. If they also
-// rejected its match, the result is nil.
+// asServed returns a rule as Envoys serve it. If Envoys rejected the rule, the result answers 500. If Envoys
+// also rejected the rule's match, the result is nil.
 func asServed(rule *ir.Rule) *ir.Rule {
 	switch {
 	case rule.Rejected == nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// lastView has the current values of the folds that gather all objects of a kind. Apply fills a Result from
-// these values.
+// lastView has the current values of the folds that gather all objects of a kind. Apply fills a Result from a
+// lastView.
 type lastView struct {
 	hosts    memo.Ordered[*hostOut]
 	ports    memo.Ordered[*portOut]

@@ -155,8 +155,8 @@ type pointsOut struct {
 	Closed map[string]bool
 }
 
-// shuts reports whether the children of a namespace exceed the budget. If they do, they have no links and no
-// nodes.
+// shuts reports whether the children of a namespace exceed the budget. Children over the budget have no links
+// and no nodes.
 func (out *pointsOut) shuts(namespace string) bool {
 	if closed, ok := out.Closed[namespace]; ok {
 		return closed

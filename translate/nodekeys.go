@@ -103,7 +103,7 @@ type pointKey struct {
 }
 
 // branchKey is a root on a port. With Space, it is only the root's children in that namespace, and all nodes
-// (flatKey) below them. Such a branch exists if they can have many rules (fanoutOut.Heavy).
+// (flatKey) below them. A branch with Space exists if its children can have many rules (fanoutOut.Heavy).
 type branchKey struct {
 	Root  manifest.Key
 	Port  int32

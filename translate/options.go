@@ -38,8 +38,8 @@ type Options struct {
 	// SystemCA is the path of the file with CA certificates on the machine of Envoy. The default is the path in
 	// Debian, in Alpine and in Envoy's images.
 	SystemCA string
-	// ExclusivePorts makes Envoy fail to bind a port that another process listens on. Without it, two Envoys of
-	// one user share the port, and each gets some of the requests.
+	// ExclusivePorts makes Envoy fail to bind a port that another process listens on. Without ExclusivePorts,
+	// two Envoys of one user share the port, and each gets some of the requests.
 	ExclusivePorts bool
 }
 

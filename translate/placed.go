@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// placed are the rules of a node (flatKey) as its tables contain them. They differ from the flattened rules if
-// the hosts have policies.
+// placed are the rules of a node as its tables contain them. The rules differ from the flattened rules
+// (flatOut) if the hosts have policies.
 type placed struct {
 	// Entries has the entries for each table whose entries differ from the node's own.
 	Entries map[tableKey][]*entry

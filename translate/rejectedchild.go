@@ -13,7 +13,7 @@ import (
 )
 
 // Candidates that are rejected below a node. Both the status of the parent and the status of the candidate
-// report it (docs/design/routes.md).
+// report the rejection (docs/design/routes.md).
 
 // rejectedChild is a candidate that some route.Points of a node (flatKey) do not accept. The Points select or
 // admit the candidate, or the candidate's parentRefs name their rules.

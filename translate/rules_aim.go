@@ -254,9 +254,9 @@ func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
 }
 
-// objects returns the keys of a target's objects, sorted: the object that the target names, which may not
-// exist, or the objects that its selector selects. It returns at most limit objects. all is false if there may
-// be more.
+// objects returns the keys of a target's objects, sorted. A target with a name has one object, which may not
+// exist. Otherwise these are the objects that the selector selects, at most limit. all is false if there may be
+// more.
 func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
 	label, selects := wantedLabel(policy.Namespace, target)
 	if !selects {

@@ -104,8 +104,9 @@ const (
 	placesPerCopy = 2
 )
 
-// manyNames returns the key of a route with many hostnames or parentRefs, nil for other routes. Such a route is
-// counted before any route attaches. Otherwise its places (listen.Place) would be created only to be rejected.
+// manyNames returns the key of a route with many hostnames or parentRefs, nil for other routes. A route with
+// many names is counted before any route attaches. Otherwise its places (listen.Place) would be created only to
+// be rejected.
 func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	from := route.Read(object)
 	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {

@@ -137,8 +137,8 @@ func section(target api.PolicyTarget) string {
 	return string(*target.SectionName)
 }
 
-// runTLSPolicy returns the result for one policy. If only some of its CA certificates can be read, it uses
-// these certificates. If none can be read, the targets of the policy get no requests.
+// runTLSPolicy returns the result for one policy. If only some CA certificates of the policy can be read, it
+// uses the readable ones. If none can be read, the targets of the policy get no requests.
 func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyOut {
 	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)

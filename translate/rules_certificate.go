@@ -14,9 +14,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// These rules decide whether listeners and policies may use a Secret or ConfigMap, and whether it can be used.
-// Its content goes to Envoy through other rules (rules_secret.go, rules_trust.go). So a certificate can be
-// replaced without a change of the listener.
+// The rules of this file decide whether listeners and policies may use a Secret or ConfigMap, and whether the
+// object can be used. The content of the object goes to Envoy through other rules (rules_secret.go,
+// rules_trust.go). So a certificate can be replaced without a change of the listener.
 
 type certificateIn struct {
 	*hintRules

@@ -77,7 +77,8 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 
 // childProblems returns the problems of a route that its parents reject. The causes are parentRefs that are not
 // accepted, a missing parentRef if no parent accepts the route, and matches that fit no parent. A parent can
-// select a whole namespace or label. Its rejection is no problem if another parent accepts the route.
+// select a whole namespace or label. A rejection by such a parent is no problem if another parent accepts the
+// route.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -118,7 +119,7 @@ func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) ma
 }
 
 // childEntries returns the status entries of a route for its parent routes, accepted or rejected
-// (docs/design/routes.md). The parents are those that its parentRefs name, and those that select the route.
+// (docs/design/routes.md). Parents are routes that its parentRefs name, and routes that select it.
 func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childEntry {
 	var out []childEntry
 	bound := r.boundTo(c, object.Key)

@@ -155,8 +155,8 @@ func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *cred
 	return &credentialsOut{List: list}
 }
 
-// secret returns a Secret. If it does not exist, secret is nil and missing has the problem. Otherwise missing
-// is nil.
+// secret returns the Secret key. If the Secret does not exist, secret is nil and missing has the problem.
+// Otherwise missing is nil.
 func (r *credentialRules) secret(c *memo.Ctx, key manifest.Key) (secret *corev1.Secret, missing *credentialsOut) {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

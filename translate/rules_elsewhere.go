@@ -99,8 +99,8 @@ func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string]
 // if a namespace has thousands of names and thousands of failing references.
 const maxAround = 64
 
-// around returns the names that are compared with name: all names if they are few, otherwise the closest ones
-// in alphabetical order. These have the same first letters.
+// around returns the names that are compared with name: all names if there are few, otherwise the closest names
+// in alphabetical order. Close names have the same first letters.
 func around(all memo.Ordered[string], name string) []string {
 	var names []string
 	for one := range all.Before(name) {
@@ -171,8 +171,8 @@ func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
 }
 
-// absentHere returns the hint of absent for a reference without a namespace. Such a reference can only be to an
-// object of its own namespace.
+// absentHere returns the hint of absent for a reference without a namespace. A reference without a namespace
+// can only be to an object of its own namespace.
 func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)

@@ -32,7 +32,8 @@ type extensionOut struct {
 	Rejected string
 	// Issuer is the issuer whose discovery document is needed, "" if none is.
 	Issuer string
-	// Backends are the backends of the extension: of its service, or of the servers with its keys.
+	// Backends are the backends of the extension: of its service, or of the servers with its keys. With JWT
+	// providers, Backends also has a key with the extension itself.
 	Backends []*backend.Key
 	Problems []manifest.Problem
 }
@@ -71,7 +72,8 @@ func (r *extensionRules) report(all *problemFold) {
 	problemsFrom(all, "extension", r.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
 }
 
-// runExtension returns the result for one extension. If it has an error, Extension is nil and Unusable is set.
+// runExtension returns the result for one extension. If the extension has an error, Extension is nil and
+// Unusable is set.
 func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
@@ -166,8 +168,8 @@ func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *stat
 // closedUntil is the beginning of the hint of a problem that makes routes answer 500.
 const closedUntil = "routes of the policy answer 500 until this is fixed: "
 
-// connect sets the extensions and credentials that extras names. It returns the backends of these extensions.
-// If it returns a problem, the policy must not be used.
+// connect sets the extensions and credentials that extras names. It returns the backends of the extensions, nil
+// for nil extras. If connect returns a problem, the policy must not be used.
 func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
 	if extras == nil {
 		return nil, nil
@@ -203,8 +205,8 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 // in force. The platform does not trust the author of such an extension. Envoy cannot restrict the headers that
 // a service of extAuth or rateLimit adds to responses, nor the status of a response of any service. So a
 // service could split the responses of a connection that other users share (docs/guides/teams.md). All JWT
-// providers are in one filter. A change of one provider makes Envoy fetch the keys of all providers. Its claim
-// headers are also removed from requests to all routes with jwtAuth.
+// providers are in one filter. A change of one provider makes Envoy fetch the keys of all providers. The claim
+// headers of one provider are removed from requests to all routes with jwtAuth.
 func teamService(spec *api.GatewayExtensionSpec) manifest.Problem {
 	problem := manifest.Problem{
 		Code: policy.ServiceNotAllowed, Severity: manifest.Error, Field: "spec",

@@ -14,8 +14,8 @@ const (
 	// heavyRules is the number of rules that a namespace may have directly below a root before it becomes a
 	// separate branch.
 	heavyRules = 64
-	// maxHeavy is the number of such namespaces of a root: those with the most rules. The limit is necessary
-	// because the number of branches (branchKey) is that of roots times namespaces.
+	// maxHeavy is the number of namespaces of a root that can be separate branches (branchKey): the namespaces
+	// with the most rules. The limit is necessary because roots times namespaces can be many branches.
 	maxHeavy = 64
 )
 
@@ -70,8 +70,8 @@ func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	}))
 }
 
-// splitHeavy returns the sum of the rules of all namespaces, except those with many rules, which it returns in
-// Heavy. bySpace has the number of rules of each namespace.
+// splitHeavy returns the number of rules of each namespace with many rules in Heavy, and the sum of all others
+// in Rules. bySpace has the number of rules of each namespace.
 func splitHeavy(bySpace map[string]int) *fanoutOut {
 	out := &fanoutOut{Heavy: map[string]int{}}
 	spaces := slices.SortedFunc(maps.Keys(bySpace), func(a, b string) int { return cmp.Or(cmp.Compare(bySpace[b], bySpace[a]), cmp.Compare(a, b)) })

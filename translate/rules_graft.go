@@ -152,8 +152,8 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	return out
 }
 
-// searchOf returns the number of routes that a Point accepts, the routes that it rejects, and the first route
-// that it names and that does not exist.
+// searchOf returns the number of routes that a Point accepts and the routes that it rejects. It also returns
+// the first missing route that the Point names.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})

@@ -15,7 +15,7 @@ import (
 type tenantAt struct{ Gateway, Namespace string }
 
 // maxIdentityBytes limits the total length, in bytes, of the names of a namespace's identity headers (see
-// identityAt) at a Gateway. Each host of the namespace contains all these names.
+// identityAt) at a Gateway. Each host of the namespace contains all the names.
 const maxIdentityBytes = 2 << 10
 
 // identityAt is an identity header of a namespace at a Gateway: a header in which policies of its routes pass

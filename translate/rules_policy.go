@@ -178,8 +178,8 @@ func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, att
 	return problems
 }
 
-// invalidPolicy returns the result for a policy without a valid version. If the schema rejects it, its targets
-// fail closed. If it does not exist, the result is empty.
+// invalidPolicy returns the result for a policy without a valid version. If the schema rejects the policy, its
+// targets fail closed. If the policy does not exist, the result is empty.
 func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	from, ok := r.in.invalid.Get(c, key)
 	if !ok {

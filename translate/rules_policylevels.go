@@ -160,9 +160,9 @@ func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	return out
 }
 
-// external decides between the filter ExternalAuth of a rule and the extAuth of policies above it. It removes
-// the filter if the level of such a policy wins over the levels below. Otherwise it adds a warning if the
-// rule's own filter replaces such a policy.
+// external decides between the filter ExternalAuth of a rule and the extAuth of policies above the rule. It
+// removes the filter if a policy with extAuth wins over the levels below. Otherwise it adds a warning if the
+// rule's own filter replaces a policy.
 func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 	at := slices.IndexFunc(rule.Action.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if rule.Action.ExternalAuth == nil || at < 0 {

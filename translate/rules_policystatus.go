@@ -304,8 +304,8 @@ type hostTarget struct {
 }
 
 // hostTargets returns the effects of a policy at each Gateway, ListenerSet and listener that it targets. Other
-// policies of these objects can override its fields. Fields that single routes set for themselves do not count.
-// Targets without listeners are omitted.
+// policies of the same objects can override its fields. Fields that single routes set for themselves do not
+// count. Targets without listeners are omitted.
 func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range r.in.aims.targets.Get(c, key) {

@@ -17,7 +17,7 @@ type addressIn struct {
 	Options
 }
 
-// addressRules assign addresses to Gateways whose specs leave addresses open.
+// addressRules assign addresses to Gateways whose specs request addresses without naming them.
 type addressRules struct {
 	in addressIn
 	// assigned has the addresses of each Gateway from the pool. It is nil without a pool.
@@ -63,8 +63,8 @@ func (r *addressRules) runRequest(c *memo.Ctx, key manifest.Key) *listen.Address
 	return listen.AddressRequestOf(object)
 }
 
-// addresses returns the addresses for what the spec of a Gateway leaves open. These are the addresses assigned
-// from the pool or, without a pool, Options.Bind.
+// addresses returns the addresses that the spec of a Gateway requests without naming them: the addresses
+// assigned from the pool or, without a pool, Options.Bind.
 func (r *addressRules) addresses(c *memo.Ctx, key manifest.Key) []string {
 	if r.assigned == nil {
 		return r.in.Bind

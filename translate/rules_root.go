@@ -14,8 +14,8 @@ type mountOut struct {
 	// closed is the rule that replaces all rules of the route in tables (tableKey), nil if the route serves
 	// normally.
 	closed *flatOut
-	// flats are the rules of the route for each port, in the order of Attach.Ports. If it serves on no port,
-	// flats has one value for port 0.
+	// flats are the rules of the route for each port, in the order of Attach.Ports. If the route serves on no
+	// port, flats has one value for port 0.
 	flats  []*flatOut
 	placed placed
 }

@@ -30,7 +30,7 @@ type spot struct {
 	Route manifest.Key
 	Field string
 	To    manifest.Key
-	// SignIn is ir.Rule.SignIn. If it is set, Path is the path of the rule.
+	// SignIn is ir.Rule.SignIn. If SignIn is set, Path is the path of the rule.
 	SignIn manifest.Key
 	Path   string
 }
@@ -91,8 +91,8 @@ func (r *shadowRules) report(all *problemFold) {
 }
 
 // shadows returns the problems of a pair of matches: for the later route, and also for the first route if it is
-// in another namespace. If the chains to the rules part at routes of two different namespaces, these two routes
-// also have problems.
+// in another namespace. The chains to the two rules can part at routes of two different namespaces. Then the
+// routes where the chains part also have problems.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
 	tell := func(at, by spot, wins bool) {

@@ -16,16 +16,15 @@ import (
 // than its share leaves the rest of it to the others.
 //
 // If a namespace needs more than its share, its routes with the lowest cost are served. The hosts of its other
-// routes answer 500: each of these hosts has one rule, which also counts. Without the rule, a host would answer
-// 404, or a wider host would get the requests. All this has no effect while the total cost is at most
-// MaxCopies.
+// routes answer 500. Each such host has one rule, which also counts. Without the rule, a host would answer 404,
+// or a wider host would get the requests. All this has no effect while the total cost is at most MaxCopies.
 //
-// A route below others is counted in the tables of each root above it, because namespaces can share a root. Its
-// rules are built before they are counted, within the limits of rules_budget.go. Its copies are not built
-// before.
+// A route below others is counted in the tables of each root above it, because namespaces can share a root. The
+// rules of the route are built before they are counted, within the limits of rules_budget.go. The copies of the
+// rules are built later.
 
-// reach is the number of tables (tableKey) and ports with rules of a root. Shares depend only on these numbers
-// of a root, so that its other edits do not affect them.
+// reach is the number of tables (tableKey) and ports with rules of a root. Shares depend only on reach, so that
+// other edits of the root do not affect them.
 type reach struct {
 	Tables, Ports int
 	// Team is true if path policies are in force and the root does not come from cluster paths. The namespace
@@ -85,7 +84,7 @@ func newSpreadRules(e *memo.Engine, in spreadIn) *spreadRules {
 	memo.From(total, carried, func(_ manifest.Key, s share, yield func(memo.Place[struct{}, shareKey], share)) {
 		yield(memo.Place[struct{}, shareKey]{ID: s.Key}, s)
 	}, identical)
-	// In most folders the total is below the limit. Then this fold is empty, and no rule reads the total.
+	// In most folders the total is below the limit. Then the fold loud is empty, and no rule reads the total.
 	r.loud = memo.NewFold[struct{}, struct{}](e, "loud", func(_ spreadTotal, members []memo.Member[struct{}, spreadTotal]) spreadTotal {
 		return members[len(members)-1].New
 	}, sameTotal)

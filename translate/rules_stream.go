@@ -132,8 +132,8 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// dressed returns the backends of the route for a place of a Gateway ("namespace/name"). Their keys have the
-// client certificate or the Raw flag that the function dress applies to cluster names.
+// dressed returns the backends of the route for a place of a Gateway ("namespace/name"). The keys of the
+// backends have the client certificate or the Raw flag that the function dress applies to cluster names.
 func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:

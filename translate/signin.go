@@ -13,7 +13,7 @@ import (
 
 // Envoy's oauth2 filter answers the callback of an identity provider, and a logout, only on a route with its
 // configuration. So each rule that makes users sign in adds two more rules to its hosts, for these two paths.
-// They never forward to a backend.
+// The added rules never forward to a backend.
 
 // signInMatches is the number of a callback rule in ir.Rule.Position, where other rules have the index of a
 // match. No match has this index, because the schema allows at most 64 matches.
@@ -51,8 +51,9 @@ type signInKey struct {
 }
 
 // addSignInRules returns the rules for callback and logout of a node, two for each identity provider. Below a
-// parent, they match only requests that the parent delegates. above returns the identity provider of the rule
-// above a rule. If it is the same provider, the rule above already has these rules, and none are added.
+// parent, they match only requests that the parent delegates. above returns the identity provider of the
+// policies above a rule. If the rule has the same provider, no rules are added, because the parent already has
+// them. If the parent's path does not contain the two paths, a problem is added.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)

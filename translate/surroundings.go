@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Surroundings are the inputs of a Translator other than objects. They can be written to JSON and read again.
+// Surroundings are the inputs of a Translator other than objects. Surroundings can be written to JSON and read
+// again.
 type Surroundings struct {
 	Options     Options
 	Quarantine  Quarantine

@@ -130,9 +130,9 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 }
 
 // statuses returns the statuses that changed since the last call, and empties their sinks. An object that no
-// longer has a status, such as a Gateway that another controller now serves, has an Update with a nil Status. A
-// status that changed and changed back is omitted. If an object becomes valid or invalid, its status moves to
-// another sink. Then the new status is returned.
+// longer has a status has an Update with a nil Status, for example a Gateway that another controller now
+// serves. A status that changed and changed back is omitted. If an object becomes valid or invalid, its status
+// moves to another sink. Then statuses returns the new status.
 func (t *Translator) statuses() []status.Update {
 	changed := map[manifest.Key]status.Update{}
 	for _, sink := range t.status {

@@ -117,9 +117,9 @@ func (told pairCounts) count(t twin) bool {
 	return told[a] <= maxRivals || told[b] <= maxRivals
 }
 
-// rivals returns the routes of two namespaces that compete for the same requests. They are the routes of the
-// two rules, if these are in different namespaces. Otherwise they are the routes where the chains of the rules
-// differ first. rivals is false if both routes are in one namespace.
+// rivals returns the routes of two namespaces that compete for the same requests. If the two rules are in
+// different namespaces, their routes are returned. Otherwise the routes where the chains of the rules differ
+// first are returned. rivals is false if both routes are in one namespace.
 func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	x, y = t.First.Rule.Source.Key, t.Later.Rule.Source.Key
 	if x.Namespace != y.Namespace {
