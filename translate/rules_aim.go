@@ -71,7 +71,8 @@ type selectable struct {
 
 func sameSelectable(a, b *selectable) bool { return a.Key == b.Key && maps.Equal(a.Labels, b.Labels) }
 
-// labelAt is a label of the objects of a kind in a namespace. Without Name, it means all these objects.
+// labelAt is a label of the objects of a kind in a namespace. Without Name, it means all objects of the kind
+// there.
 type labelAt struct {
 	apischema.GroupKind
 	Namespace, Name, Value string

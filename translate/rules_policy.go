@@ -51,7 +51,7 @@ type policyOut struct {
 	Problems []manifest.Problem
 }
 
-// levelOut has the policies that apply to one rule of one route.
+// levelOut has the policies (a policy.Level) that apply to one rule of one route.
 type levelOut struct {
 	policy.Level
 	// Closed is the reason why the rule, and all rules below it, answer 500: a policy is missing, cannot be
@@ -191,7 +191,7 @@ func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	}
 }
 
-// gathering collects the policies of one level.
+// gathering collects the policies of one policy.Level.
 type gathering struct {
 	get   func(manifest.Key) *policyOut
 	specs []*policy.Attached

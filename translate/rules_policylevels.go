@@ -85,7 +85,7 @@ func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *fla
 	}
 }
 
-// joinedLevels are the merged policies of the levels of a rule.
+// joinedLevels are the merged policies of the levels (policy.Level) of a rule.
 type joinedLevels struct {
 	*policy.Resolved
 	extras *ir.Extras
@@ -102,7 +102,8 @@ type joinedLevels struct {
 	auth []authLevel
 }
 
-// authLevel is a policy with extAuth at a level. prefers is true if the level wins over the levels below.
+// authLevel is a policy with extAuth, with the index of its policy.Level. prefers is true if the level wins
+// over the levels below.
 type authLevel struct {
 	level   int
 	policy  manifest.Key
@@ -134,8 +135,8 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	return out
 }
 
-// loosens adds a warning for each protection of a route above that a policy or filter below removes or
-// replaces. The strategy of the policies allows such changes.
+// loosens adds a warning for each protecting field of a route above that a policy or filter below overrides.
+// The strategy of the policies allows such changes.
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
 		if problem := l.Problem(); !slices.Contains(out.Problems, problem) {

@@ -224,7 +224,7 @@ func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 }
 
 // cookieSecret returns the secret that signs and encrypts the cookies of an extension. It derives the secret
-// from the value from. The result is the same after a restart and on each replica, and differs between
+// from the parameter from. The result is the same after a restart and on each replica, and differs between
 // extensions.
 func cookieSecret(extension manifest.Key, from ir.Hidden) ir.Hidden {
 	key, err := hkdf.Key(sha256.New, []byte(from), nil, "gatefold oauth2 cookies of "+extension.Namespace+"/"+extension.Name, sha256.Size)

@@ -107,7 +107,7 @@ type overloads struct {
 }
 
 // overload is the reason why a route serves nowhere, or why a policy makes the routes of its listeners answer
-// 500. Limit is the limit of its namespace.
+// 500. Limit is the limit of the namespace that is responsible.
 type overload struct {
 	Tables, Cost, Limit int
 	// Closed is true if the hosts of the route answer 500. It is false if the rules for this exceed the limit,
