@@ -8,8 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// noListener sets the reason for a request to a port without a listener. It suggests the ports that
-// serve the host, or else all ports.
+// noListener sets the report's Reason for a request to a port that no listener serves. It suggests URLs with
+// the ports that have rules for the request's host. If there is no such port, it suggests URLs with other
+// ports.
 func (b *requestReporter) noListener() {
 	what := fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, b.query.Scheme)
 	if b.query.Gateway != "" {
@@ -44,7 +45,8 @@ func (b *requestReporter) noListener() {
 	b.report.Suggestions = unique(owners)
 }
 
-// otherwise returns why a port with a listener does not accept the request.
+// otherwise returns why the first listener on the query's port does not accept the request. The text begins
+// with "; ". It returns "" if no listener has the port.
 func (b *requestReporter) otherwise() string {
 	for _, gateway := range b.facts.View.Gateways {
 		for i := range gateway.Ports {
@@ -69,8 +71,8 @@ func (b *requestReporter) otherwise() string {
 	return ""
 }
 
-// notFound sets the reason for a request that no rule matches. It suggests the hosts that exist, or
-// the paths of the host.
+// notFound sets the report's Reason for a request that no rule matches. It suggests similar hosts if the host
+// has no rules, and similar paths if no rule has the request's path.
 func (b *requestReporter) notFound() {
 	port, host, _ := pick(b.facts.View, b.query)
 	name, elsewhere := hostname(b.query.Host), b.elsewhere(port, host)
@@ -78,7 +80,7 @@ func (b *requestReporter) notFound() {
 	case host == nil || host.Len == 0 && host.Domain == "*":
 		b.report.Reason = fmt.Sprintf("no route of the listener has the host %s", name)
 		b.report.Suggestions = nearest(name, hostsOf(port))
-	case host.Len == 0: // it keeps a listener's hosts, or a route's, from others
+	case host.Len == 0: // the virtual host only keeps other listeners and routes from serving its hosts
 		b.report.Reason = fmt.Sprintf("no rule serves the host %s", name)
 		if b.report.Suggestions = elsewhere; len(elsewhere) == 0 {
 			b.report.Suggestions = nearest(name, hostsOf(port))
@@ -93,6 +95,8 @@ func (b *requestReporter) notFound() {
 	}
 }
 
+// whatDiffers returns, as text, the kinds of conditions that the rules in Considered may not meet. It names
+// hosts only if a rule in Considered has another host.
 func (b *requestReporter) whatDiffers() string {
 	if slices.ContainsFunc(b.answer.Considered, func(m Miss) bool { return strings.HasPrefix(m.Reason, "host ") }) {
 		return "its hosts, headers, query or method do not"
@@ -100,7 +104,9 @@ func (b *requestReporter) whatDiffers() string {
 	return "its headers, query or method do not"
 }
 
-// noPath reports the rule that delegated the path, if one did, and suggests similar paths.
+// noPath sets the report's Reason if no rule of the host has the request's path. It reports the rule that
+// delegated the path, if a rule did. It suggests similar paths of the host, and after them the texts in
+// elsewhere.
 func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	everyRule := func(*ir.Rule) bool { return true }
 	b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)
@@ -117,8 +123,10 @@ func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	b.report.Suggestions = near[:min(len(near), maxSuggestions)]
 }
 
-// elsewhere returns rules of other hosts that would match the request. A child that narrows the
-// hosts of its parent leaves the other hosts without a rule (GEP-1058, Hostname Settings).
+// elsewhere returns the paths of rules under other hosts that would match the request, as texts. It returns at
+// most one path for each host, and at most maxSuggestions. It skips the virtual host not, which may be nil, and
+// rules for every path. For example, a child route narrows the hosts of its parent, and the other hosts then
+// have no rule (GEP-1058, Hostname Settings).
 func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 	var out []string
 	looked := 0
@@ -143,7 +151,7 @@ func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []strin
 	return out
 }
 
-// hostsOf returns the hosts that have rules.
+// hostsOf returns the domains of the virtual hosts of a port that have rules.
 func hostsOf(port *ir.PortView) []string {
 	var names []string
 	for _, h := range port.Hosts {

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// aclWords returns which addresses may pass, in words.
+// aclWords returns, as text, which client addresses may pass the policies' acl.
 func aclWords(extras *ir.Extras) string {
 	acl := extras.ACL
 	if acl == nil || !denies(acl) {
@@ -29,7 +29,8 @@ func aclWords(extras *ir.Extras) string {
 	return fmt.Sprintf("only requests from %s pass%s; others are %s", words, but, status)
 }
 
-// aclRules returns the rules with an action, in words.
+// aclRules returns the rules of an acl that allow addresses (or that deny addresses, if allow is false), as
+// text. It shows at most maxShownRanges rules and counts the others. It returns "" if there is no such rule.
 func aclRules(acl *ir.ACL, allow bool) string {
 	var words []string
 	for i := range acl.Rules {
@@ -43,9 +44,10 @@ func aclRules(acl *ir.ACL, allow bool) string {
 	return strings.Join(words, ", ")
 }
 
-// maxShownRanges bounds the rules of a policy, and the ranges of a rule, in words.
+// maxShownRanges bounds how many rules of a policy, and how many ranges of a rule, a text shows.
 const maxShownRanges = 4
 
+// aclRuleWords returns the name and the first ranges of a rule as text.
 func aclRuleWords(rule *ir.ACLRule) string {
 	words := strings.Join(rule.Ranges[:min(len(rule.Ranges), maxShownRanges)], ", ")
 	if more := len(rule.Ranges) - maxShownRanges; more > 0 {
@@ -57,6 +59,7 @@ func aclRuleWords(rule *ir.ACLRule) string {
 	return words
 }
 
+// aclStatus returns the HTTP status for denied requests: that of the acl's Response, 403 without a Response.
 func aclStatus(acl *ir.ACL) uint32 {
 	if acl.Response == nil {
 		return http.StatusForbidden
@@ -64,7 +67,8 @@ func aclStatus(acl *ir.ACL) uint32 {
 	return acl.Response.Status
 }
 
-// aclGate denies by the client's address. The question may lack that address.
+// aclGate returns what the filter acl does with a request. The gate is empty if the rule has no acl, or if the
+// client's address may pass. If the address is not known, see aclDecision.
 func aclGate(rule *ir.Rule, r *request) gate {
 	acl := rule.Action.Extras.OrNone().ACL
 	if acl == nil || !denies(acl) {
@@ -85,7 +89,9 @@ func WithAddressHint(caveat, hint string) string {
 	return caveat
 }
 
-// aclDecision returns what an acl does with a client. answer is what the client gets, in words. The
+// aclDecision returns what an acl does with a client. The gate is empty if the address may pass. Otherwise it
+// has a status. If the address is not valid and the acl allows some addresses, the gate has no status. In this
+// case unless says that the acl may deny the address. answer says, as text, what a denied client gets. The
 // Parts of the action name the policies.
 func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer string) gate {
 	by := partsOf(action, ir.FieldACL.PartKind())
@@ -112,8 +118,8 @@ func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer strin
 	return denied
 }
 
-// accessGate returns what the policies of a stream do with a client. A status in the gate means
-// that the connection is closed.
+// accessGate returns what the policies of a stream do with a client. The gate has a status if Envoy closes the
+// connection. It is empty if the connection passes. access may be nil.
 func accessGate(access *ir.Access, client netip.Addr) gate {
 	switch {
 	case access == nil:
@@ -126,8 +132,8 @@ func accessGate(access *ir.Access, client netip.Addr) gate {
 	return aclDecision(access.ACL, &ir.Action{Parts: access.Parts}, client, "")
 }
 
-// onlySource returns the place of the field below in a policy, if only one policy has set field.
-// Several policies that are merged have no common place.
+// onlySource returns the source of the field below, which is inside field, in the policy that sets field. It
+// returns an empty Source if no policy or several policies set field.
 func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	for _, part := range action.Parts {
 		if part.Kind != field.PartKind() {
@@ -141,8 +147,9 @@ func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	return at
 }
 
-// decide returns whether an address may pass, and the index of the rule that decides, -1 for none.
-// The rule with the longest range that contains the address decides.
+// decide returns whether an address may pass, and the index of the rule that decides. The rule with the longest
+// range that contains the address decides. If no range contains it, the acl's default decides, and the index is
+// -1.
 func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
 	address, allow, rule = address.Unmap(), acl.Allow, -1
 	longest := -1
@@ -157,12 +164,16 @@ func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
 	return allow, rule
 }
 
-// denies reports whether the acl denies some address, judged by its actions only.
+// denies reports whether the acl may deny an address: the default action, or the action of a rule with ranges,
+// is to deny.
 func denies(acl *ir.ACL) bool { return decides(acl, false) }
 
-// allows reports whether the acl lets some address pass, judged by its actions only.
+// allows reports whether the acl may let an address pass: the default action, or the action of a rule with
+// ranges, is to allow.
 func allows(acl *ir.ACL) bool { return decides(acl, true) }
 
+// decides reports whether the default action, or the action of a rule with ranges, is to allow. If allow is
+// false, it reports whether such an action is to deny.
 func decides(acl *ir.ACL, allow bool) bool {
 	if acl.Allow == allow {
 		return true

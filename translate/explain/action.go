@@ -10,58 +10,57 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Outcome is what happens to a request: it is answered (Status, and Location for a redirect) or
-// forwarded to one of Backends.
+// Outcome is what happens to a request. Either Envoy answers it with Status (and Location, for a redirect), or
+// Envoy forwards it to one of Backends.
 type Outcome struct {
-	// Status is 0 if a backend answers.
+	// Status is the HTTP status of Envoy's answer, 0 if a backend answers.
 	Status   uint32
 	Location string
-	// Why is the reason as text if a policy or Envoy itself answers instead of the rule's
-	// action, or if a Respond has a reason.
+	// Why is the reason as text, if a policy or Envoy itself answers instead of the rule's action, or if a Respond
+	// has a reason. Otherwise it is "".
 	Why string
-	// At is the field that decides, where a policy answers and it is known.
+	// At is the field that decides, if a policy answers and the field is known. Otherwise it is empty.
 	At Source
-	// By are the objects because of which a policy or a filter answers in place of the rule's
-	// action: several if they were merged and it is not known which of them decides.
+	// By are the objects because of which a policy or a filter answers instead of the rule's action. There are
+	// several objects if their settings were merged and it is not known which one decides.
 	By []manifest.Key
-	// Policed is true if a policy or a filter answers instead of the rule's action. Refused is
-	// true if Envoy answers before it looks for a rule.
+	// Policed is true if a policy or a filter answers instead of the rule's action. Rejected is true if Envoy
+	// itself rejects the request before any policy or action.
 	Policed, Rejected bool
-	// GRPC is true if the client gets Status as a gRPC status, with HTTP status 200 (see
-	// GRPCStatus).
+	// GRPC is true if the client gets Status as a gRPC status, with HTTP status 200 (see the function GRPCStatus).
 	GRPC bool
-	// reply is true for an answer that gRPC clients get as a gRPC status, whatever its status.
+	// reply is true if Envoy turns the answer into a gRPC status for gRPC clients, whatever the value of Status.
 	reply bool
-	// http is true for an answer that gRPC clients get as any other.
+	// http is true if gRPC clients get the answer unchanged, with its HTTP status.
 	http     bool
 	Backends []Backend
-	// Caveats are texts about what may change the outcome and is not known here.
+	// Unless are texts about facts that are not known and may change the outcome.
 	Unless []string
-	// Host and Path (with the query) are those of the request that a backend receives.
+	// Host and Path (with the query) are those of the request that Envoy forwards.
 	Host, Path string
 }
 
-// Backend is one of the targets of a request.
+// Backend is one of the backends that a request may be forwarded to.
 type Backend struct {
-	// Cluster is "" for a reference that is not resolved. Status is the answer for its share,
-	// or for a Cluster without an endpoint; 0 if the backend answers.
+	// Cluster is "" for a backend reference that is not resolved. Status is the HTTP status for the requests of
+	// such a reference, or of a Cluster without an endpoint. It is 0 if the backend answers.
 	Cluster string
 	Status  uint32
 	// GRPC is true if the client gets Status as a gRPC status.
 	GRPC bool
 	// Target is the backend in the rule's Forward.
 	Target *ir.Backend
-	// Host is the Host header that it receives: the Outcome's, unless the reference rewrites
-	// it.
+	// Host is the Host header that the backend receives. It differs from the Outcome's Host if the backend
+	// reference rewrites the host, or with autoHostRewrite.
 	Host string
-	// Percent is its share of the requests.
+	// Percent is the share of requests that this backend gets.
 	Percent float64
-	// Headers are the request's headers after all changes by the rule, the backend reference
-	// and Envoy. ClientAddress and NewRequestID stand for values that are not known.
+	// Headers are the request's headers after all changes by the rule, the backend reference and Envoy.
+	// ClientAddress, NewRequestID, AccessToken and ServiceAnswer replace values that are not known.
 	Headers http.Header
 }
 
-// acted returns what the action does if no policy answers instead of it.
+// acted returns what the rule's action does with a request that the policies let pass.
 func acted(rule *ir.Rule, r *request) Outcome {
 	switch action := &rule.Action; {
 	case action.Respond != nil:
@@ -76,6 +75,8 @@ func acted(rule *ir.Rule, r *request) Outcome {
 	return forward(rule, r)
 }
 
+// forward returns the Outcome of a rule that forwards: its backends, and what they receive. If no backend
+// reference is resolved, Envoy answers with the status that the Gateway API requires.
 func forward(rule *ir.Rule, r *request) Outcome {
 	action := &rule.Action
 	result := Outcome{Host: r.query.Host, Path: r.path + r.search, Backends: backends(rule, r)}
@@ -93,8 +94,8 @@ func forward(rule *ir.Rule, r *request) Outcome {
 	return result
 }
 
-// unserved sets the status of a request that no backend gets. If the shares have different
-// statuses, it is the status of the greatest share.
+// unserved sets o.Status. It is 0 if a backend answers at least one share of the requests. Otherwise it is the
+// status of the backend with the greatest share.
 func (o *Outcome) unserved() {
 	var most float64
 	for _, b := range o.Backends {
@@ -108,8 +109,8 @@ func (o *Outcome) unserved() {
 	}
 }
 
-// hostFor returns the host that a backend receives. It is the backend's own host, else the DNS name
-// of the endpoint with autoHostRewrite, else host.
+// hostFor returns the Host header that a backend receives. It is the host that the backend reference rewrites
+// to. Without that, it is the DNS name of the endpoint if autoHostRewrite applies. Otherwise it is host.
 func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) string {
 	if backend.Rewrite != nil {
 		return backend.Rewrite.Hostname
@@ -117,8 +118,8 @@ func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) s
 	return cmp.Or(strings.Join(r.endpointNames(action, backend), OneOf), host)
 }
 
-// endpointNames returns the DNS names of the endpoints if Envoy sends the name of the chosen
-// endpoint as host. It returns none if Envoy sends another host.
+// endpointNames returns the DNS names of the endpoints if Envoy sends the name of the chosen endpoint as Host
+// (autoHostRewrite). It returns nil if Envoy sends another Host.
 func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string {
 	cluster := r.clusters[backend.Cluster]
 	if backend.Rewrite != nil || action.Rewrite != nil && action.Rewrite.Hostname != "" ||
@@ -137,10 +138,11 @@ func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string
 	return names
 }
 
-// OneOf joins several hosts when the backend receives one of them.
+// OneOf separates the hosts in a text if the backend receives one of several hosts.
 const OneOf = " or "
 
-// backends returns the targets that get a share, none if no reference with a weight is resolved.
+// backends returns the backends of a rule with a weight above 0, and their shares. It returns nil if the rule
+// does not forward, or if no backend reference with a weight is resolved.
 func backends(rule *ir.Rule, r *request) []Backend {
 	var total, live uint64
 	action := &rule.Action
@@ -175,8 +177,8 @@ func backends(rule *ir.Rule, r *request) []Backend {
 	return list
 }
 
-// reachable reports whether Envoy sends requests to a cluster. The cluster needs an endpoint. With
-// a panic threshold of 0 it needs one that is not draining.
+// reachable reports whether Envoy sends requests to a cluster. The cluster needs an endpoint. If its panic
+// threshold is 0, it needs an endpoint that is not draining.
 func reachable(cluster *ir.Cluster) bool {
 	panics := true
 	if up := cluster.Upstream; up != nil && up.Balancer != nil && up.Balancer.PanicPercent != nil {
@@ -185,8 +187,8 @@ func reachable(cluster *ir.Cluster) bool {
 	return slices.ContainsFunc(cluster.Endpoints, func(e ir.Endpoint) bool { return panics || !e.Draining })
 }
 
-// ownHosts reports whether a backend rewrites the host itself. Then xds sets the host for each
-// backend, and Envoy writes no x-envoy-original-host.
+// ownHosts reports whether a backend reference of the action rewrites the host. In that case xds sets the host
+// for each backend, and Envoy does not write x-envoy-original-host. The action must have a Forward.
 func ownHosts(action *ir.Action) bool {
 	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })
 }

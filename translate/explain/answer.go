@@ -16,55 +16,57 @@ const maxShown = 20
 
 // Answer is what happens to a request.
 type Answer struct {
-	// Port is the listener that accepts the request. It is nil if none fits, or if several do:
-	// then Candidates names their Gateways.
+	// Port is the listener that accepts the request. It is nil if no listener accepts the request, or if listeners
+	// of several Gateways accept it. In the second case Candidates are the names of those Gateways.
 	Port       *ir.Port
 	Candidates []string
-	// Chain is the chain of Port that the handshake leads to; nil without Port.
+	// Chain is the filter chain of Port that the TLS handshake selects. It is nil if Port is nil, or if no chain
+	// has the server name.
 	Chain *ir.Chain
-	// Domain is the virtual host, "" when there is none for the host.
+	// Domain is the domain of the virtual host, "" if the host has no virtual host.
 	Domain string
-	// Path is the path that is matched: normalized and without the query.
+	// Path is the path that Envoy compares with rules: normalized and without the query.
 	Path string
-	// Rule is the rule that matches the request; nil means 404 (or 400, see Outcome).
+	// Rule is the rule that matches the request. It is nil if no rule matches (404), or if Envoy answers before it
+	// looks for a rule (see Outcome).
 	Rule *ir.Rule
-	// Forged are the identity headers of the request, which the host removes.
+	// Forged are the identity headers that the client sent. The virtual host removes them.
 	Forged []string
-	// Outcome is what Envoy does.
+	// Outcome is what Envoy does with the request.
 	Outcome Outcome
-	// Unsure are rules before Rule that may match the request, at most 20: the question lacks
-	// the value that they match.
+	// Unsure are rules before Rule that may match the request, at most 20. Such a rule compares a value that the
+	// query lacks.
 	Unsure []Unsure
-	// Considered are rules before Rule whose path matches but something else does not, in
-	// order, at most 20. Passed is the number of all rules before Rule.
+	// Considered are rules before Rule that match the request's path, but not its other values: the first 20.
+	// Passed is the number of all rules that were compared before Rule.
 	Considered []Miss
 	Passed     int
-	// Behind are rules that match too and have a lower precedence, at most 20.
+	// Behind are rules after Rule that match, too, at most 20.
 	Behind []*ir.Rule
-	// Costly is true if the answer is incomplete, because comparing the question with all
-	// regular expressions would take too long.
+	// Costly is true if the answer is incomplete, because comparing all regular expressions would take too long.
 	Costly bool
 }
 
-// Miss is a rule that does not match, and why.
+// Miss is a rule that does not match a request, and the reason as text.
 type Miss struct {
 	Rule   *ir.Rule
 	Reason string
 }
 
-// Unsure is a rule that may match a request, and what would happen then.
+// Unsure is a rule that may match a request, the reason as text, and what would happen if it matched.
 type Unsure struct {
 	Rule    *ir.Rule
 	Reason  string
 	Outcome Outcome
 }
 
-// Request returns what Envoy does with a request.
+// Request returns what Envoy does with a request. It compares the request with every rule of its virtual host.
 func Request(view *ir.View, query Query) Answer {
 	return ask(view, query, func(host *ir.HostView, _ string) iter.Seq[*ir.Rule] { return host.Rules })
 }
 
-// ask is Request with a function for the rules of a host that may match a path.
+// ask returns what Envoy does with a request, as Request does. The function rules returns those rules of a
+// virtual host that may match a path, in Envoy's order.
 func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) iter.Seq[*ir.Rule]) Answer {
 	query = complete(query)
 	port, host, candidates := pick(view, query)
@@ -73,7 +75,7 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 	}
 	r, refused := receive(query, port.Port)
 	r.clusters, r.claims = view.Clusters, port.Claims
-	if r.query.Host != query.Host { // the path has another one
+	if r.query.Host != query.Host { // the request's path contains another host
 		query.Host = r.query.Host
 		host = query.host(port)
 	}
@@ -103,7 +105,7 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 		answer.Forged = r.forges(host.Forged)
 		answer.tryRules(rules(host, r.path), host.Forged, r)
 	}
-	if host != nil { // the rule is chosen by then
+	if host != nil { // rules are compared with these headers, and policies and backends do not see them
 		r = r.without(host.Forged)
 	}
 	answer.Outcome = outcome(answer.Rule, r)
@@ -115,7 +117,8 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 	return answer
 }
 
-// tryRules compares the request with rules of the table, in order.
+// tryRules compares the request with the rules of a virtual host, in order. It sets Rule, Passed, Unsure,
+// Considered, Behind and Costly. forged names the headers that are removed once a rule is chosen.
 func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request) {
 	for rule := range rules {
 		result, reason := r.matches(&rule.Match)
@@ -142,8 +145,9 @@ func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request)
 	}
 }
 
-// pick returns the listener for a Gateway and port, and the host to choose between several
-// listeners.
+// pick returns the listener that accepts a query, and the virtual host for the query's host. If several
+// listeners accept the query, pick chooses the listener that has a virtual host for that host. If none or
+// several remain, port and host are nil, and candidates are the Gateways of the several.
 func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, candidates []string) {
 	var fits []*ir.PortView
 	for _, gateway := range view.Gateways {
@@ -171,15 +175,15 @@ func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, can
 	return nil, nil, candidates
 }
 
-// reaches reports whether a port accepts the query. With TLS it needs a chain for the name in the
-// handshake.
+// reaches reports whether a listener accepts the query: its port and scheme are those of the query. With TLS it
+// also needs a filter chain for the server name.
 func (q Query) reaches(p *ir.PortView) bool {
 	_, found := chainOf(p.Port, q.SNI)
 	return found && p.Port.Port == q.Port && p.Port.Scheme() == q.Scheme
 }
 
-// host returns the virtual host of the query in the chain of its handshake. It returns nil if there
-// is none, or if the host belongs to another listener (misdirected).
+// host returns the virtual host for the query's host, in the filter chain that its server name selects. It
+// returns nil if there is no such virtual host, or if the host belongs to another listener (see misdirected).
 func (q Query) host(port *ir.PortView) *ir.HostView {
 	chain, found := chainOf(port.Port, q.SNI)
 	if !found {
@@ -188,16 +192,17 @@ func (q Query) host(port *ir.PortView) *ir.HostView {
 	return hostIn(port, chain, q.Host)
 }
 
-// misdirected reports whether the most specific host for the query belongs to a listener with TLS,
-// but the handshake leads to another listener.
+// misdirected reports whether Envoy answers 421: the host belongs to a TLS listener, but the server name
+// selects another listener's filter chain.
 func (q Query) misdirected(port *ir.Port) bool {
 	chain, _ := chainOf(port, q.SNI)
 	_, is := mostSpecific(hostname(q.Host), func(pattern string) (int, bool) { return 0, otherListener(port, chain, pattern) })
 	return is
 }
 
-// otherListener reports whether a hostname in the table of a chain belongs to another listener and
-// answers 421. listen.TLSNames.Misdirected returns these hostnames.
+// otherListener reports whether a hostname belongs to another listener than the filter chain with the name
+// chain. In that chain, requests for the hostname are answered with 421. listen.TLSNames.Misdirected returns
+// these hostnames.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	if !port.Secure() || hostname == chain {
 		return false
@@ -210,7 +215,8 @@ func otherListener(port *ir.Port, chain, hostname string) bool {
 			slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Chain == hostname }))
 }
 
-// chainOf returns the name of the chain for a server name in the handshake.
+// chainOf returns the name of the filter chain that a server name selects. The name is "" for a port without
+// TLS. found is false if no chain fits, or if the server name belongs to a stream.
 func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	if !port.Secure() {
 		return "", true
@@ -222,8 +228,8 @@ func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	return port.Chains[i].Name, true
 }
 
-// chainIndex returns the index of the chain for a server name in the handshake, -1 if the name
-// leads to a stream.
+// chainIndex returns the index of the filter chain that a server name selects. It is -1 if the server name
+// belongs to a stream. found is false if neither a chain nor a stream fits.
 func chainIndex(port *ir.Port, name string) (i int, found bool) {
 	if !port.Secure() {
 		return 0, len(port.Chains) > 0
@@ -234,13 +240,13 @@ func chainIndex(port *ir.Port, name string) (i int, found bool) {
 	})
 }
 
-// streams reports whether a server name belongs to a stream. Streams win over chains with wider
-// names.
+// streams reports whether a stream of the port has pattern among its hostnames.
 func streams(port *ir.Port, pattern string) bool {
 	return slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return slices.Contains(s.Domains, pattern) })
 }
 
-// findHost returns the virtual host of a name, nil if there is none.
+// findHost returns the virtual host for a hostname, which is also the server name. It returns nil if there is
+// none.
 func findHost(port *ir.PortView, name string) *ir.HostView {
 	chain, found := chainOf(port.Port, name)
 	if !found {
@@ -249,8 +255,8 @@ func findHost(port *ir.PortView, name string) *ir.HostView {
 	return hostIn(port, chain, name)
 }
 
-// hostIn returns the virtual host of a name in the table of a chain. It returns nil if there is
-// none, or if the host belongs to another listener and answers 421.
+// hostIn returns the virtual host for a hostname in the route table of a filter chain. It returns nil if there
+// is none, or if the host belongs to another listener and answers 421.
 func hostIn(port *ir.PortView, chain, name string) *ir.HostView {
 	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
 		i, own := slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {

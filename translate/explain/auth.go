@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// policyAuthWords returns, as text, what extAuth of the policies does, or TurnedOff if a policy turns it off.
 func policyAuthWords(extras *ir.Extras) string {
 	if extras.ExtAuth == nil {
 		return TurnedOff
@@ -16,8 +17,8 @@ func policyAuthWords(extras *ir.Extras) string {
 	return authWords(extras.ExtAuth)
 }
 
-// authWords returns which service Envoy asks, what it sends to it, and what it copies from its
-// answer, in words.
+// authWords returns, as text, which authorization service Envoy calls, what Envoy sends to it, and what Envoy
+// copies from its answer. It returns "" if auth is nil.
 func authWords(auth *ir.ExtAuth) string {
 	if auth == nil {
 		return ""
@@ -35,6 +36,8 @@ func authWords(auth *ir.ExtAuth) string {
 	return strings.Join(append([]string{words}, httpAuthWords(service.Auth)...), "; ")
 }
 
+// httpAuthWords returns, as texts, what Envoy sends to an HTTP authorization service, and which headers of its
+// answer the backend gets.
 func httpAuthWords(auth *ir.AuthService) []string {
 	sent := append([]string{"method", "path", "host", "authorization"}, auth.Headers...)
 	for _, header := range auth.HTTP.Add {
@@ -54,7 +57,8 @@ func httpAuthWords(auth *ir.AuthService) []string {
 	return out
 }
 
-// authGate asks a service whether the request may pass.
+// authGate returns what extAuth does with a request. The gate is empty if Envoy certainly lets the request
+// pass. If the gate has no status, unless says what the authorization service may do.
 func authGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.AuthInForce()
 	if auth == nil {
@@ -71,7 +75,7 @@ func authGate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// decision is authGate for a path that the service may see.
+// decision returns what extAuth does with a request if the function climbs is false for the request's path.
 func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
 	service := auth.Extension
 	name, percent := service.Service.Cluster, service.Auth.Percent
@@ -92,8 +96,9 @@ func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
 	return outage(&rule.Action, auth.ExtensionUse, service.Auth.StatusOnError, reason)
 }
 
-// climbs reports whether a path has ".." between encoded slashes, which a service could resolve and
-// Envoy does not. The service would be asked about a path outside of its prefix.
+// climbs reports whether a path has a ".." segment between encoded slashes. Envoy does not resolve this
+// segment, but the authorization service could resolve it. The service would then decide about a path outside
+// of its prefix. climbs is false if the service has no prefix.
 func climbs(auth *ir.ExtAuth, r *request) bool {
 	http := auth.Extension.Auth.HTTP
 	if http == nil || http.Prefix == "" {
@@ -108,8 +113,8 @@ func climbs(auth *ir.ExtAuth, r *request) bool {
 	return false
 }
 
-// exceeds returns the body limit of an authorization if the request's body is longer. It returns 0
-// if the body is not longer, or if Envoy does not wait for the body.
+// exceeds returns the body limit of an authorization if the request's body is longer. It returns 0 if the body
+// is not longer, or if Envoy does not buffer the whole body.
 func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	body := cmp.Or(auth.Body, auth.Extension.Auth.Body)
 	if body == nil || body.Partial || r.upgrades() || r.bodyBytes() <= int64(body.Max) {
@@ -118,8 +123,8 @@ func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	return body.Max
 }
 
-// replaceIdentity removes the headers that an HTTP service sets, and adds placeholders for the
-// service's answer, which is not known.
+// replaceIdentity removes the request headers that an HTTP authorization service sets. If Envoy calls the
+// service, these headers get the value unknownAnswer, the placeholder for the service's answer.
 func replaceIdentity(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.ExtAuth
 	if auth == nil || auth.Extension.Auth.HTTP == nil {

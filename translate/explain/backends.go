@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// addCluster adds the parts of a target's cluster, and how Envoy connects to it.
+// addCluster adds to the report the objects, endpoints and TLS settings of the backend's cluster.
 func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	for _, object := range cluster.Objects {
 		r.Objects = append(r.Objects, Source{Object: object})
@@ -37,7 +37,7 @@ func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	}
 }
 
-// unservedWords returns why none of the targets gets requests, in words.
+// unservedWords returns, as text, why none of the backends gets requests.
 func unservedWords(all []BackendReport) string {
 	var words []string
 	for _, b := range all {
@@ -52,7 +52,8 @@ func unservedWords(all []BackendReport) string {
 	return strings.Join(words, "; ")
 }
 
-// Endpoints returns the addresses of a cluster, as "address:port".
+// Endpoints returns the addresses of a cluster, each as "address:port", with " (draining)" after a draining
+// one.
 func Endpoints(cluster *ir.Cluster) []string {
 	var all []string
 	for _, e := range cluster.Endpoints {
@@ -65,6 +66,7 @@ func Endpoints(cluster *ir.Cluster) []string {
 	return all
 }
 
+// backends adds to the report each backend that the request may be forwarded to.
 func (b *requestReporter) backends() {
 	for _, target := range b.answer.Outcome.Backends {
 		out := BackendReport{

@@ -10,19 +10,19 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// narrowed is a rule that does not serve the host of the request: its route has no hostnames,
-// and the namespace of the route may serve other hosts only (tenancy.AnnotationHosts).
+// narrowed is a rule that would answer the request if it served the request's host. Its route has no hostnames,
+// and may serve other hosts only: those of its namespace's annotation (tenancy.AnnotationHosts).
 type narrowed struct {
 	rule  *ir.Rule
 	route manifest.Key
 	bound listen.Bound
-	// alone is true if the host has a table of its own: it is for routes that name it, and
-	// those below them.
+	// alone is true if the request's host has a virtual host that is more specific than its listener. Rules are in
+	// that virtual host only if their root route names the host.
 	alone bool
 }
 
-// bounded reports the routes that would match the request if their namespaces could serve its host.
-// It leaves out routes that name the host, because they have a problem.
+// bounded adds to NotAccepted the routes that would answer the request if their namespaces could serve its
+// host. It leaves out routes with hostnames, because a problem reports them.
 func (b *requestReporter) bounded() {
 	port, host, _ := pick(b.facts.View, b.query)
 	if port == nil || len(b.facts.View.Bounds) == 0 {
@@ -50,8 +50,9 @@ func (b *requestReporter) bounded() {
 	}
 }
 
-// narrowed returns the rules of routes whose namespaces may not serve the host, in the tables of
-// the request's listener.
+// narrowed returns the rules that would answer the request, but whose namespaces may not serve its host. It
+// searches the virtual hosts of the request's listener. own is the request's virtual host, or nil. It compares
+// at most maxCompared rules, and returns at most maxNotAccepted.
 func (b *requestReporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
 	chain, name := "", hostname(b.query.Host)
 	if c, ok := chainOf(port.Port, b.query.SNI); ok {
@@ -79,8 +80,8 @@ func (b *requestReporter) narrowed(port *ir.PortView, own *ir.HostView) (found [
 	return found
 }
 
-// domainOf returns the domain of the virtual host for routes that attach to a listener without
-// hostnames of their own.
+// domainOf returns the domain of the virtual host for routes without hostnames: the listener's hostname, or
+// "*".
 func domainOf(l ir.Listener) string {
 	if l.Hostname == "" {
 		return "*"
@@ -88,8 +89,8 @@ func domainOf(l ir.Listener) string {
 	return l.Hostname
 }
 
-// outOfBounds returns the route that may not serve a host: the route of the rule, or one that
-// delegates to it.
+// outOfBounds returns the first route on the way to the rule whose namespace may not serve the host name: a
+// delegating route, or the route of the rule. ok is false if every such route may serve the host.
 func (b *requestReporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := b.facts.View.Bounds[hop.Route.Namespace]
@@ -101,7 +102,8 @@ func (b *requestReporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, o
 	return n, false
 }
 
-// wouldTake reports whether a rule would answer the request if it served its host.
+// wouldTake reports whether a rule would answer the request if it served the request's host. If another rule
+// answers now, the rule must come before it.
 func (b *requestReporter) wouldTake(r *request, rule *ir.Rule) bool {
 	match := rule.Match
 	match.Hosts = nil

@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
+// listener adds the section Listener to the report. It does nothing if no listener accepts the request.
 func (b *requestReporter) listener() {
 	port := b.answer.Port
 	if port == nil {
@@ -30,6 +31,7 @@ func (b *requestReporter) listener() {
 	b.report.Listener = l
 }
 
+// route adds the sections Route and Actions to the report. It does nothing if no rule matches the request.
 func (b *requestReporter) route() {
 	rule := b.answer.Rule
 	if rule == nil {
@@ -56,8 +58,8 @@ func (b *requestReporter) route() {
 	}
 }
 
-// unreachableWords returns why Envoy cannot ask the service of a part of the rule. It is "" if
-// Envoy can, or if the part needs no service.
+// unreachableWords returns why Envoy cannot call the external service of the rule's Parts of a kind. It is ""
+// if Envoy can call it, or if these Parts have no service.
 func (b *requestReporter) unreachableWords(kind string) string {
 	for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
 		if reason := unreachable(b.facts.View.Clusters, use.Extension); kind == use.PartKind() && reason != "" {
@@ -67,6 +69,7 @@ func (b *requestReporter) unreachableWords(kind string) string {
 	return ""
 }
 
+// nearMisses adds to the report the rules of the answer's Considered and Behind.
 func (b *requestReporter) nearMisses() {
 	for _, miss := range b.answer.Considered {
 		b.addNearMiss(miss.Rule, miss.Reason)
@@ -76,6 +79,7 @@ func (b *requestReporter) nearMisses() {
 	}
 }
 
+// addNearMiss adds to the report a rule that does not answer, with the reason.
 func (b *requestReporter) addNearMiss(rule *ir.Rule, reason string) {
 	hops := HopsOf(rule)
 	last := hops[len(hops)-1]
@@ -84,7 +88,7 @@ func (b *requestReporter) addNearMiss(rule *ir.Rule, reason string) {
 	})
 }
 
-// outcome sets the outcome and, if no backend answers, the reason.
+// outcome sets the report's Outcome. If no backend answers, it also sets Reason.
 func (b *requestReporter) outcome() {
 	rule := b.answer.Rule
 	switch {
@@ -116,8 +120,9 @@ func (b *requestReporter) outcome() {
 	}
 }
 
-// whyResponds returns why a rule answers without a backend: from the object that closed the rule,
-// from its problems, or from those of the delegating rules above it.
+// whyResponds returns why a rule answers without a backend. It uses the first reason that exists: the object
+// that closes the rule, the reason in the answer, the rule's own problems, or problems of the delegating rules
+// above it.
 func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	if reason := b.whatCloses(); reason != "" {
 		return reason
@@ -142,8 +147,9 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	return fmt.Sprintf("the rule answers %d by itself", b.report.Status)
 }
 
-// whatCloses returns the policy that closes the rule which answers: it is missing, or cannot be
-// used. If a delegating rule is closed, the result names that rule.
+// whatCloses returns why the rule answers 500, if an object makes it fail closed. Such an object is a policy
+// that is missing or cannot be used. If it makes a delegating rule fail closed, the result names that rule. It
+// returns "" if there is no such object. It also sets Does of the action in the report.
 func (b *requestReporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]
@@ -168,7 +174,8 @@ func (b *requestReporter) whatCloses() string {
 	return ""
 }
 
-// certificates reports the certificates of the chain for the host, none without TLS.
+// certificates returns the certificates of the filter chain that serves the request's host. It returns nil
+// without TLS.
 func (b *requestReporter) certificates() (out []CertificateReport) {
 	name, _ := chainOf(b.answer.Port, b.query.Host)
 	for _, chain := range b.answer.Port.Chains {

@@ -14,31 +14,29 @@ type ConnectionAnswer struct {
 	// Port and Candidates are as in Answer.
 	Port       *ir.Port
 	Candidates []string
-	// Stream is the stream of the port that accepts the connection; nil if no stream is for the
-	// server name.
+	// Stream is the stream of the port that accepts the connection. It is nil if no stream has the server name.
 	Stream *ir.Stream
-	// Domain is the name of the Stream that matches the server name, "" without TLS.
+	// Domain is the hostname of the Stream that matches the server name, "" without TLS.
 	Domain string
-	// Backends share the connections; empty if the connection is closed or the datagram
-	// dropped.
+	// Backends are the backends that share the connections. There are none if the connection is closed or the
+	// datagram is dropped.
 	Backends []Share
-	// Denied says which policy closes the connection, "" for none, and At which of its fields.
-	// Unless says what one may do to a client whose address is not known.
+	// Denied is why a policy closes the connection, as text; "" if none does. At is the field that decides, if it
+	// is known. Unless says what a policy may do if the client's address is not known.
 	Denied string
 	At     Source
-	// By are the objects with that policy's settings, as in Outcome.
+	// By are the objects with the settings that close the connection, as in Outcome.
 	By     []manifest.Key
 	Unless []string
 }
 
-// Share is a backend's share of the connections.
+// Share is a backend and its share of the connections.
 type Share struct {
 	Target  *ir.Backend
 	Percent float64
 }
 
-// Connection returns what Envoy does with a connection, or with the first datagram of a
-// session.
+// Connection returns what Envoy does with a connection, or with the first datagram of a session.
 func Connection(view *ir.View, query Query) ConnectionAnswer {
 	var fits []*ir.Port
 	for _, gateway := range view.Gateways {
@@ -51,7 +49,7 @@ func Connection(view *ir.View, query Query) ConnectionAnswer {
 			}
 		}
 	}
-	if len(fits) > 1 { // one of them may have the address to itself
+	if len(fits) > 1 { // one port may be the only one that listens on this address
 		own := slices.DeleteFunc(slices.Clone(fits), func(p *ir.Port) bool { return !bindsHost(p, query.Host) })
 		if len(own) > 0 {
 			fits = own
@@ -80,7 +78,8 @@ func Connection(view *ir.View, query Query) ConnectionAnswer {
 	return answer
 }
 
-// deniers returns the objects of the policies that close a connection.
+// deniers returns the objects of the policies that close a connection: the object of at if it is set, otherwise
+// all objects that set acl.
 func deniers(at Source, access *ir.Access) []manifest.Key {
 	if at.Object != (manifest.Key{}) {
 		return []manifest.Key{at.Object}
@@ -88,13 +87,14 @@ func deniers(at Source, access *ir.Access) []manifest.Key {
 	return objectsOf(&ir.Action{Parts: access.Parts}, ir.FieldACL.PartKind())
 }
 
-// bindsHost reports whether the host is an address that the port listens on.
+// bindsHost reports whether the host is an IP address that the port listens on.
 func bindsHost(port *ir.Port, host string) bool {
 	ip, err := netip.ParseAddr(strings.Trim(hostname(host), "[]"))
 	return err == nil && slices.Contains(port.Addresses, ip.Unmap().String())
 }
 
-// streamOf returns the stream that Envoy chooses: with TLS the one with the most specific name.
+// streamOf returns the stream that Envoy chooses: for TLS, the stream with the most specific hostname that
+// covers the server name. domain is that hostname, "" without TLS. It returns nil if no stream fits.
 func streamOf(port *ir.Port, query Query) (stream *ir.Stream, domain string) {
 	if query.Scheme != "tls" {
 		i := slices.IndexFunc(port.Streams, func(s ir.Stream) bool { return s.Domains == nil })
@@ -109,7 +109,7 @@ func streamOf(port *ir.Port, query Query) (stream *ir.Stream, domain string) {
 			domain = pattern
 			return i, true
 		}
-		// The name is that of an HTTPS listener, which is more specific than what follows.
+		// The name is that of an HTTPS listener. It is more specific than the patterns that follow.
 		https := slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil && c.Name == pattern })
 		return -1, https
 	})
@@ -119,6 +119,7 @@ func streamOf(port *ir.Port, query Query) (stream *ir.Stream, domain string) {
 	return &port.Streams[i], domain
 }
 
+// shareOut returns the backends with a weight above 0, each with its share.
 func shareOut(backends []ir.Backend) []Share {
 	total := uint64(0)
 	for _, b := range backends {

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// explainConnection reports what happens to a connection.
+// explainConnection reports what happens to a connection. It returns an error if several Gateways listen on the
+// query's port.
 func explainConnection(f Facts, q Query) (*Report, error) {
 	a := Connection(f.View, q)
 	if len(a.Candidates) > 0 {
@@ -29,8 +30,8 @@ func explainConnection(f Facts, q Query) (*Report, error) {
 	return b.report, nil
 }
 
-// policies adds the policies of the connection's Gateway, listener and route to the report. The caller calls place
-// on the result after the report has its places.
+// policies adds to the report the policies of the connection's Gateway, listener and route. It returns the
+// policyReporter. The caller calls its method place after the report has its places.
 func (b *connectionReporter) policies() *policyReporter {
 	policies := newPolicyReporter(&requestReporter{reporter: b.reporter})
 	if b.report.Route == nil {
@@ -51,6 +52,7 @@ type connectionReporter struct {
 	answer ConnectionAnswer
 }
 
+// listener adds the section Listener to the report. It does nothing if no listener accepts the connection.
 func (b *connectionReporter) listener() {
 	port := b.answer.Port
 	if port == nil {
@@ -67,7 +69,8 @@ func (b *connectionReporter) listener() {
 	b.report.Listener = l
 }
 
-// stream reports the route that has the stream, and the routes that lost it.
+// stream adds to the report the route that the stream belongs to, its backends, and the routes with a lower
+// precedence. It does nothing if no route has the stream.
 func (b *connectionReporter) stream() {
 	stream := b.answer.Stream
 	if stream == nil || stream.Route == nil {
@@ -94,6 +97,8 @@ func (b *connectionReporter) stream() {
 	}
 }
 
+// share returns the report of a backend: its share, and the endpoints of its cluster. If there is no cluster,
+// Reason has the problems of the backend reference.
 func (b *connectionReporter) share(share Share) BackendReport {
 	out := BackendReport{
 		Cluster: share.Target.Cluster, Weight: share.Target.Weight, Percent: share.Percent,
@@ -108,7 +113,7 @@ func (b *connectionReporter) share(share Share) BackendReport {
 	return out
 }
 
-// outcome sets the outcome and, if the connection is not served, the reason.
+// outcome sets the report's Outcome. If the connection is not served, it also sets Reason.
 func (b *connectionReporter) outcome() {
 	stream, gateway := b.answer.Stream, "some Gateway"
 	if b.answer.Port != nil {
@@ -139,6 +144,7 @@ func (b *connectionReporter) outcome() {
 	}
 }
 
+// whyClosed returns, as text, why a stream has no backend.
 func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 	if stream.Route == nil {
 		if b.query.Scheme == "tls" {
@@ -150,8 +156,9 @@ func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 	return cmp.Or(messages, "all of its weights are 0")
 }
 
-// problems adds the problems of the objects involved. If nothing answers, it adds those of routes
-// without a stream.
+// problems adds to the report the problems of the objects that lead to the answer. If no backend gets the
+// connection, it adds the problems of Gateways, of routes of the connection's kind, and of files. MoreProblems
+// counts the problems above maxProblems.
 func (b *connectionReporter) problems() {
 	part := map[manifest.Key]bool{}
 	if b.report.Listener != nil {
@@ -181,8 +188,8 @@ func (b *connectionReporter) problems() {
 	}
 }
 
-// streams returns suggestions: URLs of streams of the queried Gateway (or of all Gateways), those most like the
-// query's URL.
+// streams returns the URLs of streams that are most like the query's URL. If the query names a Gateway, only
+// the streams of that Gateway are considered.
 func (b *connectionReporter) streams() []string {
 	var urls []string
 	for _, gateway := range b.facts.View.Gateways {
@@ -198,6 +205,7 @@ func (b *connectionReporter) streams() []string {
 	return nearest(b.query.URL(), unique(urls))
 }
 
+// streamWords returns, as text, which connections a stream accepts.
 func streamWords(stream *ir.Stream) string {
 	if stream.Domains == nil {
 		return "all that comes to the listener"
@@ -205,6 +213,7 @@ func streamWords(stream *ir.Stream) string {
 	return "the handshake asks for " + strings.Join(stream.Domains, " or ")
 }
 
+// streamURL returns a URL for a query about a stream. host is used in the URL if the stream has no hostname.
 func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 	switch {
 	case port.UDP:
@@ -215,14 +224,13 @@ func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 	return fmt.Sprintf("tls://%s:%d", stream.Domains[0], port.Port)
 }
 
-// endsByName reports whether the server name in the handshake chooses between listeners of the
-// port.
+// endsByName reports whether the port chooses a listener by the server name in the TLS handshake.
 func endsByName(port *ir.Port) bool {
 	return slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil }) ||
 		slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Domains != nil })
 }
 
-// isHTTPS reports whether the name is that of an HTTPS listener of the port.
+// isHTTPS reports whether the hostname of an HTTPS listener of the port covers the name.
 func isHTTPS(port *ir.Port, name string) bool {
 	_, found := mostSpecific(name, func(pattern string) (int, bool) {
 		return 0, slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.TLS != nil && c.Name == pattern })

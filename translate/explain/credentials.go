@@ -11,8 +11,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// No text of this file has a password, a hash or a key.
+// The texts that functions of this file return for a Report contain no password, hash or key.
 
+// basicAuthWords returns, as text, what basicAuth of the policies requires, or TurnedOff if a policy turns it
+// off.
 func basicAuthWords(extras *ir.Extras) string {
 	if extras.BasicAuth == nil {
 		return TurnedOff
@@ -20,6 +22,8 @@ func basicAuthWords(extras *ir.Extras) string {
 	return fmt.Sprintf("a name and a password are asked for: %s", count(len(extras.BasicAuth.List), "user"))
 }
 
+// apiKeyAuthWords returns, as text, where apiKeyAuth of the policies expects a key, or TurnedOff if a policy
+// turns it off.
 func apiKeyAuthWords(extras *ir.Extras) string {
 	auth := extras.APIKeyAuth
 	if auth == nil {
@@ -32,6 +36,7 @@ func apiKeyAuthWords(extras *ir.Extras) string {
 	return fmt.Sprintf("a key is asked for in %s: %s", strings.Join(places, ", else "), count(len(auth.List), "client"))
 }
 
+// placeWords returns the header, query parameter or cookie of a key as text.
 func placeWords(source ir.KeySource) string {
 	switch {
 	case source.Header != "":
@@ -42,6 +47,7 @@ func placeWords(source ir.KeySource) string {
 	return "cookie " + source.Cookie
 }
 
+// count returns a number and a noun as text. The noun gets an "s" unless n is 1.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -49,7 +55,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// basicAuthGate compares the password of a request as Envoy does.
+// basicAuthGate compares the password of a request as Envoy does. It answers 401 without a valid password. The
+// gate is empty if the request passes.
 func basicAuthGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.Extras.OrNone().BasicAuth
 	if auth == nil {
@@ -61,7 +68,8 @@ func basicAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{}
 }
 
-// userOf returns the user whose password the request has. If there is none, why is the reason.
+// userOf returns the user whose name and password the request has. If there is no such user, why is the reason.
+// Otherwise why is "".
 func userOf(r *request, auth *ir.BasicAuth) (name, why string) {
 	values := r.headers["authorization"]
 	if len(values) == 0 || values[0] == "" {
@@ -92,8 +100,8 @@ func userOf(r *request, auth *ir.BasicAuth) (name, why string) {
 	return "", "there is no such user, or the password is another"
 }
 
-// replacePassword removes the password from a request that passed, and adds the header with the
-// user.
+// replacePassword removes the password from a request that basicAuth lets pass. It adds the header with the
+// user's name.
 func replacePassword(r *request, headers headerFields, extras *ir.Extras) {
 	if extras.BasicAuth == nil {
 		return
@@ -103,7 +111,8 @@ func replacePassword(r *request, headers headerFields, extras *ir.Extras) {
 	headers.set(ir.UserHeader, name)
 }
 
-// apiKeyAuthGate compares the key of a request as Envoy does.
+// apiKeyAuthGate compares the key of a request as Envoy does. It answers 401 without a valid key. The gate is
+// empty if the request passes.
 func apiKeyAuthGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.Extras.OrNone().APIKeyAuth
 	if auth == nil {
@@ -121,7 +130,7 @@ func apiKeyAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + partsOf(&rule.Action, ir.FieldAPIKeyAuth.PartKind()) + ": " + why}
 }
 
-// clientOf returns the client with a key, "" for none.
+// clientOf returns the name of the client with a key, "" if no client has it.
 func clientOf(auth *ir.APIKeyAuth, key string) string {
 	for _, client := range auth.List {
 		if client.Secret == ir.Hidden(key) {
@@ -131,7 +140,8 @@ func clientOf(auth *ir.APIKeyAuth, key string) string {
 	return ""
 }
 
-// keyOf returns the first key of a request, "" for none, and the place it was found in.
+// keyOf returns the first key of a request, and the source in which it was found. Without a key it returns ""
+// and the last source.
 func keyOf(r *request, auth *ir.APIKeyAuth) (key string, at ir.KeySource) {
 	for _, at = range auth.Sources {
 		switch {
@@ -149,7 +159,7 @@ func keyOf(r *request, auth *ir.APIKeyAuth) (key string, at ir.KeySource) {
 	return "", at
 }
 
-// parameterOf returns the first value of a query parameter, decoded.
+// parameterOf returns the first value of a query parameter, decoded. It returns "" without the parameter.
 func parameterOf(r *request, name string) string {
 	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
 		key, value, _ := strings.Cut(pair, "=")
@@ -168,7 +178,7 @@ func decoded(text string) string {
 	return text
 }
 
-// cookieOf returns the value of a cookie, "" for none.
+// cookieOf returns the value of a cookie, "" if the request does not have the cookie.
 func cookieOf(r *request, name string) string {
 	for _, line := range r.headers["cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
@@ -180,7 +190,8 @@ func cookieOf(r *request, name string) string {
 	return ""
 }
 
-// replaceKey removes the key from a request that passed, and adds the header with the client.
+// replaceKey removes the key from a request that apiKeyAuth lets pass, unless the key is forwarded. It adds the
+// header with the client's name. A key in a query parameter is not removed.
 func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.APIKeyAuth
 	if auth == nil {
@@ -199,7 +210,7 @@ func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
 	}
 }
 
-// dropCookie removes a cookie from the header.
+// dropCookie removes the cookie of that name from the header cookie, and joins the other cookies in one line.
 func (f headerFields) dropCookie(name string) {
 	var kept []string
 	for _, line := range f["cookie"] {

@@ -12,19 +12,20 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxDelegates bounds the references that a sentence names.
+// maxDelegates bounds the child routes that a Reason names.
 const maxDelegates = 3
 
 // delegatingMatch is a match of a rule that delegates, with the matches above it.
 type delegatingMatch struct {
-	chain []ir.Hop // down to the match
+	chain []ir.Hop // from the root's match down to this match
 	path  store.PathOutline
 	below map[ir.Hop]*delegatingMatch
 }
 
-// findDelegation returns the longest match that delegates the path, nil for none. It reads the
-// paths from the documents, because a table has only the rules of delegated routes. It reads them
-// level by level: if a match does not cover the path, no match below it does.
+// findDelegation returns the match with the longest path that delegates the request's path. It returns nil if
+// there is no such match. It reads the paths from the routes' documents, because virtual hosts contain the
+// rules of child routes only. It reads them level by level: if a match does not cover the path, no match below
+// it does.
 func (b *requestReporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	over, root := b.overlaps(), chainsOf(host)
 	var best *delegatingMatch
@@ -49,12 +50,14 @@ func (b *requestReporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	return best
 }
 
+// longerThan reports whether the path of d is longer than that of other. For equal paths, it reports whether
+// the chain of d is longer.
 func (d *delegatingMatch) longerThan(other *delegatingMatch) bool {
 	return cmp.Or(cmp.Compare(len(d.path.Value), len(other.path.Value)), cmp.Compare(len(d.chain), len(other.chain))) > 0
 }
 
-// chainsOf returns the chains of delegation under a host as a tree. It reads at most maxCompared
-// rules. The root of the tree stands for the host.
+// chainsOf returns the chains of delegation under a virtual host as a tree. It reads at most maxCompared rules.
+// The root of the tree is the virtual host, and has no match.
 func chainsOf(host *ir.HostView) *delegatingMatch {
 	root, looked := &delegatingMatch{}, 0
 	for rule := range host.Rules {
@@ -77,7 +80,8 @@ func chainsOf(host *ir.HostView) *delegatingMatch {
 	return root
 }
 
-// children returns the matches directly below, in the order of their routes.
+// children returns the matches directly below d, sorted by route, rule and match. It sets the path of each
+// match to d.path.
 func (d *delegatingMatch) children() []*delegatingMatch {
 	all := slices.Collect(maps.Values(d.below))
 	slices.SortFunc(all, func(a, b *delegatingMatch) int {
@@ -90,8 +94,8 @@ func (d *delegatingMatch) children() []*delegatingMatch {
 	return all
 }
 
-// follow joins the path of a delegated match with the path of the match above it. It reports
-// whether the request has the joined path.
+// follow sets d.path: the path of the match, joined with the path of the match above it. It reports whether
+// d.path covers the request's path. It returns false if the document of the route has no such rule.
 func (o *overlaps) follow(d *delegatingMatch) bool {
 	last := d.chain[len(d.chain)-1]
 	rules := o.outlines[last.Route].Rules
@@ -105,7 +109,7 @@ func (o *overlaps) follow(d *delegatingMatch) bool {
 	switch {
 	case len(d.chain) == 1:
 		d.path = own
-	case d.chain[len(d.chain)-2].Included: // relative to the parent's
+	case d.chain[len(d.chain)-2].Included: // relative to the parent's path
 		d.path = store.PathOutline{Type: own.Type, Value: strings.TrimSuffix(d.path.Value, "/") + own.Value}
 	case own.Value != "/":
 		d.path = own
@@ -113,7 +117,7 @@ func (o *overlaps) follow(d *delegatingMatch) bool {
 	return o.fitPath(d.path, o.path) > 0
 }
 
-// words returns the path as other paths are shown.
+// words returns the path of d as text, in the form of other paths in a Report.
 func (d *delegatingMatch) words() string {
 	kind := map[string]ir.PathKind{"Exact": ir.PathExact, "RegularExpression": ir.PathRegex}
 	of, special := kind[d.path.Type]
@@ -123,7 +127,7 @@ func (d *delegatingMatch) words() string {
 	return pathWords(ir.Path{Kind: of, Value: d.path.Value})
 }
 
-// delegation reports the rule that delegated the path, and returns a sentence about it.
+// delegation adds to the report the rule of d, which delegated the path. It returns a sentence about the rule.
 func (b *requestReporter) delegation(d *delegatingMatch) string {
 	last := d.chain[len(d.chain)-1]
 	rules := b.overlaps().outlines[last.Route].Rules
@@ -150,6 +154,7 @@ func (b *requestReporter) delegation(d *delegatingMatch) string {
 		report.Object, report.Rule, words, cmp.Or(to, "the routes that name it as parent"), b.answer.Path)
 }
 
+// childWords returns a child of a rule as text: a route, all routes of a namespace, or routes with a label.
 func childWords(child manifest.Key) string {
 	switch {
 	case child.Kind == "label":
@@ -160,7 +165,7 @@ func childWords(child manifest.Key) string {
 	return child.String()
 }
 
-// over reports whether the match is in the chain of a rule.
+// over reports whether the chain of a rule begins with the chain of d.
 func (d *delegatingMatch) over(rule *ir.Rule) bool {
 	return len(rule.Chain) >= len(d.chain) && slices.Equal(rule.Chain[:len(d.chain)], d.chain)
 }

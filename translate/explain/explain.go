@@ -7,8 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Explain reports what happens to a request. It returns an error if the question names a Gateway
-// that is not served, or if several Gateways fit.
+// Explain reports what happens to a request or a connection. It returns an error if the query names a Gateway
+// that is not served, or if several Gateways fit. It also returns an error if regular expressions would take
+// too long.
 func Explain(f Facts, q Query) (*Report, error) {
 	q = complete(q)
 	if err := q.checkGateway(f.View); err != nil {
@@ -48,6 +49,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 	return b.report, nil
 }
 
+// checkGateway returns an error if the query names a Gateway that the View does not have.
 func (q Query) checkGateway(view *ir.View) error {
 	var names []string
 	for _, g := range view.Gateways {

@@ -11,17 +11,17 @@ import (
 // policyField has the functions that explain one field of TrafficPolicies.
 type policyField struct {
 	name ir.Field
-	// words says what the field does, in short. It is called for the extras of a rule where
-	// the field of some policy is in force, if only to turn off what others ask for.
+	// words returns, as text, what the field does. It is called for the extras of a rule with this field in force,
+	// also if the field only turns off the settings of other policies.
 	words func(*ir.Extras) string
-	// gate is what the field's filter does with a request; nil where it answers none.
+	// gate returns what the field's filter does with a request. It is nil if the filter never answers a request.
 	gate func(*ir.Rule, *request) gate
-	// change makes the field's changes of the request's headers; nil where it has none.
+	// change makes the field's changes to the request's headers. It is nil if the field makes no changes.
 	change func(*request, headerFields, *ir.Extras)
 }
 
-// policyFields returns a row for each field. Rows with a gate or changes are in the order of
-// Envoy's filter chain, as policyFields in package xds has it.
+// policyFields returns a row for each field. Rows with a gate or a change are in the order of Envoy's filter
+// chain, which is also the order of policyFields in package xds.
 func policyFields() []policyField {
 	return []policyField{
 		{name: ir.FieldCORS, words: policyCORSWords, gate: corsGate},
@@ -46,7 +46,8 @@ func policyFields() []policyField {
 	}
 }
 
-// ActionWords returns what the parts of a kind do together, "" for a kind without words of its own.
+// ActionWords returns, as text, what an action's Parts of the kind of part do together. It returns "" if the
+// kind has no text.
 func ActionWords(part ir.Part, a *ir.Action) string {
 	if field, ok := part.PolicyField(); ok && a.Extras != nil {
 		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
@@ -57,7 +58,7 @@ func ActionWords(part ir.Part, a *ir.Action) string {
 	return filterWords(part.Kind, a)
 }
 
-// policyWords returns in short what a field of the policies does.
+// policyWords returns, as text, what a field of the policies does. It returns "" for an unknown field.
 func policyWords(name ir.Field, extras *ir.Extras) string {
 	for _, field := range policyFields() {
 		if field.name == name {
@@ -67,9 +68,11 @@ func policyWords(name ir.Field, extras *ir.Extras) string {
 	return ""
 }
 
-// TurnedOff are the words for a field that turns off what other policies ask for.
+// TurnedOff is the text for a field that turns off the settings of other policies.
 const TurnedOff = "turned off"
 
+// policyCORSWords returns, as text, which origins the policies' cors allows, or TurnedOff if a policy turns it
+// off.
 func policyCORSWords(extras *ir.Extras) string {
 	if extras.CORS == nil {
 		return TurnedOff
@@ -77,6 +80,7 @@ func policyCORSWords(extras *ir.Extras) string {
 	return corsWords(extras.CORS)
 }
 
+// bufferWords returns the body limit of the policies' buffer as text, or TurnedOff if a policy turns it off.
 func bufferWords(extras *ir.Extras) string {
 	if extras.BufferBytes == 0 {
 		return TurnedOff
@@ -84,6 +88,8 @@ func bufferWords(extras *ir.Extras) string {
 	return fmt.Sprintf("requests over %d bytes are answered with 413", extras.BufferBytes)
 }
 
+// localLimitWords returns the limit of the policies' rateLimit.local as text, or TurnedOff if a policy turns it
+// off.
 func localLimitWords(extras *ir.Extras) string {
 	limit := extras.RateLimit
 	if limit == nil {
@@ -92,14 +98,18 @@ func localLimitWords(extras *ir.Extras) string {
 	return fmt.Sprintf("%d requests at first, %d more every %s", limit.Max, limit.Fill, limit.Interval)
 }
 
+// modifiersWords returns, as text, how the policies' headerModifiers change requests and answers.
 func modifiersWords(extras *ir.Extras) string {
 	return strings.TrimPrefix(modsWords(extras.RequestHeaders)+"; answers: "+modsWords(extras.ResponseHeaders), "; ")
 }
 
+// modify applies the policies' headerModifiers to the headers of a request.
 func modify(_ *request, headers headerFields, extras *ir.Extras) {
 	changeHeaders(headers, extras.RequestHeaders)
 }
 
+// autoHostWords returns, as text, what autoHostRewrite of the policies does, or TurnedOff if a policy turns it
+// off.
 func autoHostWords(extras *ir.Extras) string {
 	if !extras.AutoHost {
 		return TurnedOff
@@ -107,10 +117,13 @@ func autoHostWords(extras *ir.Extras) string {
 	return "the host becomes the DNS name of the endpoint"
 }
 
+// policyTimeoutWords returns the policies' timeouts as text.
 func policyTimeoutWords(extras *ir.Extras) string {
 	return timeoutWords(namedTimeout{"request", extras.RequestTimeout}, namedTimeout{"streamIdle", extras.IdleTimeout})
 }
 
+// processorWords returns, as text, which service processes requests and answers (extProc), or TurnedOff if a
+// policy turns it off.
 func processorWords(extras *ir.Extras) string {
 	if extras.ExtProc == nil {
 		return TurnedOff
@@ -120,6 +133,8 @@ func processorWords(extras *ir.Extras) string {
 		outageWords(service.Processor.FailOpen, http.StatusInternalServerError))
 }
 
+// globalLimitWords returns, as text, which service counts requests, and by what, or TurnedOff if a policy turns
+// it off.
 func globalLimitWords(extras *ir.Extras) string {
 	if extras.GlobalLimit == nil {
 		return TurnedOff
@@ -129,6 +144,8 @@ func globalLimitWords(extras *ir.Extras) string {
 		outageWords(service.Limiter.FailOpen, http.StatusInternalServerError))
 }
 
+// csrfWords returns, as text, which requests the policies' csrf rejects or only checks, or TurnedOff if a
+// policy turns it off.
 func csrfWords(extras *ir.Extras) string {
 	csrf := extras.CSRF
 	if csrf == nil || csrf.Enabled+csrf.Shadowed == 0 {
@@ -147,8 +164,8 @@ func csrfWords(extras *ir.Extras) string {
 	return words
 }
 
-// shadowWords returns what Envoy does if percentageShadowed makes it check a share of the requests
-// without rejecting any. Below 100% it still rejects some requests: see unlessForged.
+// shadowWords returns, as text, what Envoy does if a policy sets only percentageShadowed. At 100%, Envoy checks
+// all requests and rejects none. Below 100%, it rejects some requests (see unlessForged).
 func shadowWords(percent uint32) string {
 	if percent < 100 {
 		return fmt.Sprintf("%d%% of the requests are only to be checked, but Envoy rejects some that come from another origin (403)", percent)
@@ -156,6 +173,7 @@ func shadowWords(percent uint32) string {
 	return "all requests are checked, and none is rejected"
 }
 
+// matchTexts returns the values of matches.
 func matchTexts(matches []ir.StringMatch) (out []string) {
 	for _, m := range matches {
 		out = append(out, m.Value)
@@ -163,6 +181,7 @@ func matchTexts(matches []ir.StringMatch) (out []string) {
 	return out
 }
 
+// transformationWords returns, as text, which headers a transformation of the policies changes.
 func transformationWords(extras *ir.Extras) string {
 	var words []string
 	for _, side := range []struct {
@@ -177,6 +196,7 @@ func transformationWords(extras *ir.Extras) string {
 	return strings.Join(words, ", ")
 }
 
+// hashWords returns, as text, which parts of a request choose the endpoint. It returns "" without hashes.
 func hashWords(hashes []ir.Hash) string {
 	var words []string
 	for _, hash := range hashes {
@@ -195,7 +215,8 @@ func hashWords(hashes []ir.Hash) string {
 	return "the endpoint follows from " + strings.Join(words, ", ")
 }
 
-// outageWords returns what happens while a service does not answer.
+// outageWords returns, as text, what happens to requests while an external service does not answer. open is
+// true if they pass. Otherwise they are answered with status.
 func outageWords(open bool, status uint32) string {
 	if open {
 		return "requests pass while it does not answer"
@@ -203,6 +224,7 @@ func outageWords(open bool, status uint32) string {
 	return fmt.Sprintf("%d while it does not answer", status)
 }
 
+// descriptorWords returns, as text, by which parts of requests a rate limit service counts.
 func descriptorWords(descriptors [][]ir.LimitEntry) string {
 	var all []string
 	for _, descriptor := range descriptors {

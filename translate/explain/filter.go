@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// filterWords returns what the parts of a kind do. The kind is not a field of policies.
+// filterWords returns, as text, what the Parts of one kind do. It returns "" for an unknown kind, and for
+// fields of policies.
 func filterWords(kind string, a *ir.Action) string {
 	switch kind {
 	case string(gwv1.HTTPRouteFilterRequestHeaderModifier):
@@ -35,6 +36,8 @@ func filterWords(kind string, a *ir.Action) string {
 	return ""
 }
 
+// redirectWords returns a redirect as text: its status, and the parts of the URL that it changes. It returns ""
+// if r is nil.
 func redirectWords(r *ir.Redirect) string {
 	if r == nil {
 		return ""
@@ -52,6 +55,7 @@ func redirectWords(r *ir.Redirect) string {
 	return strings.Join(append(words, changeWords(r.Path)...), ", ")
 }
 
+// rewriteWords returns, as text, which host and path a rewrite writes. It returns "" if r is nil.
 func rewriteWords(r *ir.Rewrite) string {
 	if r == nil {
 		return ""
@@ -63,6 +67,7 @@ func rewriteWords(r *ir.Rewrite) string {
 	return strings.Join(append(words, changeWords(r.Path)...), ", ")
 }
 
+// changeWords returns a change of the path as text. It returns nil without a change.
 func changeWords(c *ir.PathChange) []string {
 	switch {
 	case c == nil:
@@ -73,6 +78,8 @@ func changeWords(c *ir.PathChange) []string {
 	return []string{fmt.Sprintf("path prefix %s becomes %s", orRoot(c.Prefix), orRoot(c.Value))}
 }
 
+// mirrorWords returns, as text, which share of the requests is copied to which clusters. Without mirrors, the
+// text says that the backend reference is not resolved.
 func mirrorWords(mirrors []ir.Mirror) string {
 	var words []string
 	for _, m := range mirrors {
@@ -88,6 +95,7 @@ func mirrorWords(mirrors []ir.Mirror) string {
 	return "copy " + strings.Join(words, ", ")
 }
 
+// modsWords returns changes of headers as text, "" without changes.
 func modsWords(m ir.HeaderMods) string {
 	var words []string
 	for _, h := range m.Set {
@@ -102,6 +110,7 @@ func modsWords(m ir.HeaderMods) string {
 	return strings.Join(words, ", ")
 }
 
+// corsWords returns, as text, which origins are allowed.
 func corsWords(cors *ir.CORS) string {
 	if cors == nil || len(cors.Origins) == 0 {
 		return "no origin is allowed"
@@ -113,12 +122,13 @@ func corsWords(cors *ir.CORS) string {
 	return "allowed origins: " + strings.Join(origins, ", ")
 }
 
-// namedTimeout is a time limit, nil for none.
+// namedTimeout is a timeout with its name. time is nil if it is not set, and 0 means no limit.
 type namedTimeout struct {
 	name string
 	time *time.Duration
 }
 
+// timeoutWords returns the timeouts that are set as text, "" if none is set.
 func timeoutWords(limits ...namedTimeout) string {
 	var words []string
 	for _, limit := range limits {
@@ -133,6 +143,7 @@ func timeoutWords(limits ...namedTimeout) string {
 	return strings.Join(words, ", ")
 }
 
+// retryWords returns, as text, how often and when Envoy tries again. It returns "" if r is nil.
 func retryWords(r *ir.Retry) string {
 	if r == nil {
 		return ""
@@ -150,8 +161,8 @@ func retryWords(r *ir.Retry) string {
 	return strings.Join(words, ", ")
 }
 
-// location returns the Location header as Envoy writes it. A query in the new path
-// replaces the request's.
+// location returns the Location header of a redirect as Envoy writes it. It has the query of the request,
+// unless the new path has a query.
 func location(redirect *ir.Redirect, r *request) string {
 	scheme, host, path := r.scheme, redirect.Hostname, changePath(redirect.Path, r.path)
 	if redirect.Scheme != "" {
@@ -169,12 +180,13 @@ func location(redirect *ir.Redirect, r *request) string {
 	return scheme + "://" + host + path
 }
 
-// host returns the request's host. It leaves out the port if the redirect writes another one, or if
-// it is the default of a scheme that changes.
+// host returns the request's host for the Location of a redirect with that scheme. It leaves out the port if
+// the redirect writes another port (newPort). It also leaves out the default port of the old scheme if the
+// scheme changes.
 func (r *request) host(scheme string, newPort bool) string {
 	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
 	i := portStart(host)
-	if strings.HasPrefix(host, "[") { // as Envoy's redirects look for the port of an address
+	if strings.HasPrefix(host, "[") { // Envoy's redirects find the port of an address in brackets like this
 		if i = strings.LastIndex(host, "]:"); i >= 0 {
 			i++
 		}
@@ -189,7 +201,8 @@ func (r *request) host(scheme string, newPort bool) string {
 	return host
 }
 
-// changePath rewrites a path without its query (Gateway API, HTTPPathModifier).
+// changePath returns path after a change (Gateway API, HTTPPathModifier). path and result have no query. It
+// returns path unchanged if change is nil, or if path does not have the prefix.
 func changePath(change *ir.PathChange, path string) string {
 	if change == nil {
 		return path
@@ -204,6 +217,7 @@ func changePath(change *ir.PathChange, path string) string {
 	return orRoot(strings.TrimSuffix(change.Value, "/") + rest)
 }
 
+// orRoot returns path, or "/" if path is "".
 func orRoot(path string) string {
 	if path == "" {
 		return "/"

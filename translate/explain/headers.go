@@ -9,13 +9,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// headerFields are the headers of a request as Envoy keeps them: by name in lower case, with
-// the values of repeated ones in order.
+// headerFields are the headers of a request as Envoy keeps them: the values by name. Names are in lower case,
+// and the values of a repeated header are in order.
 type headerFields map[string][]string
 
-// joinedHeaders are the request headers that Envoy 1.40 keeps in one line: the values of a
-// repeated header are joined with commas, and empty values are left out. Each line of another
-// header is compared by itself. Found by sending each header twice to a real Envoy.
+// joinedHeaders are the request headers that Envoy 1.40 keeps in one line. It joins the values of a repeated
+// header with commas, and leaves out empty values. Envoy compares each line of any other header separately. The
+// list was found by sending each header twice to a real Envoy.
 var joinedHeaders = setOf(
 	"accept", "accept-encoding", "access-control-request-headers", "access-control-request-method",
 	"access-control-request-private-network", "authorization", "cache-control", "connection", "content-encoding",
@@ -33,6 +33,7 @@ var joinedHeaders = setOf(
 	"x-request-id",
 )
 
+// setOf returns a map in which each name of the list is true.
 func setOf(list ...string) map[string]bool {
 	out := make(map[string]bool, len(list))
 	for _, name := range list {
@@ -41,7 +42,7 @@ func setOf(list ...string) map[string]bool {
 	return out
 }
 
-// add appends a value as Envoy does.
+// add appends a value to a header as Envoy does (see joinedHeaders).
 func (f headerFields) add(name, value string) {
 	name = strings.ToLower(name)
 	before := f[name]
@@ -60,7 +61,7 @@ func (f headerFields) set(name, value string) { f[strings.ToLower(name)] = []str
 
 func (f headerFields) remove(name string) { delete(f, strings.ToLower(name)) }
 
-// first returns the value of the first line, "" without one.
+// first returns the first value of a header, "" if the request does not have the header.
 func (f headerFields) first(name string) string {
 	if values := f[strings.ToLower(name)]; len(values) > 0 {
 		return values[0]
@@ -81,7 +82,7 @@ func (f headerFields) count() int {
 	return n
 }
 
-// shown returns the headers by canonical name, with placeholders for values that are not known.
+// shown returns the headers by canonical name. A value that is not known is replaced by its placeholder.
 func (f headerFields) shown() http.Header {
 	out := make(http.Header, len(f))
 	for name, values := range f {
@@ -92,8 +93,8 @@ func (f headerFields) shown() http.Header {
 	return out
 }
 
-// headerFieldsOf returns the headers of a query, without names that contain an underscore: the
-// listener drops them.
+// headerFieldsOf returns the headers of a query. It leaves out names that contain an underscore, because the
+// listener drops these.
 func headerFieldsOf(headers http.Header) headerFields {
 	out := make(headerFields, len(headers)+6)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -106,6 +107,7 @@ func headerFieldsOf(headers http.Header) headerFields {
 	return out
 }
 
+// changeHeaders makes each step's changes to the headers: it removes, then sets, then adds.
 func changeHeaders(headers headerFields, steps ...ir.HeaderMods) {
 	for _, mods := range steps {
 		for _, name := range mods.Remove {

@@ -15,8 +15,8 @@ func hostname(host string) string {
 	return strings.ToLower(host)
 }
 
-// portStart returns the index of the colon before the port, -1 without one. The colons of an
-// IPv6 address are in brackets.
+// portStart returns the index of the colon before the port, -1 without a port. It skips the colons of an IPv6
+// address, which are in brackets.
 func portStart(host string) int {
 	colon := strings.LastIndexByte(host, ':')
 	if colon < strings.LastIndexByte(host, ']') {
@@ -25,20 +25,21 @@ func portStart(host string) int {
 	return colon
 }
 
-// serverName returns the name that a client sends in the handshake: the host without a dot at its
+// serverName returns the server name that a client sends in the TLS handshake: the host without a dot at its
 // end.
 func serverName(host string) string { return strings.TrimSuffix(host, ".") }
 
 // maxHostname is the length of the longest hostname that a listener or a route may have.
 const maxHostname = 253
 
-// mostSpecific looks patterns up as Envoy does: the exact name before the longest
-// wildcard before "*".
+// mostSpecific calls lookup with patterns for a name, in Envoy's order: the exact name, wildcards from the
+// longest to the shortest, and "*". It returns the result of the first call that returns true. If none does, it
+// returns the result for "*".
 func mostSpecific(name string, lookup func(pattern string) (int, bool)) (int, bool) {
 	if i, found := lookup(name); found && name != "*" {
 		return i, true
 	}
-	for i := max(1, len(name)-maxHostname); i < len(name); i++ { // no wildcard is longer
+	for i := max(1, len(name)-maxHostname); i < len(name); i++ { // no hostname is longer
 		if name[i] != '.' {
 			continue
 		}
@@ -49,18 +50,23 @@ func mostSpecific(name string, lookup func(pattern string) (int, bool)) (int, bo
 	return lookup("*")
 }
 
+// covers reports whether a hostname or wildcard covers a host. The patterns "" and "*" cover every host.
 func covers(pattern, host string) bool {
 	suffix, wild := strings.CutPrefix(pattern, "*")
 	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, suffix)
 }
 
+// moreSpecific reports whether hostname a is more specific than b. An exact name is more specific than a
+// wildcard, and every hostname is more specific than "". Of two exact names or two wildcards, the longer
+// hostname is more specific.
 func moreSpecific(a, b string) bool {
 	wildA, wildB := strings.HasPrefix(a, "*"), strings.HasPrefix(b, "*")
 	return b == "" && a != "" || a != "" && (wildB && !wildA || wildA == wildB && len(a) > len(b))
 }
 
 // listenerOf returns the listener with the most specific hostname that covers host (Gateway API,
-// Listener.hostname). If the port has only one listener, it returns that one for any host.
+// Listener.hostname). If no hostname covers host and all contains only one listener, it returns that listener.
+// In any other case found is false.
 func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 	for _, l := range all {
 		if covers(l.Hostname, host) && (!found || moreSpecific(l.Hostname, best.Hostname)) {
@@ -73,18 +79,19 @@ func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 	return best, found
 }
 
+// listenerField returns the path of a listener in its object.
 func listenerField(l ir.Listener) string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }
 
-// Chain returns the name of the chain of a port for a client that asks for a server name in the
-// handshake, "" without TLS; found is false if the port has no chain for it.
+// Chain returns the name of the port's filter chain that a server name selects, "" without TLS. found is false
+// if no chain fits, or if the server name belongs to a stream.
 func Chain(port *ir.Port, serverName string) (chain string, found bool) {
 	return chainOf(port, serverName)
 }
 
-// Table returns the virtual host for a request's host in the chain of a port. It returns nil if
-// there is none, or if the host belongs to another listener and answers 421.
+// Table returns the virtual host for a host in a filter chain of a port. It returns nil if there is none, or if
+// the host belongs to another listener and answers 421.
 func Table(port *ir.PortView, chain, host string) *ir.HostView { return hostIn(port, chain, host) }
 
-// Covers reports whether a hostname, or a wildcard such as "*.example.com", covers a host in lower
-// case. "" and "*" cover every host.
+// Covers reports whether a hostname, or a wildcard such as "*.example.com", covers a host in lower case. "" and
+// "*" cover every host.
 func Covers(pattern, host string) bool { return covers(pattern, host) }

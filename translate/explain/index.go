@@ -8,23 +8,22 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxAncestors bounds the prefixes of a path that are looked up; for paths with more, all rules are
-// compared.
+// maxAncestors bounds the prefixes of a path that candidates looks up. For a path with more prefixes,
+// candidates returns all rules.
 const maxAncestors = 100
 
-// Index answers many questions about one View. It looks up rules by their path, while Request
-// compares all rules of the host. It must not be used by several goroutines.
+// Index answers many queries about one View. It looks up rules by their path, while the function Request
+// compares all rules of the virtual host. Several goroutines must not use it at the same time.
 type Index struct {
 	view  *ir.View
 	hosts map[*ir.HostView]*hostIndex
 }
 
-// NewIndex returns an Index of a View. It indexes the rules of a host at the first question about
-// it.
+// NewIndex returns an Index of a View. It indexes the rules of a virtual host at the first query for the host.
 func NewIndex(view *ir.View) *Index { return &Index{view: view, hosts: map[*ir.HostView]*hostIndex{}} }
 
-// Request returns the Answer that the function Request returns, except for Passed: rules whose path
-// differs are not counted.
+// Request returns the Answer of the function Request, with a smaller Passed: rules whose path differs are not
+// counted.
 func (x *Index) Request(query Query) Answer {
 	return ask(x.view, query, func(host *ir.HostView, path string) iter.Seq[*ir.Rule] {
 		if x.hosts[host] == nil {
@@ -34,14 +33,16 @@ func (x *Index) Request(query Query) Answer {
 	})
 }
 
-// hostIndex has the rules of a host in order, indexed by path.
+// hostIndex has the rules of a virtual host in order, indexed by path.
 type hostIndex struct {
 	rules []*ir.Rule
-	// exact are the rules for a whole path, and below those for a prefix, without its last "/".
+	// exact are the rules for a whole path, by path. below are the rules for a path prefix, by prefix without its
+	// last "/". others are the rules with a regular expression. The three fields contain indexes in rules.
 	exact, below map[string][]int
 	others       []int
 }
 
+// indexHost returns the index of a virtual host's rules.
 func indexHost(host *ir.HostView) *hostIndex {
 	h := &hostIndex{exact: map[string][]int{}, below: map[string][]int{}}
 	for rule := range host.Rules {

@@ -8,8 +8,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// No text of this file has a token or a part of one.
+// No text of this file contains a token or a part of a token.
 
+// jwtAuthWords returns, as text, whose tokens jwtAuth of the policies requires, or TurnedOff if a policy turns
+// it off.
 func jwtAuthWords(extras *ir.Extras) string {
 	if extras.JWTAuth == nil {
 		return TurnedOff
@@ -30,18 +32,19 @@ func jwtAuthWords(extras *ir.Extras) string {
 	return words
 }
 
-// tokenFault is why a token is not accepted.
+// tokenFault is the reason why a provider does not accept a request's token.
 type tokenFault struct {
 	why string
-	// missing is true if there is no token, foreign for one of another issuer.
+	// missing is true if the request has no token. foreign is true if another issuer issued the token.
 	missing, foreign bool
-	// audience is true for a token that is for others.
+	// audience is true if the token is for another audience.
 	audience bool
-	// unknown is true if it cannot be said: the keys are not in the folder.
+	// unknown is true if only Envoy can verify the token, because the keys are not in the folder.
 	unknown bool
 }
 
-// jwtAuthGate checks the token of a request as Envoy does.
+// jwtAuthGate checks the tokens of a request as Envoy does. The gate is empty if the request passes. If only
+// Envoy can verify the token, the gate has no status, and unless says that the token may be rejected.
 func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.Extras.OrNone().JWTAuth
 	if auth == nil {
@@ -66,9 +69,10 @@ func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + by + ": " + fault.why}
 }
 
-// provider returns the first provider that accepts the tokens of a request, or may accept them,
-// with its last token. If there is none, fault is the one that Envoy reports: the last fault other
-// than a missing token.
+// provider returns the first provider that accepts the tokens of a request, or may accept them, and its last
+// token. fault is nil if the provider certainly accepts. If no provider accepts, accepts and last are nil, and
+// fault is the fault that Envoy reports. A missing token is reported only without another fault. A token of
+// another issuer is reported only without a third kind of fault.
 func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token, fault *tokenFault) {
 	fault = &tokenFault{why: "it has no token", missing: true}
 	for i := range tokens.Providers {
@@ -86,8 +90,8 @@ func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token
 	return nil, nil, fault
 }
 
-// verified returns the last token at the places of a provider, or why a token is not accepted.
-// Envoy rejects the request if one of several tokens is invalid.
+// verified returns the last token that the request has for a provider. fault is the reason why the provider
+// does not accept the tokens, nil if it accepts. Envoy rejects the request if one of several tokens is invalid.
 func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
 	texts := r.tokensAt(p)
 	if len(texts) == 0 {
@@ -109,7 +113,7 @@ func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
 	return last, unknown
 }
 
-// tokensAt returns the tokens of a request at the places that a provider names.
+// tokensAt returns the tokens of a request in the header or query parameter that a provider names.
 func (r *request) tokensAt(p *ir.JWTProvider) (texts []string) {
 	if p.Header == "" {
 		if text := parameterOf(r, p.Query); text != "" {
@@ -134,12 +138,13 @@ func (r *request) tokensAt(p *ir.JWTProvider) (texts []string) {
 	return texts
 }
 
+// inToken reports whether a character may be part of a JWT.
 func inToken(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
-// writeClaims removes the token from a request that passed, and adds the headers for its claims.
-// Headers for claims that the client sent are removed.
+// writeClaims removes the token from a request that jwtAuth lets pass, unless the token is forwarded. It
+// removes the headers for claims that the client sent, and adds the headers for the token's claims.
 func writeClaims(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.JWTAuth
 	if auth == nil {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// knownMethods are those that Envoy's HTTP/1.1 parser knows.
+// knownMethods are the methods that Envoy's HTTP/1.1 parser knows.
 var knownMethods = setOf(
 	"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "COPY", "LOCK", "MKCOL", "MOVE",
 	"PROPFIND", "PROPPATCH", "SEARCH", "UNLOCK", "BIND", "REBIND", "UNBIND", "ACL", "REPORT", "MKACTIVITY", "CHECKOUT",
 	"MERGE", "NOTIFY", "SUBSCRIBE", "UNSUBSCRIBE", "PURGE", "MKCALENDAR", "LINK", "UNLINK", "SOURCE", methodQuery,
 )
 
-// methodQuery asks by what its body says (draft-ietf-httpbis-safe-method-w-body): it has to
-// name the body's type.
+// methodQuery is a safe method with a body (draft-ietf-httpbis-safe-method-w-body). A request with this method
+// needs a Content-Type.
 const methodQuery = "QUERY"
 
 const (
@@ -25,16 +25,16 @@ const (
 	maxTE               = 255
 	badPath             = "Envoy refuses the path: it has to begin with / and be of printable ASCII"
 	tooLarge            = "the request is too large: Envoy takes 60 KB of request line and headers, and 100 headers with Host"
-	// notInHost are the printable characters that no Host header may have.
+	// notInHost are the printable characters that a Host header must not have.
 	notInHost = "\"#/<>?\\^`{|} "
 )
 
-// readByCodec returns the local reply of Envoy's HTTP/1.1 codec, nil if it accepts the request. The
-// checks are in the codec's order.
+// readByCodec returns the local reply of Envoy's HTTP/1.1 codec, nil if the codec accepts the request. The
+// checks are in the codec's order. It also removes the headers that the Connection header names.
 func (r *request) readByCodec() *localReply {
 	refuse := func(status uint32, why string) *localReply { return &localReply{status: status, why: why, raw: true} }
 	switch te, length := r.headers["transfer-encoding"], r.headers["content-length"]; {
-	case len(r.query.Method)+len(r.query.Path) > maxRequestBytes: // it never reads the line's end
+	case len(r.query.Method)+len(r.query.Path) > maxRequestBytes: // the codec never reads the end of the line
 		return refuse(http.StatusRequestHeaderFieldsTooLarge, tooLarge)
 	case !knownMethods[r.query.Method]:
 		return refuse(http.StatusBadRequest, fmt.Sprintf("Envoy does not know the method %s of HTTP/1.1", r.query.Method))
@@ -65,8 +65,8 @@ func (r *request) readByCodec() *localReply {
 	return r.cleanConnection(refuse)
 }
 
-// managed returns the local reply of the connection manager after the headers are read, nil if it
-// accepts the request.
+// managed returns the local reply of the connection manager to a request that the codec accepts. It returns nil
+// if the connection manager accepts the request, too.
 func (r *request) managed() *localReply {
 	path, _, _ := strings.Cut(r.query.Path, "?")
 	switch {
@@ -82,9 +82,9 @@ func (r *request) managed() *localReply {
 	return nil
 }
 
-// readDatagramTarget replaces the host of a request with the header upgrade: connect-udp by the
-// host in its path (RFC 9298). Envoy does so with or without a Connection header. It returns false
-// if the path has no host.
+// readDatagramTarget replaces the host of a request with the header upgrade: connect-udp by the host in its
+// path (RFC 9298). Envoy does so with or without a Connection header. It returns false if the path of such a
+// request has no host, and true otherwise.
 func (r *request) readDatagramTarget() bool {
 	if !strings.EqualFold(r.headers.first("upgrade"), "connect-udp") {
 		return true
@@ -105,8 +105,9 @@ func (r *request) readDatagramTarget() bool {
 	return true
 }
 
-// cleanConnection removes the headers that the Connection header names, but not from an upgrade. An upgrade to
-// h2c, which Envoy does not support, is none. It returns the reply of refuse if Envoy answers 400, nil otherwise.
+// cleanConnection removes the headers that the Connection header names. It does not change a request for an
+// upgrade, except to h2c, which Envoy does not support. If Envoy answers 400, it returns the reply of refuse.
+// Otherwise it returns nil.
 func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
 	if r.upgrades() {
 		if !strings.EqualFold(r.headers.first("upgrade"), "h2c") {
@@ -141,8 +142,8 @@ func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *loca
 	return nil
 }
 
-// nominatedTE is cleanTE for a request whose Connection header names TE. Then Envoy accepts
-// "trailers" in upper and lower case.
+// nominatedTE sets the header TE of a request whose Connection header names TE. It keeps "trailers", in upper
+// or lower case, and removes everything else.
 func (r *request) nominatedTE() {
 	if slices.ContainsFunc(tokens(r.headers.first("te")), func(token string) bool { return strings.EqualFold(token, "trailers") }) {
 		r.headers.set("te", "trailers")
@@ -156,13 +157,15 @@ func isTarget(target string) bool {
 	return strings.HasPrefix(target, "/") && all(target, isURLChar)
 }
 
+// isHost reports whether Envoy accepts the characters of a Host header.
 func isHost(host string) bool {
 	return all(host, func(c byte) bool { return c > ' ' && c < 0x7f && strings.IndexByte(notInHost, c) < 0 })
 }
 
-// isLength reports whether a content-length is a number that Envoy reads.
+// isLength reports whether Envoy can read a Content-Length: it has at most 18 digits and nothing else.
 func isLength(text string) bool { return text != "" && len(text) < 19 && all(text, isDigit) }
 
+// hasControls reports whether a header value has a control character other than a tab.
 func hasControls(headers http.Header) bool {
 	for _, values := range headers {
 		for _, value := range values {
@@ -174,8 +177,9 @@ func hasControls(headers http.Header) bool {
 	return false
 }
 
-// clientAddress returns the client's address as Envoy determines it: the one that the last trusted
-// hop wrote, else that of the connection. It is invalid if the question has none.
+// clientAddress returns the client's address as Envoy determines it: the entry of X-Forwarded-For that the
+// first trusted hop wrote. It returns connection, the address of the connection, if hops is 0, or if the entry
+// is missing or invalid. connection is invalid if the query has no address.
 func clientAddress(forwardedFor string, hops int, connection netip.Addr) netip.Addr {
 	parts := strings.Split(forwardedFor, ",")
 	if hops == 0 || hops > len(parts) {
@@ -188,7 +192,7 @@ func clientAddress(forwardedFor string, hops int, connection netip.Addr) netip.A
 	return address
 }
 
-// addressText returns an address as Envoy writes it.
+// addressText returns an address as Envoy writes it, or unknownClient if it is invalid.
 func addressText(address netip.Addr) string {
 	if !address.IsValid() {
 		return unknownClient
@@ -200,7 +204,7 @@ func addressText(address netip.Addr) string {
 type localReply struct {
 	status uint32
 	why    string
-	// raw is true if a client of gRPC is answered as any other: Envoy has not read the
+	// raw is true if gRPC clients get the answer with its HTTP status, as other clients do. Envoy has not read the
 	// headers yet.
 	raw bool
 }

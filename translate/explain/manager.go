@@ -8,10 +8,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// stripped are the headers that Envoy takes away from every client's request, and why.
-// Measured on Envoy 1.40: each was sent, and read by a template and by a backend.
+// stripped are the headers that Envoy removes from every client's request, with the reason as text. The list
+// was measured on Envoy 1.40: each header was sent, and read by a template and by a backend.
 var stripped = map[string]string{
-	// Written by Envoy alone, to tell requests from inside a mesh; gatefold's Envoys are at its edge.
+	// Only Envoys write these headers, to recognize requests inside a mesh. gatefold's Envoys are at the edge of a
+	// mesh.
 	"x-envoy-internal":                   "it tells requests from inside",
 	"x-envoy-decorator-operation":        "it names an operation in a trace",
 	"x-envoy-downstream-service-cluster": "it names the Envoy that sends",
@@ -19,11 +20,11 @@ var stripped = map[string]string{
 	ir.UserHeader:                        "Envoy reports the user of basicAuth in it",
 	"x-envoy-ip-tags":                    "it tells what Envoy knows of the client's address",
 	"x-envoy-force-trace":                "it would have the request traced",
-	// Written by Envoy where a route rewrites; a client could forge it.
+	// Envoy writes these headers if a route rewrites. A client could forge them.
 	"x-envoy-original-host": "Envoy writes it where a route rewrites the host",
 	"x-envoy-original-path": "Envoy writes it where a route rewrites the path",
 	"x-envoy-original-url":  "it would tell the URL before a rewrite",
-	// Would change how the router sends.
+	// These headers would change how the router sends the request.
 	"x-envoy-expected-rq-timeout-ms":           "Envoy writes it where a rule has a timeout",
 	"x-envoy-hedge-on-per-try-timeout":         "it would change retries",
 	"x-envoy-max-retries":                      "it would change retries",
@@ -36,16 +37,17 @@ var stripped = map[string]string{
 	"x-envoy-upstream-rq-timeout-alt-response": "it would change the answer to a timeout",
 	"x-envoy-upstream-rq-timeout-ms":           "it would change timeouts",
 	"x-envoy-upstream-stream-duration-ms":      "it would change timeouts",
-	// A client could claim the certificate of another one.
+	// With this header a client could claim the certificate of another client.
 	"x-forwarded-client-cert": "it would claim a certificate",
-	// Of one connection alone (RFC 9110, section 7.6.1).
+	// These headers belong to one connection only (RFC 9110, section 7.6.1).
 	"keep-alive":        "it is of the client's connection",
 	"proxy-connection":  "it is of the client's connection",
 	"transfer-encoding": "it is of the client's connection",
 }
 
-// receive does what Envoy's HTTP connection manager does with a request before it looks for a
-// route: it sends a local reply, or changes headers.
+// receive does what Envoy's HTTP connection manager does with a request before it looks for a route. It returns
+// the request with the headers that Envoy changes. The localReply is nil unless Envoy answers the request
+// itself.
 func receive(query Query, port *ir.Port) (*request, *localReply) {
 	r := newRequest(query)
 	if refused := r.readByCodec(); refused != nil {
@@ -61,7 +63,7 @@ func receive(query Query, port *ir.Port) (*request, *localReply) {
 	return r, nil
 }
 
-// writeHeaders changes the headers as Envoy does at the edge (use_remote_address).
+// writeHeaders removes and sets headers as Envoy does at the edge (use_remote_address).
 func (r *request) writeHeaders(port *ir.Port) {
 	h := r.headers
 	for name := range stripped {
@@ -102,8 +104,8 @@ func (r *request) cleanTE() {
 	}
 }
 
-// writeOrigin sets the headers about the origin of the request. With trusted hops in front, Envoy
-// keeps their scheme. The client's address is then the entry of x-forwarded-for that the first
+// writeOrigin sets r.client, r.scheme and the headers about the origin of the request. With trusted hops, Envoy
+// keeps the scheme that they report. The client's address is then the entry of X-Forwarded-For that the first
 // trusted hop wrote, counted from the end.
 func (r *request) writeOrigin(port *ir.Port) {
 	h, scheme := r.headers, "http"
@@ -113,7 +115,7 @@ func (r *request) writeOrigin(port *ir.Port) {
 	hops := int(port.TrustedHops)
 	r.client = clientAddress(h.first("x-forwarded-for"), hops, r.query.From)
 	h.set("x-envoy-external-address", addressText(r.client))
-	if r.query.From.IsLoopback() { // Envoy writes its own address in place of such a one
+	if r.query.From.IsLoopback() { // Envoy writes its own address instead of a loopback address
 		h.add("x-forwarded-for", unknownClient)
 	} else {
 		h.add("x-forwarded-for", addressText(r.query.From))

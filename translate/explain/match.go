@@ -8,20 +8,24 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pathDiffers is the reason of most misses; they are not reported.
+// pathDiffers is the reason if a rule has another path than the request. Considered does not contain these
+// rules.
 const pathDiffers = "path differs"
 
-// verdict is whether a match accepts a request.
+// verdict says whether a request meets a condition. The constants are in order: the verdict about two
+// alternatives is their max.
 type verdict uint8
 
 const (
+	// misses means that the request does not meet the condition.
 	misses verdict = iota
-	may            // it depends on what is not known
+	may            // the result depends on a value that is not known
+	// takes means that the request meets the condition.
 	takes
 )
 
-// matches compares a request with a match. reason is the first condition that is not met, or not
-// known.
+// matches reports whether a request meets a match. reason is, as text, the first condition that the request
+// does not meet, or the last condition that depends on an unknown value. It is "" if the result is takes.
 func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	if !r.matchesPath(match.Path) || !within(r.path, match.Within) {
 		return misses, pathDiffers
@@ -54,8 +58,8 @@ func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	return result, reason
 }
 
-// matchesHeader compares one header. Its reason explains headers that Envoy removes before it looks
-// for a route.
+// matchesHeader reports whether a header of the request has the wanted value, with a reason. The reason says so
+// if Envoy removes the header before it looks for a route.
 func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
 	values := r.headers[want.Name]
 	why, taken := stripped[want.Name]
@@ -73,6 +77,7 @@ func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
 	return r.compareAny(want, values)
 }
 
+// matchesPath reports whether the request's path meets a path match.
 func (r *request) matchesPath(path ir.Path) bool {
 	switch path.Kind {
 	case ir.PathExact:
@@ -83,13 +88,15 @@ func (r *request) matchesPath(path ir.Path) bool {
 	return within(r.path, path.Value)
 }
 
-// within compares a prefix by whole segments. The prefixes "" and "/" contain every path.
+// within reports whether path has the prefix, compared by whole segments. Every path has the prefixes "" and
+// "/".
 func within(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// compareAny compares several values of a header. One that matches is enough.
+// compareAny reports whether one of the values of a header or query parameter meets want, with a reason as
+// text. The result is may if only an unknown value can meet it.
 func (r *request) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
 		if want.Regex && isKnown(value) && r.effort.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||
@@ -111,6 +118,7 @@ func (r *request) compareAny(want ir.ValueMatch, values []string) (verdict, stri
 	return misses, fmt.Sprintf("%s is %q, not %q", want.Name, allShown(values), want.Value)
 }
 
+// allShown returns the values with placeholders for unknown parts.
 func allShown(values []string) []string {
 	out := make([]string, len(values))
 	for i, value := range values {

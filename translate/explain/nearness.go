@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// maxSuggestions is how many names are shown in place of one that is not there.
+	// maxSuggestions bounds the Suggestions of a Report.
 	maxSuggestions = 10
-	// maxCompared bounds how many names are compared with it.
+	// maxCompared bounds how many names, rules or paths are compared for one list.
 	maxCompared = 10_000
 )
 
-// maxComparedText is how many bytes of a name or path are compared with others: the cost
-// grows with the product of both lengths.
+// maxComparedText is how many bytes of a name or path are compared with others. The cost grows with the product
+// of both lengths.
 const maxComparedText = 128
 
-// distance returns manifest.Distance of the beginnings of two texts.
+// distance returns manifest.Distance of two texts, cut after maxComparedText bytes.
 func distance(a, b string) int {
 	return manifest.Distance(a[:min(len(a), maxComparedText)], b[:min(len(b), maxComparedText)])
 }
 
-// nearPath is a path in words, with its distance from the requested path.
+// nearPath is a path as text, with its distance from the requested path.
 type nearPath struct {
 	words    string
-	shared   int // segments that both begin with
-	distance int // of the rest
+	shared   int // the number of segments that both paths begin with
+	distance int // manifest.Distance of the other segments
 }
 
-// pathsOf returns the paths of rules in words, the nearest to path first. The nearest shares most
-// segments from the beginning; after that, the smallest difference of the rest decides. It skips
-// rules for which pick returns false.
+// pathsOf returns the paths of rules as texts, at most maxSuggestions. Paths that share more segments with path
+// from its beginning come first, and then those whose other segments differ less. It skips rules for which pick
+// returns false.
 func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string {
 	var near []nearPath
 	seen, asked := map[string]bool{}, segmentsOf(path[:min(len(path), maxComparedText)])
@@ -58,6 +58,8 @@ func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string 
 	return words
 }
 
+// compared returns the nearPath of a rule's path. words is that path as text, and asked has the segments of the
+// requested path.
 func compared(words string, path ir.Path, asked []string) nearPath {
 	own := segmentsOf(path.Value[:min(len(path.Value), maxComparedText)])
 	shared := 0
@@ -65,16 +67,16 @@ func compared(words string, path ir.Path, asked []string) nearPath {
 		shared++
 	}
 	rest := asked[shared:]
-	if path.Kind == ir.PathPrefix { // what comes behind a prefix is not of its concern
+	if path.Kind == ir.PathPrefix { // only as many segments as the prefix has are compared
 		rest = rest[:min(len(rest), len(own)-shared)]
 	}
 	return nearPath{words, shared, distance(strings.Join(own[shared:], "/"), strings.Join(rest, "/"))}
 }
 
-// segmentsOf splits a path, or the pattern of one, at its slashes.
+// segmentsOf splits a path, or a regular expression for paths, at its slashes.
 func segmentsOf(path string) []string { return strings.Split(strings.Trim(path, "/"), "/") }
 
-// nearest returns the names most like name, at most maxSuggestions.
+// nearest returns the names most like name, at most maxSuggestions. The most similar name comes first.
 func nearest(name string, names []string) []string {
 	distances := map[string]int{}
 	for _, candidate := range names[:min(len(names), maxCompared)] {
@@ -83,6 +85,7 @@ func nearest(name string, names []string) []string {
 	return byDistance(distances)
 }
 
+// byDistance returns the names with the smallest distances, at most maxSuggestions, sorted by distance.
 func byDistance(distance map[string]int) []string {
 	var names []string
 	for name := range distance {
@@ -94,6 +97,7 @@ func byDistance(distance map[string]int) []string {
 	return names[:min(len(names), maxSuggestions)]
 }
 
+// unique returns the first maxSuggestions names without duplicates.
 func unique(names []string) []string {
 	var out []string
 	for _, name := range names {

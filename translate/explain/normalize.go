@@ -2,10 +2,10 @@ package explain
 
 import "strings"
 
-// normalize changes a path as the listener does (normalize_path on, merge_slashes off, escaped
-// slashes unchanged; docs/design/gateways.md). It resolves dot segments, also if they are written
-// as %2e or followed by ";parameters". It decodes escaped unreserved characters, turns a backslash
-// into a slash, and escapes characters that are not allowed in a path. path has no query.
+// normalize changes a path as the Envoy listener does (normalize_path on, merge_slashes off, escaped slashes
+// unchanged; docs/design/gateways.md). It resolves dot segments, also those written as %2e or followed by
+// ";parameters". It decodes escaped unreserved characters, and turns a backslash into a slash. It escapes
+// characters that a path must not contain. path has no query.
 func normalize(path string) string {
 	path = stripDotParameters(path)
 	out := make([]byte, 0, len(path))
@@ -41,7 +41,7 @@ func stripDotParameters(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// dotLength returns 1 for ".", 3 for "%2e" at path[i:], else 0.
+// dotLength returns the length of a dot at path[i:]: 1 for ".", 3 for "%2e", and 0 if there is none.
 func dotLength(path string, i int) int {
 	switch {
 	case i < len(path) && path[i] == '.':
@@ -52,8 +52,8 @@ func dotLength(path string, i int) int {
 	return 0
 }
 
-// afterDot reads on after the first dot of a segment. isDirectory is true for a dot segment: next
-// is then the index of the next segment, and up is true for "..", false for ".".
+// afterDot reads path from i, the index after the first dot of a segment. isDirectory is true if the segment is
+// "." or "..". In that case next is the index of the next segment, and up is true for "..".
 func afterDot(path string, i int) (next int, up, isDirectory bool) {
 	if next, ok := segmentEnd(path, i); ok {
 		return next, false, true
@@ -66,7 +66,7 @@ func afterDot(path string, i int) (next int, up, isDirectory bool) {
 	return next, true, ok
 }
 
-// segmentEnd reports whether a segment ends at i and where the next one begins.
+// segmentEnd reports whether a segment ends at i. next is the index of the next segment, or i.
 func segmentEnd(path string, i int) (next int, ok bool) {
 	switch {
 	case i == len(path):
@@ -77,7 +77,7 @@ func segmentEnd(path string, i int) (next int, ok bool) {
 	return i, false
 }
 
-// parent cuts the last segment off a path that ends in a slash.
+// parent removes the last segment from a path that ends in a slash.
 func parent(out []byte) []byte {
 	for len(out) > 1 {
 		out = out[:len(out)-1]
@@ -88,7 +88,7 @@ func parent(out []byte) []byte {
 	return out
 }
 
-// appendByte appends path[i], decoded or escaped as normalize needs it, and returns the next index.
+// appendByte appends path[i], decoded or escaped as in normalize. It returns the next index.
 func appendByte(out []byte, path string, i int) ([]byte, int) {
 	const hex = "0123456789ABCDEF"
 	switch c := path[i]; {
@@ -106,6 +106,8 @@ func appendByte(out []byte, path string, i int) ([]byte, int) {
 	}
 }
 
+// unescape returns the byte that a percent-encoding at path[i:] means. It returns false if the encoding is
+// invalid.
 func unescape(path string, i int) (byte, bool) {
 	if i+3 > len(path) {
 		return 0, false
@@ -115,6 +117,7 @@ func unescape(path string, i int) (byte, bool) {
 	return high<<4 | low, ok1 && ok2
 }
 
+// hexDigit returns the value of a hexadecimal digit, and false for other characters.
 func hexDigit(c byte) (byte, bool) {
 	switch {
 	case '0' <= c && c <= '9':
@@ -125,6 +128,7 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
+// isUnreserved reports whether a URL never needs to escape the character (RFC 3986, section 2.3).
 func isUnreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxNotAccepted is the most routes that Report.NotAccepted lists.
+// maxNotAccepted is the largest number of routes in Report.NotAccepted.
 const maxNotAccepted = 20
 
-// notAccepted reports routes that might have matched the request, and that a parent does not accept
-// at all or only in part. It does so only if no route matched. The reasons come from their
+// notAccepted adds to NotAccepted the routes that might match the request, and that a parent route rejects,
+// entirely or in part. It does so only if no route matches the request. The reasons are those in the routes'
 // statuses.
 func (b *requestReporter) notAccepted() {
 	if b.answer.Rule != nil && !b.answer.Rule.Guard {
@@ -41,6 +41,7 @@ func (b *requestReporter) notAccepted() {
 	}
 }
 
+// rejections returns an entry for each condition with which a parent rejects a child, entirely or in part.
 func rejections(child, parent manifest.Key, conditions []metav1.Condition) (out []NotAcceptedReport) {
 	for _, c := range conditions {
 		notAccepted := c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True"
@@ -51,7 +52,8 @@ func rejections(child, parent manifest.Key, conditions []metav1.Condition) (out 
 	return out
 }
 
-// parentRoute returns the route that a parentRef of a child names.
+// parentRoute returns the HTTPRoute that a parentRef of a child names. isRoute is false if the parentRef names
+// another kind.
 func parentRoute(child manifest.Key, ref gwv1.ParentReference) (key manifest.Key, isRoute bool) {
 	if ref.Kind == nil || *ref.Kind != "HTTPRoute" {
 		return key, false

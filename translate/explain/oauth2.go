@@ -9,6 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// oauth2Words returns, as text, where oauth2 of the policies lets users sign in, or TurnedOff if a policy turns
+// it off.
 func oauth2Words(extras *ir.Extras) string {
 	if extras.OAuth2 == nil {
 		return TurnedOff
@@ -21,7 +23,7 @@ func oauth2Words(extras *ir.Extras) string {
 	return words + "; " + provider.LogoutPath + " signs them out"
 }
 
-// origin returns scheme and host of a URI.
+// origin returns the scheme and host of a URI. It returns uri if it cannot be parsed.
 func origin(uri string) string {
 	parsed, err := url.Parse(uri)
 	if err != nil {
@@ -30,9 +32,9 @@ func origin(uri string) string {
 	return parsed.Scheme + "://" + parsed.Host
 }
 
-// oauth2Gate does what Envoy does with a request without the cookies of a signed-in user. Only
-// Envoy can verify these cookies. A request with cookies passes, and the gate says what happens if
-// they are not valid.
+// oauth2Gate returns what Envoy's OAuth2 filter does with a request. Without the cookies of a signed-in user,
+// and for a logout, Envoy redirects the request or answers 401. Only Envoy can verify these cookies. A request
+// with them passes, and unless says what happens if they are not valid.
 func oauth2Gate(rule *ir.Rule, r *request) gate {
 	use := rule.Action.Extras.OrNone().OAuth2
 	if use == nil {
@@ -69,8 +71,8 @@ func oauth2Gate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// hasFlowCookie reports whether the request has a cookie of a login that the browser has begun. The
-// names of such cookies begin with name.
+// hasFlowCookie reports whether the request has a cookie of a login that the browser has begun. The names of
+// such cookies begin with name and a dot.
 func (r *request) hasFlowCookie(name string) bool {
 	for _, line := range r.headers["cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
@@ -82,7 +84,7 @@ func (r *request) hasFlowCookie(name string) bool {
 	return false
 }
 
-// signInWords returns what Envoy does with a request whose user must sign in.
+// signInWords returns, as text, what Envoy does with a request whose user must sign in.
 func (r *request) signInWords(provider *ir.SignIn) string {
 	switch r.mayNotRedirect(provider) {
 	case takes:
@@ -93,7 +95,8 @@ func (r *request) signInWords(provider *ir.SignIn) string {
 	return "redirected to sign in (302)"
 }
 
-// mayNotRedirect reports whether denyRedirect selects the request.
+// mayNotRedirect returns takes if denyRedirect selects the request: Envoy then answers 401 instead of a
+// redirect. It returns may if that depends on a header value that is not known, and misses otherwise.
 func (r *request) mayNotRedirect(provider *ir.SignIn) (out verdict) {
 	for _, want := range provider.Deny {
 		one, _ := r.matchesHeader(want)
@@ -102,7 +105,7 @@ func (r *request) mayNotRedirect(provider *ir.SignIn) (out verdict) {
 	return out
 }
 
-// logoutLocation returns where Envoy redirects a user who has signed out.
+// logoutLocation returns the URL to which Envoy redirects a user who has signed out.
 func logoutLocation(provider *ir.SignIn, r *request) string {
 	if provider.EndSession != "" {
 		return provider.EndSession
@@ -110,15 +113,16 @@ func logoutLocation(provider *ir.SignIn, r *request) string {
 	return r.scheme + "://" + r.query.Host + "/"
 }
 
-// replaceToken replaces the client's authorization header by the access token, if it is forwarded.
+// replaceToken replaces the client's Authorization header by the access token, if oauth2 forwards the token.
 func replaceToken(_ *request, headers headerFields, extras *ir.Extras) {
 	if extras.OAuth2 != nil && extras.OAuth2.Extension.SignIn.ForwardToken {
 		headers.set("authorization", "Bearer "+unknownToken)
 	}
 }
 
-// unlessAsked returns what a running gatefold may do instead, if the rule is closed only because
-// the discovery document of an issuer was not requested.
+// unlessAsked returns a text for Unless if the rule answers an error only because the discovery document of an
+// issuer was not requested. `gatefold serve` requests the document, and users sign in instead. Otherwise it
+// returns nil.
 func unlessAsked(respond *ir.Respond) []string {
 	if respond.Unasked == "" {
 		return nil

@@ -10,19 +10,20 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// outcome returns what Envoy does with a request that a rule matches. A nil rule means that none
-// does.
+// outcome returns what Envoy does with a request whose first matching rule is rule. A nil rule means that no
+// rule matches.
 func outcome(rule *ir.Rule, r *request) Outcome {
 	result := decided(rule, r)
 	result.GRPC = r.asksByGRPC() && !result.http && (result.reply || result.Status >= http.StatusMultipleChoices)
 	return result
 }
 
+// decided returns the Outcome of a request whose first matching rule is rule, without setting GRPC.
 func decided(rule *ir.Rule, r *request) Outcome {
 	if rule == nil {
 		return Outcome{Status: http.StatusNotFound}
 	}
-	if r.upgradesToUnknown() { // once there is a rule, and before its policies see the request
+	if r.upgradesToUnknown() { // Envoy checks this after it has chosen the rule, and before the filters of policies
 		all := answerGate(rule, r)
 		if all.status != 0 {
 			return all.outcome(nil).by(&rule.Action, ir.FieldExtProc)
@@ -43,9 +44,9 @@ func decided(rule *ir.Rule, r *request) Outcome {
 	return result
 }
 
-// filtered applies the filters that may answer instead of the rule, in the order of Envoy's chain
-// (policyFields). If answers is true, the Outcome is the answer. It also lists what the filters may
-// do instead.
+// filtered applies the filters that may answer instead of the rule, in the order of Envoy's filter chain
+// (policyFields). If answers is true, the Outcome is the answer of a filter. Otherwise it has only Unless: what
+// the filters may do instead.
 func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	all := answerGate(rule, r)
 	if all.status != 0 {
@@ -59,15 +60,15 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 			continue
 		}
 		own := field.gate(rule, r)
-		if field.change != nil && field.name != ir.FieldExtAuth && own.status == 0 && rule.Action.Extras != nil { // those behind see the change
-			changed := r.headers.clone() // what extAuth answers is in request.answered
+		if field.change != nil && field.name != ir.FieldExtAuth && own.status == 0 && rule.Action.Extras != nil { // later filters see the change
+			changed := r.headers.clone() // the headers that extAuth adds are in request.answered
 			field.change(r, changed, rule.Action.Extras)
 			r.headers = changed
 		}
 		switch {
 		case own.status == 0:
 			unless = append(unless, own.unless...)
-		case field.name == ir.FieldExtProc: // the processor sees no answer about itself
+		case field.name == ir.FieldExtProc: // the processor does not get its own answer
 			return own.outcome(unless).by(&rule.Action, field.name), true
 		default:
 			return own.outcome(append(unless, all.unless...)).by(&rule.Action, field.name), true
@@ -76,8 +77,8 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	return Outcome{Unless: unless}, false
 }
 
-// by returns the outcome with the objects that make a field's filter answer: the object of the
-// deciding field if it is known, else all objects that set the field.
+// by returns the Outcome with By set: the objects that make a field's filter answer. It is the object of o.At
+// if that is known. Otherwise it is every object that sets the field.
 func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
 	kind := field.PartKind()
 	switch {
@@ -93,7 +94,7 @@ func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
 	return o
 }
 
-// objectsOf returns the objects of an action's Parts of a kind, each once.
+// objectsOf returns the objects of an action's Parts of a kind, without duplicates.
 func objectsOf(action *ir.Action, kind string) (objects []manifest.Key) {
 	for _, part := range action.Parts {
 		if part.Kind == kind && !slices.Contains(objects, part.Object) {

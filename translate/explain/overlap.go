@@ -11,42 +11,44 @@ import (
 )
 
 const (
-	// maxOutlined bounds the routes whose documents one question reads.
+	// maxOutlined bounds how many routes' documents are read for one query.
 	maxOutlined = 1000
-	// maxPattern is the longest regular expression, in bytes, that is compiled of a rule
-	// that may be broken. The Gateway API allows 1024.
+	// maxPattern is the length in bytes of the longest regular expression that is compiled from a rule that may be
+	// invalid. The Gateway API allows 1024.
 	maxPattern = 1024
-	// maxCompiled bounds the regular expressions that one question compiles of such rules.
-	// Of further ones the text before their first special character is compared.
+	// maxCompiled bounds how many regular expressions of rules that may be invalid are compiled for one query. For
+	// further expressions, only the text before their first special character is compared.
 	maxCompiled = 2000
-	// maxSuffixes bounds how many suffixes of a path are compared.
+	// maxSuffixes bounds how many suffixes of a path fitBelow compares.
 	maxSuffixes = 64
 )
 
-// overlaps finds the routes that might match the request by host and path. It also finds invalid
-// routes, as far as their documents can be read.
+// overlaps finds the routes that might match the request by host and path. It also finds invalid routes, if
+// their documents can be read.
 type overlaps struct {
 	path, host, gateway string
-	// routes are those that serve under the virtual host.
+	// routes are the routes with rules in the request's virtual host.
 	routes   map[manifest.Key]bool
 	outlines map[manifest.Key]outline
 	fits     map[matchAt]int
 	// compiled counts the regular expressions that were compiled.
 	compiled int
-	// compared counts the bytes of path and expression that were compared.
+	// compared is the cost of these regular expressions: the length of the path times the length of the
+	// expression, added up.
 	compared int
 }
 
-// matchAt names a match of a rule of a route.
+// matchAt names a match of a rule of a route. An index of -1 means any rule or any match.
 type matchAt struct {
 	route       manifest.Key
 	rule, match int
 }
 
-// outline is a store.Outline with methods that select parts of it.
+// outline is a store.Outline with methods for parts of it.
 type outline store.Outline
 
-// only returns the outline of one rule and one match. An index of -1 selects all.
+// only returns the outline reduced to one rule and one match. An index of -1, or one that does not exist,
+// selects all.
 func (o outline) only(rule, match int) outline {
 	if rule < 0 || rule >= len(o.Rules) {
 		return o
@@ -59,13 +61,14 @@ func (o outline) only(rule, match int) outline {
 	return o
 }
 
-// mayBeDelegated reports whether another route may delegate to the route. Then its paths are
-// relative, or the author may have written them so by mistake.
+// mayBeDelegated reports whether another route may delegate to the route: it has no parent, or an HTTPRoute as
+// a parent. Its paths may then be relative to the parent's path.
 func (o outline) mayBeDelegated() bool {
 	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent manifest.Key) bool { return parent.Kind == "HTTPRoute" })
 }
 
-// read adds the outlines of routes that it does not have yet.
+// read adds the outlines of keys, without those that it already has, until maxOutlined is reached. outlines may
+// be nil.
 func (o *overlaps) read(keys []manifest.Key, outlines func([]manifest.Key) []store.Outline) {
 	var unknown []manifest.Key
 	for _, key := range keys {
@@ -82,8 +85,9 @@ func (o *overlaps) read(keys []manifest.Key, outlines func([]manifest.Key) []sto
 	}
 }
 
-// underHost reports whether a route may serve the host. A route without hostnames may serve it if
-// its parent is not known.
+// underHost reports whether a route may serve the request's host. A route without hostnames may serve it if its
+// parents may serve it or are not known. It returns false if the route's document cannot be read, unless the
+// virtual host has rules of the route.
 func (o *overlaps) underHost(key manifest.Key) bool {
 	outline := o.outlines[key]
 	switch {
@@ -101,13 +105,13 @@ func (o *overlaps) underHost(key manifest.Key) bool {
 	})
 }
 
-// namesRoute reports whether a route has the host, or one of a wildcard, among its hostnames.
+// namesRoute reports whether one of the route's hostnames covers the request's host.
 func (o *overlaps) namesRoute(key manifest.Key) bool {
 	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return covers(pattern, o.host) })
 }
 
-// fit returns how much of the path a match of a rule covers, 0 for none. A rule or match of -1
-// stands for any.
+// fit returns how much of the request's path a match of a rule covers (see fitPath), 0 if nothing. A rule or
+// match of -1 means any.
 func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	at := matchAt{key, rule, match}
 	n, known := o.fits[at]
@@ -118,11 +122,13 @@ func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	return n
 }
 
+// compare returns the greatest fit of the paths of an outline. It is at least 1 if the paths of a rule are not
+// known.
 func (o *overlaps) compare(outline outline) int {
 	best := 0
 	below := outline.mayBeDelegated()
 	for _, rule := range outline.Rules {
-		if len(rule.Paths) == 0 { // no path can be read: it may be for any
+		if len(rule.Paths) == 0 { // no path can be read, so any path may match
 			best = max(best, 1)
 		}
 		for _, path := range rule.Paths {
@@ -135,13 +141,13 @@ func (o *overlaps) compare(outline outline) int {
 	return best
 }
 
-// fitPath returns the number of characters of path that an outlined path covers, plus 1; 0 for
-// none.
+// fitPath returns the number of characters of path that an outlined path covers, plus 1. For an exact path it
+// adds 2. It returns 0 if the outlined path does not match.
 func (o *overlaps) fitPath(outline store.PathOutline, path string) int {
 	switch outline.Type {
 	case "Exact":
 		if path == outline.Value {
-			return len(path) + 2 // it goes before a prefix of the same length
+			return len(path) + 2 // an exact path has precedence over a prefix of the same length
 		}
 		return 0
 	case "RegularExpression":
@@ -153,6 +159,8 @@ func (o *overlaps) fitPath(outline store.PathOutline, path string) int {
 	return 0
 }
 
+// fitPattern returns the length of path plus 1 if the regular expression matches, or cannot be compiled. It
+// returns 0 if the expression does not match.
 func (o *overlaps) fitPattern(pattern, path string) int {
 	if !strings.HasPrefix(path, literalPrefix(pattern)) {
 		return 0
@@ -169,11 +177,11 @@ func (o *overlaps) fitPattern(pattern, path string) int {
 			return 0
 		}
 	}
-	return len(path) + 1 // once it is valid, it may match all of it
+	return len(path) + 1 // the author may fix it so that it matches the whole path
 }
 
-// fitBelow returns the fit of the path of a delegated route, which may be relative to its parent's
-// path.
+// fitBelow returns the greatest fit of the path of a child route, which may be relative to its parent's path.
+// For this, it compares the outlined path with suffixes of path.
 func (o *overlaps) fitBelow(outline store.PathOutline, path string) int {
 	best := 0
 	for range maxSuffixes {

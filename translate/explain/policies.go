@@ -20,29 +20,31 @@ const maxPolicies = 100
 type policyReporter struct {
 	reporter
 	answer Answer
-	named  map[policyAt]bool // those that the Report has
-	// unserved is where the policies of kinds that gatefold does not serve are written.
+	named  map[policyAt]bool // the policies that the Report already has
+	// unserved has the places of policies whose kind gatefold does not serve.
 	unserved map[manifest.Key]store.Place
 }
 
-// policyAt is a policy at one of its targets.
+// policyAt is a policy at one of its targets. target is text, as in PolicyReport.
 type policyAt struct {
 	policy manifest.Key
 	target string
 }
 
+// newPolicyReporter returns a policyReporter that adds to the Report of b.
 func newPolicyReporter(b *requestReporter) *policyReporter {
 	return &policyReporter{reporter: b.reporter, answer: b.answer, named: map[policyAt]bool{}, unserved: map[manifest.Key]store.Place{}}
 }
 
-// policyTarget is an object between the Gateway and the backend, with the section that policies may
-// name.
+// policyTarget is an object that policies can target, such as a Gateway or a route. section is the listener,
+// rule or port of the object that serves the request. noun is the word for the section in texts.
 type policyTarget struct {
 	object        manifest.Key
 	labels        map[string]string
 	section, noun string
 }
 
+// words returns the object as text. If section is not "", the text names the section, too.
 func (s policyTarget) words(section string) string {
 	if section == "" {
 		return s.object.String()
@@ -50,8 +52,8 @@ func (s policyTarget) words(section string) string {
 	return fmt.Sprintf("%s, %s %s", s.object, s.noun, section)
 }
 
-// add adds the policies that apply to the request: from the Gateway down to the rule, then those of
-// the backends and external services.
+// add adds the policies that apply to the request: from the Gateway down to the rule, and then those of the
+// backends and external services. It does nothing if no rule matches the request.
 func (b *policyReporter) add() {
 	if b.answer.Rule == nil {
 		return
@@ -76,8 +78,8 @@ func (b *policyReporter) add() {
 	b.addOthers()
 }
 
-// addOfConnection is add for a connection. acl is the only field of TrafficPolicies that applies to
-// connections.
+// addOfConnection adds the policies that apply to a connection. Of the fields of TrafficPolicies, only acl
+// applies to connections.
 func (b *policyReporter) addOfConnection() {
 	for _, at := range b.policyTargets() {
 		for _, p := range b.facts.View.Policies {
@@ -87,7 +89,7 @@ func (b *policyReporter) addOfConnection() {
 			}
 			words, other := at.words(target.Section), len(p.Fields) > 0 && !slices.Contains(p.Fields, ir.FieldACL)
 			switch {
-			case other && at.object.Kind == "Gateway" && target.Section == "": // it is for the Gateway's requests
+			case other && at.object.Kind == "Gateway" && target.Section == "": // its fields are for the Gateway's requests
 				continue
 			case other && p.Unusable == "" && target.Lost == "":
 				b.addPolicy(PolicyReport{Object: p.Key, Target: words, State: ir.NotInForce, At: Source{Object: p.Key}, Reason: "it has no acl, the one field that is for connections"})
@@ -101,19 +103,20 @@ func (b *policyReporter) addOfConnection() {
 	b.addOthers()
 }
 
-// addOthers adds the policies of kinds that are not served, and those of the backends and services.
+// addOthers adds policies of kinds that gatefold does not serve, and policies of backends and external
+// services. It then cuts the list at maxPolicies.
 func (b *policyReporter) addOthers() {
 	b.addUnserved()
 	for _, name := range b.clusterNames() {
 		b.addBackendPolicies(name)
 	}
-	if len(b.report.Policies) > maxPolicies { // those that are not in force must not be left out
+	if len(b.report.Policies) > maxPolicies { // policies that are not in force must stay in the list
 		slices.SortStableFunc(b.report.Policies, func(x, y PolicyReport) int { return ir.TrueFirst(x.State == ir.NotInForce, y.State == ir.NotInForce) })
 		b.report.Policies = b.report.Policies[:maxPolicies]
 	}
 }
 
-// addUnserved adds policies of kinds that gatefold does not serve.
+// addUnserved adds policies whose kind gatefold does not serve.
 func (b *policyReporter) addUnserved() {
 	targets := b.policyTargets()
 	for _, problem := range b.facts.Problems {
@@ -136,7 +139,8 @@ func (b *policyReporter) addUnserved() {
 	}
 }
 
-// isTarget reports whether a policy applies to the object, and to which section.
+// isTarget reports whether a policy of an unserved kind targets the object. section is the section that the
+// policy names, "" if it names none.
 func (s policyTarget) isTarget(policy manifest.Unserved) (section string, ok bool) {
 	for _, target := range policy.Targets {
 		target, labels, _ := strings.Cut(target, " with ")
@@ -151,7 +155,7 @@ func (s policyTarget) isTarget(policy manifest.Unserved) (section string, ok boo
 	return "", false
 }
 
-// has reports whether the object has the labels of a text such as "app=cart,tier=web".
+// has reports whether the object has all labels of a text such as "app=cart,tier=web".
 func (s policyTarget) has(labels string) bool {
 	for pair := range strings.SplitSeq(labels, ",") {
 		if name, value, found := strings.Cut(pair, "="); found && s.labels[name] != value {
@@ -161,8 +165,8 @@ func (s policyTarget) has(labels string) bool {
 	return true
 }
 
-// attached returns the policies that attach to the rule and to objects above it, and the policy
-// that closes the rule.
+// attached returns the TrafficPolicies that attach to the rule and to objects above it. It also returns the
+// policy that makes the rule fail closed.
 func (b *policyReporter) attached() (keys []manifest.Key) {
 	rule := b.answer.Rule
 	for _, part := range rule.Action.Parts {
@@ -176,7 +180,8 @@ func (b *policyReporter) attached() (keys []manifest.Key) {
 	return keys
 }
 
-// policyTargets returns the objects of the request that TrafficPolicies can target.
+// policyTargets returns the objects that lead to the answer and that TrafficPolicies can target: the Gateway,
+// the ListenerSet and the routes.
 func (b *policyReporter) policyTargets() []policyTarget {
 	listener := b.report.Listener
 	gateway := ir.GatewayKey(listener.Gateway)
@@ -193,7 +198,7 @@ func (b *policyReporter) policyTargets() []policyTarget {
 	return all
 }
 
-// label sets the labels of the objects.
+// label sets the labels of the objects. It does nothing if the labels are not known.
 func (b *policyReporter) label(policyTargets []policyTarget) {
 	if b.facts.Labels == nil {
 		return
@@ -207,7 +212,7 @@ func (b *policyReporter) label(policyTargets []policyTarget) {
 	}
 }
 
-// isAim reports whether t selects s.object, by name or by labels. It ignores sections.
+// isAim reports whether target t selects s.object, by name or by labels. It ignores sections.
 func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	if t.Object.Name != "" {
 		return t.Object == s.object
@@ -220,8 +225,8 @@ func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
 }
 
-// targetOf returns the target of a policy that includes the object or its section. It also returns
-// targets that are lost.
+// targetOf returns the target of a policy that selects the object or its section. It prefers targets that are
+// not lost. ok is false if no target selects the object.
 func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	for _, t := range p.Targets {
 		if s.isAim(t) && (t.Section == "" || t.Section == s.section || t.Lost != "") && (!ok || target.Lost != "") {
@@ -231,6 +236,8 @@ func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	return target, ok
 }
 
+// addTraffic adds a TrafficPolicy. target is its target as text. lost is why that target does not exist or does
+// not apply, "" if it applies.
 func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	rule := b.answer.Rule
 	out := PolicyReport{Object: p.Key, Target: target, State: ir.NotInForce, At: Source{Object: p.Key}}
@@ -248,8 +255,8 @@ func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	b.addPolicy(out)
 }
 
-// merged sets the effective fields of a policy. These are the parts of the action, without the
-// fields that the rule sets itself: the rule wins over every policy.
+// merged sets State, Fields, Overridden and By of out, for a policy p that can be used. Fields has the fields
+// of p that are in force. A field that the rule sets itself has precedence over the field of every policy.
 func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
 	by := func(key manifest.Key) {
@@ -289,8 +296,7 @@ func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	}
 }
 
-// clusterNames returns the clusters of the backends, and of the external services of the rule's
-// policies.
+// clusterNames returns the names of the clusters of the backends and of the rule's external services.
 func (b *policyReporter) clusterNames() (names []string) {
 	for _, backend := range b.report.Backends {
 		names = append(names, backend.Cluster)
@@ -301,7 +307,7 @@ func (b *policyReporter) clusterNames() (names []string) {
 	return names
 }
 
-// addBackendPolicies adds the policies of the Service or Backend of a cluster.
+// addBackendPolicies adds the policies that target the Service or Backend of a cluster.
 func (b *policyReporter) addBackendPolicies(name string) {
 	cluster := b.facts.View.Clusters[name]
 	if cluster == nil || len(cluster.Objects) == 0 {
@@ -319,13 +325,14 @@ func (b *policyReporter) addBackendPolicies(name string) {
 	}
 }
 
-// targetsPort reports whether a target includes the port of a cluster, or names a port that does
-// not exist.
+// targetsPort reports whether a target includes the port of a cluster. It also returns true if the target names
+// a port that does not exist.
 func targetsPort(target ir.PolicyTarget, cluster *ir.Cluster) bool {
 	return target.Section == "" || target.Lost != "" || len(target.Ports) == 0 ||
 		slices.ContainsFunc(target.Ports, func(port uint32) bool { return strings.HasSuffix(cluster.Name, fmt.Sprintf("/%d", port)) })
 }
 
+// addBackendPolicy adds a policy of a backend. words is its target as text.
 func (b *policyReporter) addBackendPolicy(p *ir.Policy, target ir.PolicyTarget, words string, cluster *ir.Cluster) {
 	out := PolicyReport{Object: p.Key, Target: words, State: target.State, At: Source{Object: p.Key}}
 	for _, other := range cluster.Objects {
@@ -348,7 +355,8 @@ func withoutName(p *ir.Policy) string {
 	return strings.TrimPrefix(strings.TrimPrefix(reason, " cannot be used: "), " is invalid: ")
 }
 
-// addPolicy adds a policy once, with the mistake of its newest version.
+// addPolicy adds a policy, unless the Report already has it with the same target. For a stale policy, it adds
+// the mistake of the newest version.
 func (b *policyReporter) addPolicy(out PolicyReport) {
 	at := policyAt{out.Object, out.Target}
 	if b.named[at] {
@@ -362,7 +370,8 @@ func (b *policyReporter) addPolicy(out PolicyReport) {
 	b.report.Policies = append(b.report.Policies, out)
 }
 
-// place sets the place of the mistake for each policy that is not fully effective.
+// place sets the places of policies in the Report. A stale policy, and a policy that is not in force, get the
+// place of their mistake. A policy of an unserved kind gets the place where it is written.
 func (b *policyReporter) place() {
 	for i := range b.report.Policies {
 		p := &b.report.Policies[i]

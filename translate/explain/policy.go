@@ -11,29 +11,29 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// gate is what a filter of Envoy's chain does with a request: it answers with status, or passes the
-// request on. unless lists what the filter may do instead, in words, if that depends on facts that
-// are not known.
+// gate is what a filter of Envoy's chain does with a request: it answers with status, or passes the request on.
+// An empty gate passes the request on in any case. unless lists, as texts, what the filter may do instead,
+// because some facts are not known.
 type gate struct {
-	status uint32 // 0 passes it on
+	status uint32 // 0 if the filter passes the request on
 	why    string
-	// location is where a redirect leads to, without the parameters that Envoy adds.
+	// location is the target of a redirect, without the parameters that Envoy adds.
 	location string
-	// at is the field that decides, where one is known.
+	// at is the field that decides, empty if it is not known.
 	at     Source
 	unless []string
-	// reply is true for an answer that gRPC clients get as a gRPC status, whatever its status.
+	// reply is true if Envoy turns the answer into a gRPC status for gRPC clients, whatever the value of status.
 	reply bool
-	// http is true for an answer that gRPC clients get as any other.
+	// http is true if gRPC clients get the answer unchanged, with its HTTP status.
 	http bool
 }
 
-// outcome returns the answer of a filter, with what may happen instead.
+// outcome returns the Outcome of a request that the filter answers. Its Unless has unless, and then g.unless.
 func (g gate) outcome(unless []string) Outcome {
 	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
 
-// corsGate answers a preflight request if the rule has a backend.
+// corsGate answers a preflight request with 200 if the rule has a backend. Otherwise the gate is empty.
 func corsGate(rule *ir.Rule, r *request) gate {
 	cors := rule.Action.CORSInForce()
 	if cors == nil || !preflight(cors, r) || len(backends(rule, r)) == 0 {
@@ -42,6 +42,9 @@ func corsGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusOK, why: "Envoy answers the CORS preflight request itself, by " + corsParts(&rule.Action)}
 }
 
+// csrfGate returns what the CSRF filter does with a request. The gate is empty if the request passes. It
+// answers 403 to a request from another origin if the filter rejects all of these. If the filter rejects only a
+// share of these requests, the gate has no status, and unless says so.
 func csrfGate(rule *ir.Rule, r *request) gate {
 	csrf := rule.Action.Extras.OrNone().CSRF
 	if csrf == nil || csrf.Enabled < 100 || !forged(csrf, r) {
@@ -50,19 +53,21 @@ func csrfGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusForbidden, why: "Envoy rejects the request by " + partsOf(&rule.Action, ir.FieldCSRF.PartKind()) + ": " + forgedWords(r)}
 }
 
-// unlessForged returns what Envoy's CSRF filter does with a share of the requests, in words. It
-// returns nil if the filter treats all these requests the same.
+// unlessForged returns, as text, what the CSRF filter does with a share of the requests from another origin. It
+// returns nil if the filter treats all requests the same.
 func unlessForged(csrf *ir.CSRF, r *request) []string {
 	switch {
 	case csrf == nil || !forged(csrf, r):
 	case csrf.Enabled > 0 && csrf.Enabled < 100:
 		return []string{fmt.Sprintf("csrf: it is one of the %d%% that are rejected (403): %s", csrf.Enabled, forgedWords(r))}
-	case csrf.Enabled == 0 && csrf.Shadowed > 0 && csrf.Shadowed < 100: // Envoy draws twice, and rejects where the second says no
+	case csrf.Enabled == 0 && csrf.Shadowed > 0 && csrf.Shadowed < 100: // Envoy draws two random numbers, and rejects if only the first one selects the request
 		return []string{fmt.Sprintf("csrf: Envoy rejects some of the requests that it only is to check where that is %d%% (403): %s", csrf.Shadowed, forgedWords(r))}
 	}
 	return nil
 }
 
+// bufferGate answers 413 if the body of a request is longer than the policies' buffer. Otherwise the gate is
+// empty.
 func bufferGate(rule *ir.Rule, r *request) gate {
 	most := int64(rule.Action.Extras.OrNone().BufferBytes)
 	if most == 0 || r.bodyBytes() <= most || r.upgrades() {
@@ -71,7 +76,8 @@ func bufferGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, ir.FieldBuffer.PartKind()), most)}
 }
 
-// localLimitGate returns what may happen, because the number of earlier requests is not known.
+// localLimitGate returns an empty gate if the rule has no local rate limit. Otherwise unless says that Envoy
+// may answer 429, because the number of earlier requests is not known.
 func localLimitGate(rule *ir.Rule, _ *request) gate {
 	limit := rule.Action.Extras.OrNone().RateLimit
 	if limit == nil || limit.Enabled == 0 || limit.Enforced == 0 {
@@ -80,8 +86,8 @@ func localLimitGate(rule *ir.Rule, _ *request) gate {
 	return gate{unless: []string{"rateLimit.local: too many requests came before (429)"}}
 }
 
-// corsParts returns the objects with the effective CORS settings, in words. The route's own filter
-// wins over policies.
+// corsParts returns, as text, the objects with the CORS settings in force. The route's own filter has
+// precedence over policies.
 func corsParts(action *ir.Action) string {
 	if action.CORS != nil {
 		return partsOf(action, string(gwv1.HTTPRouteFilterCORS))
@@ -89,7 +95,8 @@ func corsParts(action *ir.Action) string {
 	return partsOf(action, ir.FieldCORS.PartKind())
 }
 
-// partsOf returns the objects of an action's Parts of a kind, each with its field, in words.
+// partsOf returns, as text, the objects of an action's Parts of a kind, each with its field. Without such Parts
+// it returns kind.
 func partsOf(action *ir.Action, kind string) string {
 	var names []string
 	for _, part := range action.Parts {
@@ -103,14 +110,16 @@ func partsOf(action *ir.Action, kind string) string {
 	return strings.Join(names, " and ")
 }
 
+// preflight reports whether a request is a CORS preflight request that Envoy answers: from an allowed origin,
+// or from any origin if cors.Alone is set.
 func preflight(cors *ir.CORS, r *request) bool {
 	origin := r.headers.first("origin")
 	return r.query.Method == http.MethodOptions && r.headers.first("access-control-request-method") != "" &&
 		(matchesAny(cors.Origins, origin) || cors.Alone && origin != "")
 }
 
-// forged reports whether a request with a changing method comes neither from its own host nor from
-// an additional origin.
+// forged reports whether another site may have forged a request (CSRF): its method changes something, and it
+// comes neither from its own host nor from an additional origin.
 func forged(csrf *ir.CSRF, r *request) bool {
 	if !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch}, r.query.Method) {
 		return false
@@ -119,7 +128,8 @@ func forged(csrf *ir.CSRF, r *request) bool {
 	return source == "" || source != targetOrigin(r) && !matchesAny(csrf.Origins, source)
 }
 
-// sourceOrigin returns the host and port of a request's Origin header, else of its Referer.
+// sourceOrigin returns the host and port of a request's Origin header. Without that header it returns those of
+// Referer. It returns "" if the request has neither header.
 func sourceOrigin(r *request) string {
 	if origin := hostAndPort(r.headers.first("origin")); origin != "" {
 		return origin
@@ -127,8 +137,8 @@ func sourceOrigin(r *request) string {
 	return hostAndPort(r.headers.first("referer"))
 }
 
-// targetOrigin returns the host and port that a request is sent to. Envoy reads them from a URL of
-// the scheme and the Host header, without a user.
+// targetOrigin returns the host and port that a request is sent to, "" without a Host header. Envoy reads them
+// from a URL of the scheme and the Host header. It leaves out a user name.
 func targetOrigin(r *request) string {
 	if r.query.Host == "" {
 		return ""
@@ -136,8 +146,8 @@ func targetOrigin(r *request) string {
 	return hostAndPort(r.scheme + "://" + r.query.Host)
 }
 
-// hostAndPort returns the host and port of an absolute URL. It returns other texts unchanged, such
-// as the Origin "null".
+// hostAndPort returns the host and port of an absolute URL. It returns other texts unchanged, such as the
+// Origin "null".
 func hostAndPort(text string) string {
 	if a, ok := parseAddress(text); ok {
 		return a.host
@@ -145,7 +155,7 @@ func hostAndPort(text string) string {
 	return text
 }
 
-// forgedWords returns why the CSRF filter rejects a request.
+// forgedWords returns, as text, why the CSRF filter rejects a request.
 func forgedWords(r *request) string {
 	source := sourceOrigin(r)
 	if source == "" {
@@ -154,10 +164,12 @@ func forgedWords(r *request) string {
 	return fmt.Sprintf("it comes from %q, which is neither its own host %q nor an additional origin", source, r.query.Host)
 }
 
+// matchesAny reports whether a text that is not "" meets one of the matches.
 func matchesAny(list []ir.StringMatch, text string) bool {
 	return text != "" && slices.ContainsFunc(list, func(m ir.StringMatch) bool { return matchesText(m, text) })
 }
 
+// matchesText reports whether a text meets a match.
 func matchesText(m ir.StringMatch, text string) bool {
 	value := m.Value
 	if m.IgnoreCase {

@@ -11,36 +11,38 @@ import (
 	"strings"
 )
 
-// Envoy answers 431 to what is larger (docs/design/gateways.md; the second is its own
-// limit). It also bounds what one question costs here.
+// Envoy answers 431 to requests that are larger than maxRequestBytes or maxHeaders (docs/design/gateways.md;
+// maxHeaders is Envoy's own limit). These limits also bound what one query costs here.
 const (
 	maxRequestBytes = 60 << 10 // request line and headers together
 	maxHeaders      = 100      // with Host
 
-	// A question that is larger is an error: Envoy would reject a much smaller one.
+	// A query above one of these limits is an error. Envoy would reject a much smaller request.
 	maxQueryBytes   = 1 << 20 // URL, method and headers together
 	maxQueryHeaders = 1000
 )
 
-// Query is a request as a client sends it.
+// Query is a request as a client sends it, or a connection (see ForConnection).
 type Query struct {
-	// Gateway is "namespace/name"; "" means the only one that fits.
+	// Gateway is "namespace/name". "" means the only Gateway that fits.
 	Gateway string
-	Scheme  string // "http", also when empty, or "https"
+	Scheme  string // "http" or "https"; "" means "http"; see also ForConnection
 	Host    string // the Host header, with or without a port
-	// SNI is the server name in the TLS handshake, "-" for none; "" means the name in Host.
+	// SNI is the server name in the TLS handshake, "-" for none. "" means the name in Host.
 	SNI string
-	// Port is the port that the client connects to; 0 means the port in Host, or else the
-	// scheme's default.
+	// Port is the port that the client connects to. 0 means the port in Host, or the scheme's default if Host has
+	// no port.
 	Port    uint32
-	Method  string // "" is GET
-	Path    string // raw, with the query
+	Method  string // "" means GET
+	Path    string // as the client sends it, with the query
 	Headers http.Header
-	// From is the address that the client connects from, or that a PROXY header reports. It is not
-	// valid where the question does not say.
+	// From is the address that the client connects from, or that a PROXY header reports. It is not valid if it is
+	// not known.
 	From netip.Addr
 }
 
+// complete returns the query with a default Scheme, SNI, Method, Path and Port if these are not set. For a
+// connection, it sets the scheme only.
 func complete(query Query) Query {
 	query.Scheme = cmp.Or(strings.ToLower(query.Scheme), "http")
 	if query.ForConnection() {
@@ -65,14 +67,14 @@ func complete(query Query) Query {
 	return query
 }
 
-// ForConnection reports whether the question is about a connection or datagram instead of a
-// request: tcp://HOST:PORT, tls://NAME:PORT with the server name (SNI), or udp://HOST:PORT.
+// ForConnection reports whether the query is about a connection or datagram instead of a request. Such a query
+// has the scheme tcp or udp (HOST:PORT), or tls (NAME:PORT, with the server name).
 func (q Query) ForConnection() bool { return slices.Contains([]string{"tcp", "tls", "udp"}, q.Scheme) }
 
-// NewQuery parses a request as curl does: a method, an absolute URL, headers as "name: value". A
-// Host header replaces the URL's host, but not its port nor the server name in the TLS handshake.
-// The path is kept as written. The schemes ws and wss mean a WebSocket over http and https. The
-// error is about the question.
+// NewQuery parses a request as curl does: a method, an absolute URL, and headers as "name: value". A Host
+// header replaces the URL's host, but not its port, and not the server name in the TLS handshake. The path is
+// kept as written. The schemes ws and wss mean a WebSocket over http and https. It returns an error if the
+// query is invalid or too large.
 func NewQuery(method, address string, headers []string) (Query, error) {
 	if err := checkSize(method, address, headers); err != nil {
 		return Query{}, err
@@ -104,7 +106,7 @@ func NewQuery(method, address string, headers []string) (Query, error) {
 	return q, nil
 }
 
-// SetFrom sets From. "" leaves it unknown.
+// SetFrom sets From to an IP address. "" leaves From unchanged. It returns an error for other texts.
 func (q *Query) SetFrom(address string) error {
 	if address == "" {
 		return nil
@@ -117,6 +119,7 @@ func (q *Query) SetFrom(address string) error {
 	return nil
 }
 
+// checkSize returns an error if a query is larger than maxQueryBytes or maxQueryHeaders.
 func checkSize(method, address string, headers []string) error {
 	size := len(method) + len(address)
 	for _, header := range headers {
@@ -131,8 +134,8 @@ func checkSize(method, address string, headers []string) error {
 	return nil
 }
 
-// parseAuthority reads the scheme and host of a URL. It keeps the rest as the path, even if the
-// path is not escaped well.
+// parseAuthority parses the scheme and host of a URL. It keeps the rest as the path, even if the path is not
+// escaped correctly. It returns an error if scheme or host are invalid.
 func parseAuthority(address string) (*url.URL, error) {
 	_, rest, _ := strings.Cut(address, "://")
 	path := ""
@@ -147,7 +150,7 @@ func parseAuthority(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// MethodFor returns the method of a question, GET by default. It returns "" if the URL is for a
+// MethodFor returns the method of a query, GET if method is "". It returns method unchanged if the URL is for a
 // connection.
 func MethodFor(method, address string) string {
 	scheme, _, _ := strings.Cut(address, "://")
@@ -157,7 +160,8 @@ func MethodFor(method, address string) string {
 	return cmp.Or(method, http.MethodGet)
 }
 
-// connectionQuery reads a question without a request: no method, no header.
+// connectionQuery returns the query for a connection. It returns an error if there is a method, a header, or a
+// path, or if host or port are missing.
 func connectionQuery(method string, u *url.URL, headers []string) (Query, error) {
 	port, err := portOf(u)
 	switch {
@@ -169,7 +173,7 @@ func connectionQuery(method string, u *url.URL, headers []string) (Query, error)
 	return Query{Scheme: u.Scheme, Host: u.Host, Port: port}, err
 }
 
-// target returns the part behind the host, as written: "//" and ".." are kept.
+// target returns path and query of a URL as written: "//" and ".." are kept. It returns "/" if both are empty.
 func target(address string) string {
 	_, rest, _ := strings.Cut(address, "://")
 	i := strings.IndexAny(rest, "/?")
@@ -182,6 +186,8 @@ func target(address string) string {
 	return rest[i:]
 }
 
+// portOf returns the port of a URL, or the default port of its scheme. It returns an error if the port is not a
+// number from 1 to 65535.
 func portOf(u *url.URL) (uint32, error) {
 	if u.Port() == "" {
 		return map[string]uint32{"http": 80, "https": 443}[u.Scheme], nil
@@ -193,6 +199,8 @@ func portOf(u *url.URL) (uint32, error) {
 	return uint32(port), nil
 }
 
+// addHeader adds a header such as "name: value" to the query, or sets Host. It returns an error if the form is
+// wrong.
 func (q *Query) addHeader(header string) error {
 	name, value, found := strings.Cut(header, ":")
 	value = strings.Trim(value, " \t")
@@ -209,7 +217,7 @@ func (q *Query) addHeader(header string) error {
 	return nil
 }
 
-// isToken reports whether a method or a header's name can be sent (RFC 9110, 5.6.2).
+// isToken reports whether a text may be a method or the name of a header (RFC 9110, 5.6.2).
 func isToken(text string) bool {
 	return text != "" && strings.IndexFunc(text, func(r rune) bool {
 		letter := 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
@@ -217,11 +225,10 @@ func isToken(text string) bool {
 	}) < 0
 }
 
-// tooLarge reports whether Envoy rejects the request because its request line and headers are too
-// long.
+// tooLarge reports whether Envoy rejects the request because its request line and headers are too long.
 func (q Query) tooLarge() bool { return q.size() > maxRequestBytes }
 
-// size is the length of the request line and the headers, in bytes.
+// size returns the length of the request line and the headers in bytes.
 func (q Query) size() int {
 	size := len(q.Method + " " + q.Path + " HTTP/1.1\r\nHost: " + q.Host + "\r\n\r\n")
 	for name, values := range q.Headers {
@@ -232,5 +239,5 @@ func (q Query) size() int {
 	return size
 }
 
-// URL returns the URL of the question.
+// URL returns the URL of the query.
 func (q Query) URL() string { return q.Scheme + "://" + q.Host + q.Path }

@@ -15,7 +15,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// certainty is whether a condition is met, as far as the question has the facts.
+// certainty says whether a condition is true, or whether that depends on facts that the query lacks.
 type certainty uint8
 
 const (
@@ -28,6 +28,8 @@ func (v certainty) and(other certainty) certainty { return min(v, other) }
 func (v certainty) or(other certainty) certainty  { return max(v, other) }
 func (v certainty) not() certainty                { return yes - v }
 
+// rbacWords returns, as text, which requests rbac of the policies rejects, or TurnedOff if a policy turns it
+// off.
 func rbacWords(extras *ir.Extras) string {
 	rbac := extras.RBAC
 	if rbac == nil {
@@ -51,7 +53,9 @@ func rbacWords(extras *ir.Extras) string {
 	return strings.Join(words, "; ")
 }
 
-// rbacGate evaluates the expressions as Envoy does. An expression that fails does not match.
+// rbacGate returns what the RBAC filter does with a request. It evaluates the expressions as Envoy does: an
+// expression with an error is false. The gate is empty if the request passes. If the result depends on facts
+// that are not known, the gate has no status, and unless says so.
 func rbacGate(rule *ir.Rule, r *request) gate {
 	rbac := rule.Action.Extras.OrNone().RBAC
 	if rbac == nil {
@@ -92,7 +96,8 @@ func rbacGate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// isIn reports whether the address of a client is in one of the ranges.
+// isIn reports whether the address of a client is in one of the ranges. It returns unknown if there are ranges
+// and the address is not known.
 func isIn(client netip.Addr, ranges []string) certainty {
 	if len(ranges) > 0 && !client.IsValid() {
 		return unknown
@@ -105,8 +110,8 @@ func isIn(client netip.Addr, ranges []string) certainty {
 	return no
 }
 
-// matchesOne reports whether one of the expressions is true. first is the index of the first true
-// one, -1 for none. Without expressions it returns yes.
+// matchesOne reports whether one of the expressions is true. first is the index of the first true expression,
+// -1 if none is true. Without expressions it returns yes and -1.
 func (r *request) matchesOne(expressions []string) (out certainty, first int) {
 	if len(expressions) == 0 {
 		return yes, -1
@@ -126,10 +131,14 @@ func (r *request) matchesOne(expressions []string) (out certainty, first int) {
 	return out, -1
 }
 
+// celEnvironment returns the environment in which evaluate parses expressions. Of the macros, it has only
+// has().
 var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
 })
 
+// evaluate returns whether a CEL expression is true. It returns no for an expression that is invalid or fails.
+// It returns unknown if the value depends on an unknown attribute.
 func evaluate(text string, attributes cel.PartialActivation) certainty {
 	env, err := celEnvironment()
 	if err != nil {
@@ -155,8 +164,8 @@ func evaluate(text string, attributes cel.PartialActivation) certainty {
 	return no
 }
 
-// attributes returns the attributes of Envoy that the question has, and marks the others as
-// unknown.
+// attributes returns the values of Envoy's attributes for the request. Attributes that the query lacks are
+// marked as unknown. It returns an error if CEL does not accept the attributes.
 func (r *request) attributes() (cel.PartialActivation, error) {
 	headers := map[string]string{":path": r.path + r.search, ":method": r.query.Method, ":authority": r.query.Host, ":scheme": r.scheme}
 	unknowns := []*cel.AttributePatternType{
@@ -184,11 +193,12 @@ func (r *request) attributes() (cel.PartialActivation, error) {
 	return cel.PartialVars(map[string]any{"request": request}, unknowns...)
 }
 
-// headerMap has the headers of a request; names are compared without case. A placeholder becomes an
-// unknown value.
+// headerMap has the headers of a request for CEL. It ignores the case of names. A placeholder is an unknown
+// value.
 type headerMap struct{ traits.Mapper }
 
-// Find returns the value of a header.
+// Find returns the value of a header, and false if the request does not have it. The value is an unknown value
+// if it is a placeholder.
 func (h headerMap) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
@@ -201,7 +211,7 @@ func (h headerMap) Find(key ref.Val) (ref.Val, bool) {
 	return value, found
 }
 
-// Get returns the value of a header, or an error.
+// Get returns the value of a header, or an error value if the request does not have it.
 func (h headerMap) Get(key ref.Val) ref.Val {
 	value, found := h.Find(key)
 	if !found {
@@ -210,7 +220,8 @@ func (h headerMap) Get(key ref.Val) ref.Val {
 	return value
 }
 
-// Contains reports whether the request has a header.
+// Contains returns whether the request has a header. The result is unknown for a header that a service's answer
+// may add.
 func (h headerMap) Contains(key ref.Val) ref.Val {
 	value, found := h.Find(key)
 	if found && types.IsUnknown(value) && h.Mapper.Get(key) == types.String(unknownAnswer) {

@@ -7,11 +7,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// redacted is shown in the place of a password, key or token of the question.
+// redacted replaces a password, key or token of the query.
 const redacted = "[redacted]"
 
-// asked returns the credentials in a question: the texts that a rule compares with its own
-// credentials.
+// asked returns the credentials in a query: the values that the rule's authentication policies read. It returns
+// nil if rule is nil. Some of the texts may be "".
 func asked(rule *ir.Rule, q Query) (texts []string) {
 	if rule == nil {
 		return nil
@@ -44,8 +44,8 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 	return texts
 }
 
-// CredentialNames returns the headers, in lower case, and the query parameters that a rule compares
-// with its credentials.
+// CredentialNames returns the names of headers, in lower case, and of query parameters that may have
+// credentials for a rule. Some of the names may be "".
 func CredentialNames(rule *ir.Rule) (headers, parameters []string) {
 	extras := rule.Action.Extras.OrNone()
 	if extras.BasicAuth != nil {
@@ -67,7 +67,8 @@ func CredentialNames(rule *ir.Rule) (headers, parameters []string) {
 	return headers, parameters
 }
 
-// rawParameterOf returns the first value of a query parameter as it was sent.
+// rawParameterOf returns the first value of a query parameter, without decoding it. It returns "" without the
+// parameter.
 func rawParameterOf(r *request, name string) string {
 	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
 		if key, value, _ := strings.Cut(pair, "="); name != "" && decoded(key) == name {
@@ -77,8 +78,7 @@ func rawParameterOf(r *request, name string) string {
 	return ""
 }
 
-// redact removes the texts from every part of the report that repeats the question. It ignores
-// empty texts.
+// redact replaces the texts in every section of the report that repeats the query. It ignores empty texts.
 func (r *Report) redact(texts []string) {
 	hide := hiding(texts)
 	r.Request.URL, r.Location = hide(r.Request.URL), hide(r.Location)
@@ -90,9 +90,10 @@ func (r *Report) redact(texts []string) {
 	}
 }
 
-// Hide returns a function that removes the credentials of a question from a text.
+// Hide returns a function that replaces the credentials of a query in a text by "[redacted]".
 func Hide(rule *ir.Rule, q Query) func(text string) string { return hiding(asked(rule, q)) }
 
+// hiding returns a function that replaces each of the texts by redacted. It ignores empty texts.
 func hiding(texts []string) func(string) string {
 	return func(text string) string {
 		for _, one := range texts {
@@ -104,6 +105,7 @@ func hiding(texts []string) func(string) string {
 	}
 }
 
+// hideValues returns the headers with hide applied to each value, nil if headers is nil.
 func hideValues(headers http.Header, hide func(string) string) http.Header {
 	if headers == nil {
 		return nil

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// matchesWhole compares the whole value byte by byte, because Envoy reads pattern and value as
-// Latin-1. A pattern that does not compile is in no table (xds.Route rejects it) and matches
-// nothing. Compiling costs far more than comparing, so the literal beginning of the pattern is
-// compared first.
+// matchesWhole reports whether a regular expression matches a whole value. It compares bytes, because Envoy
+// reads pattern and value as Latin-1. It returns false for a pattern that does not compile; xds.Route rejects
+// such a pattern. Compiling costs far more than comparing, so the literal beginning of the pattern is compared
+// first.
 func matchesWhole(pattern, value string) bool {
 	if !strings.HasPrefix(value, literalPrefix(pattern)) {
 		return false
@@ -18,11 +18,11 @@ func matchesWhole(pattern, value string) bool {
 	return err == nil && expression.MatchString(latin1(value))
 }
 
-// maxEffort bounds the regular expressions that one question compares, in steps: a few
-// seconds. A table of 100,000 expressions of usual length stays below it for a usual path.
+// maxEffort bounds the cost of the regular expressions that one query compares, in steps. That many steps need
+// a few seconds. A virtual host with 100,000 expressions of usual length needs fewer steps for a usual path.
 const maxEffort = 1 << 30
 
-// effort limits the cost of the regular expressions of a question.
+// effort limits the cost of the regular expressions of one query.
 type effort struct{ left int }
 
 func newEffort() *effort { return &effort{maxEffort} }
@@ -30,8 +30,8 @@ func newEffort() *effort { return &effort{maxEffort} }
 // spent reports whether an expression was not compared because the limit was reached.
 func (e *effort) spent() bool { return e.left < 0 }
 
-// matchesWhole is the function matchesWhole within the limit. Compiling an expression costs as much
-// as comparing some bytes.
+// matchesWhole is the function matchesWhole within the limit. It returns false if the limit is reached.
+// Compiling an expression costs as much as comparing 256 bytes.
 func (e *effort) matchesWhole(pattern, value string) bool {
 	const compiling = 256
 	if !strings.HasPrefix(value, literalPrefix(pattern)) {
@@ -52,8 +52,8 @@ func latin1(text string) string {
 	return string(letters)
 }
 
-// literalPrefix returns the beginning of every text that a pattern matches, as far as it is visible
-// without compiling the pattern.
+// literalPrefix returns a text that every value begins with that the pattern matches. It looks for the first
+// special character, and does not compile the pattern. It returns "" if the pattern contains "|".
 func literalPrefix(pattern string) string {
 	if strings.Contains(pattern, "|") {
 		return ""
@@ -69,8 +69,8 @@ func literalPrefix(pattern string) string {
 	return pattern[:end]
 }
 
-// CompilePattern compiles a regular expression of a match as Envoy compares it: with a whole value,
-// byte by byte. Values that it is compared with must be ASCII.
+// CompilePattern compiles a regular expression as Envoy compares it: with a whole value, byte by byte. Values
+// that it is compared with must be ASCII. It returns an error if the pattern is invalid.
 func CompilePattern(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(`^(?:` + latin1(pattern) + `)$`)
 }

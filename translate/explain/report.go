@@ -11,49 +11,48 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Report is an Answer in the form that commands and pages show, with places, reasons and problems.
-// docs/json.md documents its JSON.
+// Report is an Answer in the form that commands and pages show, with places, reasons and problems. docs/json.md
+// documents its JSON.
 type Report struct {
 	Request RequestReport `json:"request"`
-	// Outcome is what happens to the request. Reason says why if no backend answers.
+	// Outcome is what happens to the request. Reason is why, as text, if no backend answers.
 	Outcome OutcomeKind `json:"outcome"`
 	Reason  string      `json:"reason,omitempty"`
-	// ReasonAt is the field that decides, if a policy answers and the field is known.
+	// ReasonAt is the field that decides, if a policy answers and the field is known. Otherwise it is nil.
 	ReasonAt *Source `json:"reasonAt,omitempty"`
-	// Status is the HTTP status of an answer without a backend, else 0.
+	// Status is the HTTP status of an answer without a backend. It is 0 if a backend answers.
 	Status   uint32 `json:"status,omitempty"`
 	Location string `json:"location,omitempty"`
-	// GRPCStatus is what a gRPC client gets instead of Status, such as "12 UNIMPLEMENTED"; the
-	// HTTP status is then 200.
+	// GRPCStatus is the status that a gRPC client gets instead of Status, such as "12 UNIMPLEMENTED". The HTTP
+	// status is then 200. It is "" if clients get Status.
 	GRPCStatus string `json:"grpcStatus,omitempty"`
-	// Caveats are texts about what may change the outcome and is not known here: answers of
-	// external services, limits that depend on earlier requests, and rules that match a value
-	// which the question lacks.
+	// Caveats are texts about facts that are not known and may change the outcome: answers of external services,
+	// limits that depend on earlier requests, and rules that compare a value which the query lacks.
 	Caveats []string `json:"caveats,omitempty"`
-	// Suggestions name what exists and is most like what was not found, nearest first:
-	// URLs, hosts or paths.
+	// Suggestions are existing URLs, hosts or paths that are most like the one that was not found. The most
+	// similar is first.
 	Suggestions []string `json:"suggestions,omitempty"`
-	// Delegation is the rule that delegated the path, if none of the routes below it matches
-	// the request.
+	// Delegation is the rule that delegated the path, if none of its child routes matches the request. Otherwise
+	// it is nil.
 	Delegation *DelegationReport `json:"delegation,omitempty"`
 	Listener   *ListenerReport   `json:"listener,omitempty"`
-	// Route is the rule that wins; nil if none matches the request.
+	// Route is the rule that matches the request. It is nil if no rule matches.
 	Route    *RouteReport    `json:"route,omitempty"`
 	Actions  []ActionReport  `json:"actions,omitempty"`
 	Backends []BackendReport `json:"backends,omitempty"`
-	// Policies are the policies on the way of the request, at most 100: from the Gateway down
-	// to the rule, then those of the backends.
+	// Policies are the policies that target an object of this request, at most 100. The order is that of the
+	// targets: from the Gateway down to the rule, and then the backends.
 	Policies []PolicyReport `json:"policies,omitempty"`
-	// NearMisses are the rules that nearly matched, in the order of the table, at most 40.
+	// NearMisses are the rules that nearly matched, in the order in which Envoy tries rules, at most 40.
 	NearMisses []NearMissReport `json:"nearMisses,omitempty"`
-	// NotAccepted are the routes that a route of the host does not accept, or not with all their matches.
-	// They are listed where no route takes the request, at most 20.
+	// NotAccepted are routes that might match the request, but that a parent rejects, entirely or in part. Routes
+	// whose namespace may not serve the host are in the list, too. It has at most 20 routes.
 	NotAccepted []NotAcceptedReport `json:"notAccepted,omitempty"`
-	// NotMatched is how many rules before the winner were compared and did not match.
+	// NotMatched is the number of rules that were compared before Route and did not match.
 	NotMatched int `json:"notMatched"`
-	// Problems are those of the objects on the way of the request and of rules that might have
-	// matched it, the most likely cause first, at most 20. MoreProblems counts the other
-	// problems of routes of the same virtual host.
+	// Problems are the problems of objects that lead to the answer, and of rules that might have matched the
+	// request: the 20 most likely causes, the most likely one first. MoreProblems is the number of problems that
+	// are left out, also those of other routes in the same virtual host.
 	Problems     []manifest.Problem `json:"problems,omitempty"`
 	MoreProblems int                `json:"moreProblems,omitempty"`
 }
@@ -61,18 +60,18 @@ type Report struct {
 // OutcomeKind is the type of an outcome.
 type OutcomeKind string
 
-// What can happen to a request.
+// What can happen to a request or a connection.
 const (
 	Forwarded  OutcomeKind = "forward"     // a backend answers
-	Redirected OutcomeKind = "redirect"    // the client is sent elsewhere
-	Responded  OutcomeKind = "respond"     // the rule answers with Status by itself
-	NotFound   OutcomeKind = "not-found"   // no rule takes it: 404
+	Redirected OutcomeKind = "redirect"    // the client gets another URL
+	Responded  OutcomeKind = "respond"     // a rule, a policy or a cluster without endpoints makes Envoy answer
+	NotFound   OutcomeKind = "not-found"   // no rule matches: 404
 	Rejected   OutcomeKind = "rejected"    // Envoy answers before it looks for a route
 	NoListener OutcomeKind = "no-listener" // nothing listens on the port
-	Closed     OutcomeKind = "closed"      // a connection is closed, a datagram dropped
+	Closed     OutcomeKind = "closed"      // Envoy closes the connection or drops the datagram
 )
 
-// RequestReport is the request that was asked about.
+// RequestReport is the request of the query.
 type RequestReport struct {
 	// Method is "" for a connection: tcp://, tls:// or udp://.
 	Method  string      `json:"method"`
@@ -83,19 +82,18 @@ type RequestReport struct {
 // ListenerReport is the listener that accepts the request.
 type ListenerReport struct {
 	Gateway string `json:"gateway"` // "namespace/name"
-	Name    string `json:"name"`    // in the object of At
+	Name    string `json:"name"`    // the name in the object of At
 	Port    uint32 `json:"port"`
 	// Envoy is the name of the Envoy listener.
 	Envoy string `json:"envoy"`
 	// At is where the listener is written: in the Gateway, or in one of its ListenerSets.
 	At Source `json:"at"`
-	// Certificates are the certificates of a TLS listener. Envoy sends the first that fits the
-	// server name.
+	// Certificates are the certificates of a TLS listener. Envoy sends the first one that fits the server name.
 	Certificates []CertificateReport `json:"certificates,omitempty"`
-	// VirtualHost is the domain of the virtual host that the host matches, "" for none.
+	// VirtualHost is the domain of the virtual host for the request's host, "" if there is none.
 	VirtualHost string `json:"virtualHost,omitempty"`
-	// Path is the path that is matched, without the query. Normalized is true if it differs
-	// from the request's.
+	// Path is the path that is compared with rules, without the query. Normalized is true if it differs from the
+	// path that the client sent.
 	Path       string `json:"path"`
 	Normalized bool   `json:"normalized,omitempty"`
 }
@@ -109,74 +107,72 @@ type CertificateReport struct {
 	At       Source    `json:"at"`
 }
 
-// RouteReport is one rule of the table.
+// RouteReport is one rule of a virtual host.
 type RouteReport struct {
 	// Name is the name of the Envoy route.
 	Name string `json:"name"`
-	// Match is the whole condition as text, including what parent routes add.
+	// Match is the whole condition as text, including the conditions of parent routes.
 	Match string `json:"match"`
 	// Weight is the weight of the route (EP-11466).
 	Weight int32 `json:"weight,omitempty"`
-	// Guard is true if the rule answers 500 in place of something that could not be resolved.
+	// Guard is true if the rule answers 500 in place of a rule or route that could not be resolved.
 	Guard bool `json:"guard,omitempty"`
-	// Hops are the matches from the route that is attached to the Gateway down to the one with
-	// the rule, which is the last.
+	// Hops are the matches from the root route down to the route with the rule, which is the last.
 	Hops []HopReport `json:"hops"`
 }
 
-// HopReport is one match on the way from the root route to the rule that wins.
+// HopReport is one match on the way from the root route to the rule that matches.
 type HopReport struct {
 	Object manifest.Key `json:"object"`
-	// Rule and Match count from 0; Match is -1 for a rule that was added for oauth2. RuleName is rules[].name.
+	// Rule and Match count from 0. Match is -1 for a rule that was added for oauth2. RuleName is rules[].name.
 	Rule     int    `json:"rule"`
 	RuleName string `json:"ruleName,omitempty"`
 	Match    int    `json:"match"`
-	// By says how the next hop was found: "delegation" (this rule names the route) or
-	// "inclusion" (the route names this one as parent); "" for the last.
+	// By says how the next hop was found. It is "delegation" if this rule names the route, and "inclusion" if the
+	// route names this one as its parent. It is "" for the last hop.
 	By      string `json:"by,omitempty"`
 	At      Source `json:"at"`
 	RuleAt  Source `json:"ruleAt"`
 	MatchAt Source `json:"matchAt"`
 }
 
-// ActionReport is something that the rule does with the request or the response.
+// ActionReport is something that the rule does with the request or the response, such as a change or a check.
 type ActionReport struct {
-	// Type is the type of a filter, "timeouts", "retry", IdentityHeader, or "TrafficPolicy" and a
-	// field.
+	// Type is the type of a filter, "timeouts", "retry", IdentityHeader, or "TrafficPolicy" and a field.
 	Type string `json:"type"`
-	// Does is a text that says what it does.
+	// Does says, as text, what the action does.
 	Does string `json:"does"`
-	// From are the places where it is written: several if they were merged.
+	// From are the places where the action is written. There are several if settings were merged.
 	From []Source `json:"from"`
 }
 
 // IdentityHeader is the Type of an action that removes a header which only filters may set.
 const IdentityHeader = "identity header"
 
-// BackendReport is a target of the request.
+// BackendReport is a backend that the request may be forwarded to.
 type BackendReport struct {
-	// Cluster is "" for a reference that is not resolved: its share is answered with Status,
-	// and Reason says why. A cluster that gets no requests has a Status and Closed, too.
+	// Cluster is "" for a backend reference that is not resolved. Its share of requests is answered with Status,
+	// and Reason is why. A cluster that gets no requests has a Status and Closed, too.
 	Cluster string `json:"cluster,omitempty"`
 	Status  uint32 `json:"status,omitempty"`
-	// GRPCStatus is what a gRPC client gets instead of Status.
+	// GRPCStatus is the status that a gRPC client gets instead of Status, or "".
 	GRPCStatus string  `json:"grpcStatus,omitempty"`
 	Reason     string  `json:"reason,omitempty"`
 	Weight     uint32  `json:"weight"`
 	Percent    float64 `json:"percent"`
 	At         Source  `json:"at"`
-	// Objects are the objects that define the endpoints ("address:port").
+	// Objects are the objects that define the Endpoints. Each endpoint is "address:port".
 	Objects   []Source `json:"objects,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
 	// TLS is nil for clear text.
 	TLS *TLSReport `json:"tls,omitempty"`
-	// Closed says why it gets no requests, "" if it does.
+	// Closed says why the cluster gets no requests, "" if it gets some.
 	Closed string `json:"closed,omitempty"`
-	// Receives is the request that the backend gets; nil for one without a cluster.
+	// Receives is the request that the backend gets. It is nil if the backend gets none.
 	Receives *ReceivesReport `json:"receives,omitempty"`
 }
 
-// LocalReply returns, as text, what clients get for a share that no backend gets.
+// LocalReply returns, as text, what clients get for the share of a backend that gets no requests.
 func (b BackendReport) LocalReply() string {
 	if b.Status == 0 {
 		return "closed"
@@ -184,8 +180,8 @@ func (b BackendReport) LocalReply() string {
 	return fmt.Sprintf("answered %d", b.Status)
 }
 
-// ReceivesReport is a request as a backend receives it, with the headers that Envoy adds.
-// ClientAddress and NewRequestID stand for values that the question lacks.
+// ReceivesReport is a request as a backend receives it, with the headers that Envoy adds. ClientAddress,
+// NewRequestID, AccessToken and ServiceAnswer replace values that are not known.
 type ReceivesReport struct {
 	Method  string      `json:"method"`
 	Host    string      `json:"host"`
@@ -193,7 +189,7 @@ type ReceivesReport struct {
 	Headers http.Header `json:"headers,omitempty"`
 }
 
-// NearMissReport is a rule that nearly matched the request, and why it does not answer it.
+// NearMissReport is a rule that nearly matched the request. Reason is why it does not answer the request.
 type NearMissReport struct {
 	Object manifest.Key `json:"object"`
 	Rule   int          `json:"rule"`
@@ -202,8 +198,8 @@ type NearMissReport struct {
 	At     Source       `json:"at"`
 }
 
-// NotAcceptedReport is a route that a parent does not accept, or not with all its matches, in
-// the words of its status.
+// NotAcceptedReport is a route that a parent rejects, entirely or in part. Reason and Message are those of its
+// status.
 type NotAcceptedReport struct {
 	Object  manifest.Key `json:"object"`
 	Parent  manifest.Key `json:"parent"`
@@ -230,7 +226,8 @@ func (r *Report) sources() []*Source {
 	return all
 }
 
-// way returns the Sources of the chain and rule that lead to the answer.
+// way returns the Sources of the objects that lead to the answer: listener, certificates, hops, actions,
+// backends and policies.
 func (r *Report) way() []*Source {
 	var all []*Source
 	list := func(of []Source) {
@@ -264,7 +261,7 @@ func (r *Report) way() []*Source {
 	return all
 }
 
-// locate fills in the places of every Source.
+// locate sets the Place of every Source. The function places returns the place of each field.
 func (r *Report) locate(places func([]manifest.Field) []store.Place) {
 	sources := r.sources()
 	fields := make([]manifest.Field, len(sources))
@@ -276,43 +273,42 @@ func (r *Report) locate(places func([]manifest.Field) []store.Place) {
 	}
 }
 
-// DelegationReport is the rule that delegates the request's path to other routes, none of which
-// matches the request.
+// DelegationReport is the rule that delegates the request's path to child routes, if none of these matches the
+// request.
 type DelegationReport struct {
 	Object manifest.Key `json:"object"`
-	// Rule counts from 0; RuleName is rules[].name.
+	// Rule counts from 0. RuleName is rules[].name.
 	Rule     int    `json:"rule"`
 	RuleName string `json:"ruleName,omitempty"`
 	// Path is the delegated path as text.
 	Path string `json:"path"`
-	// To are the selected routes as text: a route, all routes of a namespace, or routes with a
-	// label. It is empty if the routes name the rule as their parent.
+	// To are the selected routes as texts: a route, all routes of a namespace, or routes with a label. It is empty
+	// if the child routes name the rule's route as their parent.
 	To []string `json:"to,omitempty"`
 	At Source   `json:"at"`
 }
 
-// PolicyReport is a policy whose target is on the way of the request.
+// PolicyReport is a policy that targets an object of the request: its Gateway, a route, a backend or a service.
 type PolicyReport struct {
 	Object manifest.Key `json:"object"`
-	// Target is the policy's target as text: an object, with a rule, listener or port of it; ""
-	// if a rule names the policy by ExtensionRef.
+	// Target is the policy's target as text: an object, and its rule, listener or port. It is "" if a rule names
+	// the policy by ExtensionRef.
 	Target string         `json:"target,omitempty"`
 	State  ir.PolicyState `json:"state"`
 	// Fields are the fields of a TrafficPolicy that are in force, as paths below spec.
 	Fields []string `json:"fields,omitempty"`
-	// Overridden are its other fields.
+	// Overridden are its fields that are not in force.
 	Overridden []string `json:"overridden,omitempty"`
-	// By are the objects that set those other fields, or that share a field in force with it.
+	// By are the objects that set the Overridden fields, or that share a field in force with the policy.
 	By []manifest.Key `json:"by,omitempty"`
-	// Reason says why the policy is not in force or, if Stale is set, what is wrong with its
-	// newest version.
+	// Reason says why the policy is not in force. If Stale is set, it says what is wrong with the newest version.
 	Reason string `json:"reason,omitempty"`
 	// Stale is true if this is the last valid version of an invalid policy.
 	Stale bool   `json:"stale,omitempty"`
 	At    Source `json:"at"`
 }
 
-// ruleWords names the hop's rule in words.
+// ruleWords returns the object, index and name of the hop's rule as text.
 func (h *HopReport) ruleWords() string {
 	if h.RuleName != "" {
 		return fmt.Sprintf("%s, rule %d (%s)", h.Object, h.Rule, h.RuleName)
@@ -320,7 +316,7 @@ func (h *HopReport) ruleWords() string {
 	return fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
 }
 
-// Words returns a text of one line.
+// Words returns the object, names and last day of the certificate as text in one line.
 func (c CertificateReport) Words() string {
 	words := c.Object.String()
 	if len(c.Names) > 0 {

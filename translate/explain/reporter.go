@@ -11,27 +11,26 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// Facts are the inputs of a Report other than the question.
+// Facts are the inputs of a Report other than the query.
 type Facts struct {
 	View *ir.View
 	// Problems are all problems, with their places.
 	Problems []manifest.Problem
 	// Statuses are the statuses of all objects, sorted by key.
 	Statuses []status.Update
-	// Places returns where fields are written, as store.Store.Places does. If it is nil, the
-	// report has no places.
+	// Places returns where fields are written, as store.Store.Places does. If it is nil, the Report has no places.
 	Places func([]manifest.Field) []store.Place
 	// Stale are the objects whose last valid version is served.
 	Stale map[manifest.Key]store.Stale
-	// Outlines returns what routes refer to, as store.Store.Outlines does. If it is nil, the
-	// report lacks what depends on it.
+	// Outlines returns what routes refer to, as store.Store.Outlines does. If it is nil, the Report lacks the
+	// sections that need outlines.
 	Outlines func([]manifest.Key) []store.Outline
-	// Labels returns the labels of objects, as store.Store.Labels does. If it is nil, the
-	// report lacks policies that select objects by labels.
+	// Labels returns the labels of objects, as store.Store.Labels does. If it is nil, the Report lacks policies
+	// that select objects by labels.
 	Labels func([]manifest.Key) []map[string]string
 }
 
-// reporter has what each part of a Report is made from.
+// reporter has what every section of a Report is made from.
 type reporter struct {
 	facts  Facts
 	query  Query
@@ -42,10 +41,11 @@ type reporter struct {
 type requestReporter struct {
 	reporter
 	answer Answer
-	over   *overlaps // nil until it is needed
+	over   *overlaps // nil until the method overlaps is called
 }
 
-// messages joins the messages of the problems for which of returns true.
+// messages returns the messages of the problems for which the function of returns true, joined and without
+// duplicates.
 func (b *reporter) messages(of func(manifest.Problem) bool) string {
 	var messages []string
 	for _, p := range b.facts.Problems {
@@ -67,8 +67,8 @@ func concerns(p manifest.Problem, object manifest.Key, field string) bool {
 	return p.Object == object && inside && (rest == "" || rest[0] == '.')
 }
 
-// HopsOf returns the matches from the root route to the rule: the chain of delegation, and then the
-// rule's own route.
+// HopsOf returns the matches from the root route to the rule: the chain of delegation, and then the rule's own
+// match.
 func HopsOf(rule *ir.Rule) []HopReport {
 	var all []HopReport
 	for _, h := range rule.Chain {
@@ -88,6 +88,7 @@ func HopsOf(rule *ir.Rule) []HopReport {
 	return append(all, last)
 }
 
+// hopAt returns the HopReport of a match.
 func hopAt(object manifest.Key, rule, match int) HopReport {
 	field := fmt.Sprintf("spec.rules[%d]", rule)
 	return HopReport{
@@ -98,8 +99,7 @@ func hopAt(object manifest.Key, rule, match int) HopReport {
 	}
 }
 
-// signInPlace returns the place of a rule that was added for an identity provider: the place of the
-// rule with the policy, or of the Gateway.
+// signInPlace returns the source of a rule that was added for oauth2: the rule with the policy, or the Gateway.
 func signInPlace(rule *ir.Rule) Source {
 	if rule.Source.Key.Kind == "Gateway" {
 		return Source{Object: rule.Source.Key}
@@ -107,5 +107,5 @@ func signInPlace(rule *ir.Rule) Source {
 	return Source{Object: rule.Source.Key, Field: fmt.Sprintf("spec.rules[%d]", ruleIndex(rule))}
 }
 
-// ruleIndex is the index of the rule in its own object.
+// ruleIndex returns the index of the rule in its own object.
 func ruleIndex(rule *ir.Rule) int { return rule.Position[len(rule.Position)-2] }

@@ -14,25 +14,26 @@ import (
 type request struct {
 	query    Query
 	clusters map[string]*ir.Cluster
-	// scheme is that of the URL which the client used: a trusted proxy may report another one
-	// than the listener has.
+	// scheme is the scheme of the URL that the client used. A trusted proxy may report another scheme than that of
+	// the listener.
 	scheme     string
 	path       string            // normalized, without the query
 	search     string            // "?a=b" or ""
-	client     netip.Addr        // the client's, as Envoy sees it; not valid where it is not known
+	client     netip.Addr        // the client's address as Envoy determines it; not valid if it is not known
 	headers    headerFields      // without Host
 	parameters map[string]string // the first value of each query parameter, by name
 	effort     *effort
-	keyClient  string // that of apiKeyAuth, once the request has passed it
-	// answered are the headers that a service's answer has in place of the client's, once the
-	// request has passed the service: in lower case.
+	keyClient  string // the client of apiKeyAuth, "" until the request has passed apiKeyAuth
+	// answered are the headers that a service's answer sets, in lower case. It is nil until the request has passed
+	// the service.
 	answered []string
 	now      time.Time
 	claims   []string // PortView.Claims
-	// chunked is true if a body comes in chunks, and hostless if Host was removed.
+	// chunked is true if the body is sent in chunks. hostless is true if the Connection header removed Host.
 	chunked, hostless bool
 }
 
+// newRequest returns the request of a query, with the headers that the client sent.
 func newRequest(query Query) *request {
 	path, search, found := strings.Cut(query.Path, "?")
 	if found {
@@ -44,8 +45,8 @@ func newRequest(query Query) *request {
 	}
 }
 
-// firstParameters returns the query parameters by name, each with its first value. Envoy compares
-// names and values as they were sent, undecoded.
+// firstParameters returns the first value of each query parameter, by name. Envoy compares names and values
+// undecoded. search is "?a=b" or "".
 func firstParameters(search string) map[string]string {
 	out := map[string]string{}
 	for pair := range strings.SplitSeq(strings.TrimPrefix(search, "?"), "&") {
@@ -57,7 +58,7 @@ func firstParameters(search string) map[string]string {
 	return out
 }
 
-// forges returns the headers of a request that only filters may set. names lists these headers.
+// forges returns those names that the request has as headers. Only filters may set the headers in names.
 func (r *request) forges(names []string) (out []string) {
 	for _, name := range names {
 		if r.headers.has(name) {
@@ -67,7 +68,7 @@ func (r *request) forges(names []string) (out []string) {
 	return out
 }
 
-// without returns the request without the headers of the given names.
+// without returns the request without the headers of these names. It does not change r.
 func (r *request) without(names []string) *request {
 	if len(r.forges(names)) == 0 {
 		return r
@@ -80,21 +81,23 @@ func (r *request) without(names []string) *request {
 	return &out
 }
 
-// upgrades reports whether a request asks for another protocol on its connection.
+// upgrades reports whether a request wants to change the protocol of its connection.
 func (r *request) upgrades() bool {
 	return r.headers.has("upgrade") && slices.ContainsFunc(tokens(r.headers.first("connection")), func(token string) bool {
 		return strings.EqualFold(token, "upgrade")
 	})
 }
 
+// upgradeRejected is the reason if Envoy rejects a request for another protocol than websocket.
 const upgradeRejected = "Envoy rejects the upgrade: only the protocol websocket is open"
 
-// upgradesToUnknown reports whether a request asks for a protocol that Envoy does not support.
+// upgradesToUnknown reports whether a request wants to change to a protocol other than websocket. Envoy does
+// not support other protocols.
 func (r *request) upgradesToUnknown() bool {
 	return r.upgrades() && !strings.EqualFold(r.headers.first("upgrade"), "websocket")
 }
 
-// tokens splits a list at its commas; empty parts are left out.
+// tokens splits a list at its commas. It leaves out empty elements.
 func tokens(list string) []string {
 	var out []string
 	for token := range strings.SplitSeq(list, ",") {
@@ -105,7 +108,7 @@ func tokens(list string) []string {
 	return out
 }
 
-// bodyBytes returns the Content-Length of the question, 0 without one.
+// bodyBytes returns the Content-Length of the request. It is 0 if there is none, or if it is not a number.
 func (r *request) bodyBytes() int64 {
 	n, err := strconv.ParseInt(r.headers.first("content-length"), 10, 64)
 	if err != nil {

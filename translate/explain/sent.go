@@ -8,15 +8,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// consumed are headers for Envoy's router, which removes them from every request.
+// consumed are headers for Envoy's router. The router removes them from every request.
 var consumed = []string{
 	"x-envoy-hedge-on-per-try-timeout", "x-envoy-max-retries", "x-envoy-retriable-header-names", "x-envoy-retriable-status-codes",
 	"x-envoy-retry-grpc-on", "x-envoy-retry-on", "x-envoy-upstream-rq-per-try-timeout-ms",
 	"x-envoy-upstream-rq-timeout-alt-response", "x-envoy-upstream-stream-duration-ms",
 }
 
-// sent returns the headers that a backend receives. The changes are made in Envoy's order: the
-// policies, then the router, then the route.
+// sent returns the headers that a backend receives. It makes the changes in Envoy's order: those of the
+// policies, then of the router, then of the route.
 func (r *request) sent(action *ir.Action, backend *ir.Backend) headerFields {
 	headers := r.transformed(extrasInForce(action))
 	if limit := expected(action); limit > 0 {
@@ -36,8 +36,8 @@ func (r *request) sent(action *ir.Action, backend *ir.Backend) headerFields {
 	return headers
 }
 
-// extrasInForce returns an action's extras. Filters of the route replace the same fields of
-// policies.
+// extrasInForce returns the action's extras after the route's own filter ExternalAuth has replaced extAuth of
+// the policies. It returns nil if the action has neither.
 func extrasInForce(action *ir.Action) *ir.Extras {
 	if action.ExternalAuth == nil {
 		return action.Extras
@@ -47,11 +47,12 @@ func extrasInForce(action *ir.Action) *ir.Extras {
 	return &extras
 }
 
+// rewritesHost reports whether the action rewrites the host for all backends.
 func rewritesHost(action *ir.Action) bool {
 	return action.Rewrite != nil && action.Rewrite.Hostname != ""
 }
 
-// frame sets the headers that tell a backend of HTTP/1.1 where the body ends.
+// frame sets the headers that mark the end of the body for a backend of HTTP/1.1.
 func (r *request) frame(headers headerFields, backend *ir.Backend) {
 	cluster := r.clusters[backend.Cluster]
 	switch asked := r.query.Headers.Get("Content-Length") != ""; {
@@ -65,6 +66,7 @@ func (r *request) frame(headers headerFields, backend *ir.Backend) {
 	}
 }
 
+// mayHaveBody reports whether Envoy sends content-length: 0 with a method if a request has no body.
 func mayHaveBody(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodTrace:
@@ -73,8 +75,8 @@ func mayHaveBody(method string) bool {
 	return true
 }
 
-// expected returns the time limit that the router writes for the backend: the limit of one attempt,
-// else that of the whole request.
+// expected returns the time limit that the router writes for the backend: the limit of one attempt if it is
+// shorter, otherwise the limit of the whole request. It returns 0 if there is no limit.
 func expected(action *ir.Action) time.Duration {
 	value := func(d *time.Duration) time.Duration {
 		if d == nil {
@@ -106,8 +108,7 @@ func expected(action *ir.Action) time.Duration {
 	return perTry
 }
 
-// transformed returns the request's headers after the policies' changes, in the order of
-// Envoy's chain.
+// transformed returns the request's headers after the policies' changes, in the order of Envoy's filter chain.
 func (r *request) transformed(extras *ir.Extras) headerFields {
 	headers := r.headers.clone()
 	if extras == nil {

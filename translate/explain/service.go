@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// unreachable returns why Envoy cannot call a service: its cluster is closed, or has no endpoint.
-// Then calls fail at once. It returns "" if Envoy can call it.
+// unreachable returns why Envoy cannot call a service: its cluster is closed, or has no endpoint. In that case
+// calls fail at once. It returns "" if Envoy can call the service.
 func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string {
 	cluster := clusters[service.Service.Cluster]
 	if cluster == nil || reachable(cluster) {
@@ -19,13 +19,14 @@ func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string 
 	return cmp.Or(cluster.Closed, "it has no endpoint")
 }
 
-// outage returns the answer of Envoy if it cannot call a service.
+// outage returns a gate that answers with status because Envoy cannot call a service. reason is why it cannot.
 func outage(action *ir.Action, use ir.ExtensionUse, status uint32, reason string) gate {
 	return gate{status: status, why: fmt.Sprintf("Envoy cannot ask %s for %s: %s",
 		use.Extension.Service.Cluster, partsOf(action, use.PartKind()), reason)}
 }
 
-// orNoAnswer returns what Envoy answers while a service that it can call does not answer, in words.
+// orNoAnswer returns a text that says that Envoy answers with status if a service does not answer. It returns
+// "" if open is true: requests then pass.
 func orNoAnswer(open bool, status uint32) string {
 	if open {
 		return ""
@@ -33,8 +34,9 @@ func orNoAnswer(open bool, status uint32) string {
 	return fmt.Sprintf(", or does not answer (%d)", status)
 }
 
-// globalLimitGate decides by a rate limit service. Envoy's filter passes a request whose route is a
-// redirect or a direct response.
+// globalLimitGate returns what the filter of rateLimit.global does with a request. The gate is empty if Envoy
+// does not call the rate limit service: for example, the rule is a redirect or answers directly. If the gate
+// has no status, unless says what the service may do.
 func globalLimitGate(rule *ir.Rule, r *request) gate {
 	extras := rule.Action.Extras.OrNone()
 	limit := extras.GlobalLimit
@@ -54,8 +56,8 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 	return outage(&rule.Action, limit.ExtensionUse, http.StatusInternalServerError, reason)
 }
 
-// counted returns whether Envoy asks the service of a limit about the request. Envoy leaves out a
-// descriptor if its header is missing. An earlier authorization may add the header.
+// counted returns takes if Envoy calls the rate limit service for the request, and misses if not. Envoy leaves
+// out a descriptor if its header is missing. The result is may if extAuth may add the missing header.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool {
 		return entry.Header != "" && (len(templateReader{r, r.headers}.read(entry.Header)) == 0 || slices.Contains(r.answered, entry.Header))
@@ -71,7 +73,9 @@ func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	return misses
 }
 
-// processorGate passes the request to a processor. answerGate does so for the answer.
+// processorGate returns what the filter of extProc does with a request. The gate is empty if the rule has no
+// extProc. If the gate has no status, unless says what the processor may do. answerGate does the same for the
+// answer to the request.
 func processorGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -85,8 +89,9 @@ func processorGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, max(r.requestSent(rule), r.answerSent(proc)), reason)
 }
 
-// answerGate passes the answer to a processor. The processor also gets answers of the filters
-// before it, and the answer to a rejected upgrade.
+// answerGate returns what the filter of extProc does with the answer to a request. The gate is empty if the
+// rule has no extProc. The processor also gets answers of the filters before it, and the answer to a rejected
+// upgrade.
 func answerGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -100,8 +105,10 @@ func answerGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, sent, reason)
 }
 
-// unprocessed returns the answer if Envoy cannot call a processor for the given reason, and sends
-// it or may send it a part of the request. An empty reason returns an empty gate.
+// unprocessed returns the gate if Envoy cannot call a processor because of reason. sent says whether Envoy
+// sends the processor a part of the request or answer. If sent is takes, the gate answers 500. If sent is may,
+// unless says so. The gate is empty if sent is misses, if reason is "", or if requests pass without the
+// processor.
 func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
 	proc := rule.Action.Extras.ExtProc
 	switch {
@@ -113,18 +120,20 @@ func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
 	return gate{unless: []string{fmt.Sprintf("extProc: there is a body or trailer that Envoy cannot send to %s (500): %s", proc.Extension.Service.Cluster, reason)}}
 }
 
-// Envoy's names for whether a processor is sent a part.
+// Envoy's names for whether a processor gets headers, bodies or trailers.
 const (
 	modeSkip = "SKIP"
 	modeSend = "SEND"
 	modeNone = "NONE"
 )
 
+// modeOf returns the processing mode of a rule's extProc. If the rule has none, it returns that of the service.
 func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
 }
 
-// requestSent returns whether Envoy sends a part of the request to a processor.
+// requestSent returns takes if Envoy sends a part of the request to a processor, and misses if not. The result
+// is may if that depends on the body or on trailers.
 func (r *request) requestSent(rule *ir.Rule) verdict {
 	mode := modeOf(rule.Action.Extras.ExtProc)
 	body := sendsBody(mode.RequestBody)
@@ -139,8 +148,8 @@ func (r *request) requestSent(rule *ir.Rule) verdict {
 	return misses
 }
 
-// waitsForBody returns whether a rule's action reads the body of a request. If Envoy itself
-// answers, it does so after the headers.
+// waitsForBody returns takes if a rule's action reads the body of a request. It returns misses if Envoy itself
+// answers, because it answers after the headers. It returns may if only some backends answer.
 func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	acts := acted(rule, r)
 	switch {
@@ -152,7 +161,8 @@ func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	return takes
 }
 
-// answerSent returns whether Envoy sends a part of the answer to a processor.
+// answerSent returns takes if Envoy sends the headers of an answer to a processor. It returns may if Envoy
+// sends only a body or trailers, which the answer may lack. Otherwise it returns misses.
 func (r *request) answerSent(proc *ir.ExtProc) verdict {
 	mode := modeOf(proc)
 	switch {
@@ -164,18 +174,19 @@ func (r *request) answerSent(proc *ir.ExtProc) verdict {
 	return misses
 }
 
+// sendsBody reports whether a processing mode for bodies sends them.
 func sendsBody(mode string) bool { return mode != "" && mode != modeNone }
 
-// A request that is nearer to Envoy's limits than this may become too large by what a service
-// adds to it.
+// A service may add too many headers or bytes to a request that has fewer than fewHeaders or fewBytes left to
+// Envoy's limits.
 const (
 	fewHeaders = 20
 	fewBytes   = 8 << 10
 )
 
-// overfull warns of a service that can add more headers than Envoy accepts. Envoy checks a request
-// again after the service has changed it, and answers 500. It returns nil if the request is far
-// from the limits.
+// overfull returns a text that warns of a service that may add more headers than Envoy accepts. Envoy checks a
+// request again after the service has changed it, and then answers 500. It returns nil if the request is far
+// below the limits.
 func overfull(field string, service *ir.Extension, r *request) []string {
 	if r.headers.count()+1 <= maxHeaders-fewHeaders && r.query.size() <= maxRequestBytes-fewBytes {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// streamTree returns the node of a stream, with the route that has it and the routes that lost it.
+// streamTree returns the node of a stream. Below it are the route that serves the stream, and the routes with a
+// lower precedence. If no route serves the stream, the node's name says so.
 func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: strings.Join(stream.Domains, ", "), domains: stream.Domains}
 	switch {
@@ -36,6 +37,7 @@ func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 	return node
 }
 
+// handedTo returns the backends of a stream's route, with their weights, as text.
 func handedTo(route *ir.StreamRoute) string {
 	var names []string
 	for _, b := range route.Backends {

@@ -15,28 +15,30 @@ import (
 // maxProblems bounds the problems of a Report.
 const maxProblems = 20
 
-// How a problem bears on the answer, nearest first.
+// The ranks of problems by their effect on the answer. Problems with a lower rank are listed first.
 const (
-	unrelated   = 0 // it is about something else
-	ofTheRule   = 1 // the rule that answers, or one on the way to it
-	ofTheWay    = 2 // another object on the way
-	mentioned   = 3 // an object that a problem above names
-	overlapping = 4 // a rule that might have taken the request
-	unreadable  = 5 // a file that might hold such a rule
-	ofTheHost   = 9 // a route of the same virtual host: counted, not listed
+	unrelated   = 0 // about something that has no effect on the answer
+	ofTheRule   = 1 // about the rule that answers, or about a delegating rule above it
+	ofTheWay    = 2 // about another object that leads to the answer
+	mentioned   = 3 // about an object that the message of a listed problem names
+	overlapping = 4 // about a rule that might have matched the request
+	unreadable  = 5 // about a file that cannot be read, and may contain a rule for the request
+	ofTheHost   = 9 // about a route of the same virtual host: counted, not listed
 )
 
-// suspect is a problem, ranked by its effect on the answer.
+// suspect is a problem with its rank.
 type suspect struct {
 	manifest.Problem
 	rank int
-	fit  int // of an overlapping rule: how much of the path it covers
+	fit  int // how much of the path an overlapping rule covers
 }
 
+// compareSuspects orders by rank, then by the greater fit, then errors before other problems.
 func compareSuspects(a, b suspect) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.fit, a.fit), cmp.Compare(severe(a.Problem), severe(b.Problem)))
 }
 
+// severe returns 0 for an error and 1 for other problems.
 func severe(p manifest.Problem) int {
 	if p.Severity == manifest.Error {
 		return 0
@@ -44,8 +46,9 @@ func severe(p manifest.Problem) int {
 	return 1
 }
 
-// problems lists the problems of objects that lead to the answer, and those of rules that might
-// have matched the request. It counts the other problems of the virtual host.
+// problems adds to the report the problems of objects that lead to the answer, and of rules that might have
+// matched the request. MoreProblems is the number of other problems: those above maxProblems, and those of
+// other routes of the virtual host.
 func (b *requestReporter) problems() {
 	s := b.suspects()
 	var listed []suspect
@@ -72,8 +75,8 @@ func (b *requestReporter) problems() {
 	}
 }
 
-// mentions returns the problems of the rest whose object a listed problem names. If a listed
-// problem says that a backend does not exist, the mistake in the backend is of interest, too.
+// mentions returns those problems of rest whose object a listed problem names. For example, a listed problem
+// says that a backend does not exist. The error in the document of that backend is then of interest, too.
 func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
 	var text strings.Builder
 	for _, p := range listed[:min(len(listed), maxProblems)] {
@@ -88,23 +91,23 @@ func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
 	return out
 }
 
-// suspects has the objects and rules that lead to the answer, and the rules that might have matched
-// the request.
+// suspects has the objects and rules that lead to the answer, and the rules that might have matched the
+// request.
 type suspects struct {
 	rule  *ir.Rule
-	way   map[manifest.Key]bool   // objects on the way
-	rules map[manifest.Field]bool // rules on the way
-	near  map[manifest.Field]bool // rules whose path fits
+	way   map[manifest.Key]bool   // objects that lead to the answer
+	rules map[manifest.Field]bool // rules that lead to the answer, by their fields
+	near  map[manifest.Field]bool // rules that do not match, but whose path does
 	*overlaps
-	// least is how much of the path a rule must cover to go before the one that answers.
+	// least is how much of the path a rule must cover to have precedence over the rule that answers (see fit).
 	least int
-	// unheard is true if no listener has the port: only Gateways and broken files can be the
-	// cause.
+	// unheard is true if no listener has the port. Only Gateways and invalid files can be the cause.
 	unheard bool
-	// lost is true if no rule answers: then files that cannot be read are suspects, too.
+	// lost is true if no rule answers. Files that cannot be read may then be the cause, too.
 	lost bool
 }
 
+// suspects returns the suspects of the request. It reads the outlines of all routes that have a problem.
 func (b *requestReporter) suspects() *suspects {
 	s := &suspects{
 		rule: b.answer.Rule, way: b.way(), rules: map[manifest.Field]bool{}, near: map[manifest.Field]bool{}, overlaps: b.overlaps(),
@@ -135,7 +138,7 @@ func (b *requestReporter) suspects() *suspects {
 	return s
 }
 
-// way returns the objects that lead to the answer.
+// way returns the objects that lead to the answer, and those of the rule's external services.
 func (b *requestReporter) way() map[manifest.Key]bool {
 	way := map[manifest.Key]bool{}
 	for _, source := range b.report.way() {
@@ -144,7 +147,7 @@ func (b *requestReporter) way() map[manifest.Key]bool {
 	if b.report.Listener != nil {
 		way[ir.GatewayKey(b.report.Listener.Gateway)] = true
 	}
-	if b.answer.Rule != nil { // the services that policies ask
+	if b.answer.Rule != nil { // the external services of policies
 		for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
 			for _, name := range use.Extension.Clusters() {
 				if cluster := b.facts.View.Clusters[name]; cluster != nil {
@@ -158,7 +161,7 @@ func (b *requestReporter) way() map[manifest.Key]bool {
 	return way
 }
 
-// overlaps returns the overlaps for the routes that serve under the virtual host.
+// overlaps returns the overlaps for the routes with rules in the request's virtual host. It makes them once.
 func (b *requestReporter) overlaps() *overlaps {
 	if b.over != nil {
 		return b.over
@@ -180,7 +183,8 @@ func (b *requestReporter) overlaps() *overlaps {
 	return b.over
 }
 
-// rank returns the effect of a problem on the answer, and how much of the path its rule covers.
+// rank returns the rank of a problem, and how much of the path its rule covers. fit is 0 unless the rank is
+// overlapping.
 func (s *suspects) rank(p manifest.Problem) (rank, fit int) {
 	_, isRoute := route.KindOf(p.Object)
 	switch {
@@ -203,8 +207,9 @@ func (s *suspects) rank(p manifest.Problem) (rank, fit int) {
 	return unrelated, 0
 }
 
-// rankRoute ranks a problem by the rule that it is about. Another rule of a route on the way has no
-// effect on the answer, unless it might have matched the request.
+// rankRoute returns the rank of a problem of a route, and the fit of its rule. A route may lead to the answer
+// by one of its rules. A problem of another rule then has no effect on the answer, unless that rule might have
+// matched the request.
 func (s *suspects) rankRoute(p manifest.Problem) (rank, fit int) {
 	rule, index, match := ruleField(p.Field)
 	at := manifest.Field{Object: p.Object, Path: rule}
@@ -222,7 +227,9 @@ func (s *suspects) rankRoute(p manifest.Problem) (rank, fit int) {
 	return unrelated, 0
 }
 
-// ruleField returns the rule and the match that a field of a route is in, "" and -1 for none.
+// ruleField returns the rule and the match that contain a field of a route. rule is the path of the rule, and
+// index and match count from 0. rule is "" and index is -1 if the field is not in a rule. match is -1 if it is
+// not in a match.
 func ruleField(field string) (rule string, index, match int) {
 	index, rest := indexAfter(field, "spec.rules[")
 	if index < 0 {
@@ -232,8 +239,8 @@ func ruleField(field string) (rule string, index, match int) {
 	return fmt.Sprintf("spec.rules[%d]", index), index, match
 }
 
-// indexAfter reads the index and the rest after a prefix, as in "prefix3].rest". index is -1 if the
-// text has another form.
+// indexAfter returns the index after a prefix, and the rest after its bracket: 3 and ".rest" for
+// "prefix3].rest". index is -1 if the text has another form.
 func indexAfter(text, prefix string) (index int, rest string) {
 	text, ok := strings.CutPrefix(text, prefix)
 	digits, rest, closed := strings.Cut(text, "]")

@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// transform makes the changes of a transformation in order.
+// transform makes the changes of the policies' transformation to headers, in order.
 func (r *request) transform(headers headerFields, extras *ir.Extras) {
 	templates := templateReader{r, headers}
 	for _, change := range extras.Request {
@@ -21,19 +21,21 @@ func (r *request) transform(headers headerFields, extras *ir.Extras) {
 	}
 }
 
-// templateReader expands the templates of a transformation.
+// templateReader expands the templates of a transformation. headers are the request's headers after earlier
+// changes.
 type templateReader struct {
 	*request
 	headers headerFields
 }
 
+// expand returns the text of a template for the request.
 func (r templateReader) expand(template ir.Template) string {
 	var b strings.Builder
 	for _, expr := range template {
-		if b.Len() > maxQueryBytes { // templates that read each other may double it each time
+		if b.Len() > maxQueryBytes { // templates that read each other may double the length each time
 			break
 		}
-		if isRead(expr) { // a format of Envoy, which reads the first line alone
+		if isRead(expr) { // Envoy writes only the first line of the header
 			b.WriteString(first(r.read(expr.Text)))
 		} else {
 			b.WriteString(r.evaluate(expr))
@@ -42,10 +44,11 @@ func (r templateReader) expand(template ir.Template) string {
 	return b.String()
 }
 
+// isRead reports whether an expression only reads a header.
 func isRead(expr ir.Expr) bool { return expr.Func == "header" || expr.Func == "request_header" }
 
-// evaluate runs the functions of policy.parseTemplate. Envoy runs them in CEL, which joins the
-// lines of a header, and changes the case of ASCII letters only.
+// evaluate returns the value of an expression of a template (see policy.parseTemplate). Envoy evaluates it in
+// CEL: CEL joins the lines of a header, and changes the case of ASCII letters only.
 func (r templateReader) evaluate(expr ir.Expr) string {
 	switch {
 	case isRead(expr):
@@ -73,6 +76,7 @@ func mapASCII(text string, from, to byte) string {
 	return string(out)
 }
 
+// first returns the first of the values, "" if there is none.
 func first(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -80,7 +84,8 @@ func first(values []string) string {
 	return values[0]
 }
 
-// read returns the lines of a header. A part of the request, such as :path, is one line.
+// read returns the lines of a header, nil if the request does not have it. A pseudo-header such as :path has
+// one line.
 func (r templateReader) read(name string) []string {
 	switch name {
 	case ":path":

@@ -9,18 +9,18 @@ import (
 type TLSReport struct {
 	// Policy is the BackendTLSPolicy that configures it.
 	Policy Source `json:"policy"`
-	// Hostname is the server name in the handshake (SNI). The backend's certificate must have
-	// one of Names, such as "DNS cart.example.com" and "URI spiffe://…".
+	// Hostname is the server name in the TLS handshake (SNI). The backend's certificate must have one of Names,
+	// such as "DNS cart.example.com" or "URI spiffe://…".
 	Hostname string   `json:"hostname"`
 	Names    []string `json:"names"`
-	// Authorities are the objects with the CA certificates, one of which must have signed it;
-	// none for those of Envoy's system.
+	// Authorities are the objects with the CA certificates. One of these must have signed the backend's
+	// certificate. If there are no objects, Envoy uses the CA certificates of its system.
 	Authorities []Source `json:"authorities,omitempty"`
-	// Client is the Secret of the certificate that Envoy shows to the backend, nil for none.
+	// Client is the Secret with the certificate that Envoy sends to the backend. It is nil if Envoy sends none.
 	Client *Source `json:"client,omitempty"`
 }
 
-// Words returns a text of one line.
+// Words returns the TLS settings as text in one line.
 func (r *TLSReport) Words() string {
 	signed := "one of Envoy's system"
 	if len(r.Authorities) > 0 {
@@ -38,7 +38,7 @@ func (r *TLSReport) Words() string {
 	return out
 }
 
-// sources yields every Source of the report.
+// sources returns every Source of the report. It returns nil if r is nil.
 func (r *TLSReport) sources() []*Source {
 	if r == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
-	_ "crypto/sha256" // for tokens
-	_ "crypto/sha512" // for tokens
+	_ "crypto/sha256" // hash functions for tokens
+	_ "crypto/sha512" // hash functions for tokens
 	"encoding/base64"
 	"encoding/json"
 	"math"
@@ -24,13 +24,13 @@ type token struct {
 	alg, kid  string
 	issuer    string
 	audiences []string
-	nbf, exp  float64 // 0 where there is none
+	nbf, exp  float64 // 0 if the token has no such claim
 	payload   map[string]any
 	signed    string
 	signature []byte
 }
 
-// readToken decodes a token. why is what is wrong with its form, "" if nothing is.
+// readToken decodes a token. why is, as text, what is wrong with its form. It is "" if the form is valid.
 func readToken(text string) (t *token, why string) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
@@ -59,12 +59,14 @@ func readToken(text string) (t *token, why string) {
 	return t, t.readClaims()
 }
 
+// decodeObject decodes a JSON object in base64url. It returns false for other texts.
 func decodeObject(part string, to *map[string]any) bool {
 	content, err := base64.RawURLEncoding.DecodeString(part)
 	return err == nil && json.Unmarshal(content, to) == nil && *to != nil
 }
 
-// readClaims reads the claims that Envoy itself compares.
+// readClaims sets the claims of t that Envoy itself compares. why is, as text, what is wrong with them. It is
+// "" if nothing is wrong.
 func (t *token) readClaims() (why string) {
 	for _, name := range []string{"iss", "sub", "jti"} {
 		if value, given := t.payload[name]; given {
@@ -100,10 +102,10 @@ func (t *token) readClaims() (why string) {
 	return ""
 }
 
-// defaultSkew is Envoy's.
+// defaultSkew is Envoy's default for ClockSkew.
 const defaultSkew = time.Minute
 
-// fault returns why a provider does not accept a token, nil if it does. The checks are in Envoy's
+// fault returns why a provider does not accept a token, nil if it accepts the token. The checks are in Envoy's
 // order.
 func (t *token) fault(p *ir.JWTProvider, now time.Time) *tokenFault {
 	skew := defaultSkew
@@ -128,7 +130,8 @@ func (t *token) fault(p *ir.JWTProvider, now time.Time) *tokenFault {
 	return nil
 }
 
-// isFor compares audiences as Envoy does: without http:// or https://, and without a slash at the end.
+// isFor reports whether a token is for one of the audiences. It returns true if there are no audiences. Envoy
+// compares audiences without http:// or https://, and without a slash at the end.
 func (t *token) isFor(audiences []string) bool {
 	bare := func(audience string) string {
 		if rest, found := strings.CutPrefix(audience, "https://"); found {
@@ -148,7 +151,7 @@ func (t *token) isFor(audiences []string) bool {
 	return len(audiences) == 0
 }
 
-// hashes returns the hash function of each alg.
+// hashes returns the hash function for each alg that needs one. EdDSA and HMAC are not in the map.
 func hashes() map[string]crypto.Hash {
 	return map[string]crypto.Hash{
 		"RS256": crypto.SHA256, "RS384": crypto.SHA384, "RS512": crypto.SHA512,
@@ -160,7 +163,7 @@ func hashes() map[string]crypto.Hash {
 // verificationKey is a key of a JWKS that policy.ReadJWKS has checked.
 type verificationKey struct{ Kty, Kid, Alg, Crv, N, E, X, Y string }
 
-// verify reports whether a key of a JWKS verifies the signature.
+// verify reports whether a key of a JWKS verifies the token's signature.
 func (t *token) verify(jwks string) bool {
 	var set struct{ Keys []verificationKey }
 	if json.Unmarshal([]byte(jwks), &set) != nil {
@@ -178,6 +181,7 @@ func (t *token) verify(jwks string) bool {
 	return false
 }
 
+// verifies reports whether the key verifies the signature of a token.
 func (k *verificationKey) verifies(t *token) bool {
 	if k.Kty == "OKP" {
 		key := decodeBytes(k.X)
@@ -210,7 +214,7 @@ func (k *verificationKey) verifies(t *token) bool {
 	return false
 }
 
-// point returns the key as a point in the uncompressed form.
+// point returns an elliptic curve key as a point in uncompressed form.
 func (k *verificationKey) point(curve elliptic.Curve) []byte {
 	size := (curve.Params().BitSize + 7) / 8
 	out := make([]byte, 1+2*size)
@@ -220,6 +224,7 @@ func (k *verificationKey) point(curve elliptic.Curve) []byte {
 	return out
 }
 
+// decodeBytes decodes base64url. It returns nil if text is invalid.
 func decodeBytes(text string) []byte {
 	content, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -228,9 +233,11 @@ func decodeBytes(text string) []byte {
 	return content
 }
 
+// bigOf returns the number in a base64url text, 0 if the text is invalid.
 func bigOf(text string) *big.Int { return new(big.Int).SetBytes(decodeBytes(text)) }
 
-// claim returns a claim as Envoy writes it into a header, "" for none.
+// claim returns a claim as Envoy writes it into a header. path is the name of a claim, or names of nested
+// claims with dots. It returns "" if there is no such claim.
 func (t *token) claim(path string) string {
 	var value any = t.payload
 	if whole, found := t.payload[path]; found {

@@ -14,14 +14,14 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// maxNotAcceptedShown is the most routes that one route of a tree lists as not accepted.
+// maxNotAcceptedShown is the largest number of routes that a node of a tree lists as not accepted.
 const maxNotAcceptedShown = 100
 
-// Tree returns what is served: each virtual host with its routes, each delegating rule with the
-// routes below it, and the routes that are not accepted there. The listeners and routes that a Gateway does
-// not accept stand at its port, or behind its ports. Last are the routes that stand
-// nowhere for a mistake of theirs. filter selects parts of it. Tree reads the View, the Problems, the Statuses and the Places of
-// the facts.
+// Tree returns what is served: a node for each port, its virtual hosts and their routes. Below each delegating
+// rule are its child routes, and the routes that the rule does not accept. Listeners and routes that a Gateway
+// does not accept are below the Gateway's port. Nodes for those without a port follow the ports. The last node
+// has the routes that an error keeps from being served. filter selects nodes. Tree reads the View, Problems,
+// Statuses and Places of facts.
 func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 	t := newTreeMaker(&facts)
 	var out []*TreeNode
@@ -49,23 +49,24 @@ func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 	return out
 }
 
-// treeMaker has the data that the nodes of all hosts are made from.
+// treeMaker has the data that the nodes of all virtual hosts are made from.
 type treeMaker struct {
 	notAccepted map[manifest.Key][]*TreeNode // by parent
 	delegations map[delegationKey]*ir.Delegation
 	mistakes    map[manifest.Key]manifest.Problem // the first error of each object
 	coded       map[codedKey]manifest.Problem
-	faults      map[manifest.Field]manifest.Problem // the first error of each rule, and what takes all requests of a match
+	faults      map[manifest.Field]manifest.Problem // the first error of each rule, and the problem Shadowed of each match
 	known       map[manifest.Key]bool               // the objects that have a status
-	bindings    map[binding][]*TreeNode             // what is not accepted, and has no place in the tree yet
+	bindings    map[binding][]*TreeNode             // nodes for what is not accepted and not in the tree yet
 }
 
-// delegationKey finds a delegating match: "namespace/name 0.1>" for each hop.
+// delegationKey is the key of a delegating match. way has "namespace/name 0.1>" for each hop.
 type delegationKey struct {
 	port int32
 	way  string
 }
 
+// newTreeMaker returns a treeMaker with the data of facts.
 func newTreeMaker(facts *Facts) *treeMaker {
 	t := &treeMaker{
 		notAccepted: notAcceptedChildren(facts.Statuses), delegations: map[delegationKey]*ir.Delegation{}, mistakes: map[manifest.Key]manifest.Problem{},
@@ -87,7 +88,7 @@ func newTreeMaker(facts *Facts) *treeMaker {
 	return t
 }
 
-// addProblem keeps an error, and what it says of a rule.
+// addProblem stores the first error of each object, and what a problem says about a rule (see addFault).
 func (t *treeMaker) addProblem(p *manifest.Problem) {
 	if p.Severity == manifest.Error {
 		if _, more := t.mistakes[p.Object]; !more {
@@ -100,7 +101,8 @@ func (t *treeMaker) addProblem(p *manifest.Problem) {
 	t.addFault(p)
 }
 
-// portName names the port and its listener; where there are several, each host names its own.
+// portName returns the name of a port's node. It has the name of the listener if the port has only one. If it
+// has several, the nodes of virtual hosts have the names of listeners.
 func portName(gateway string, port *ir.Port) string {
 	name := fmt.Sprintf("Gateway %s, port %d", gateway, port.Port)
 	switch {
@@ -112,6 +114,7 @@ func portName(gateway string, port *ir.Port) string {
 	return name
 }
 
+// wayOf returns the way of a delegationKey for a chain of hops.
 func wayOf(chain []ir.Hop) string {
 	var way strings.Builder
 	for _, hop := range chain {
@@ -120,11 +123,13 @@ func wayOf(chain []ir.Hop) string {
 	return way.String()
 }
 
+// matchWay returns the text for one match in the way of a delegationKey.
 func matchWay(route manifest.Key, rule, match int) string {
 	return fmt.Sprintf("%s/%s %d.%d>", route.Namespace, route.Name, rule, match)
 }
 
-// host names the listener that a host comes from, where the port has several or it is that of a ListenerSet.
+// host returns the node of a virtual host, with all nodes below it. Its name has the listener if the port has
+// several listeners, or if the listener is in a ListenerSet.
 func (t *treeMaker) host(port *ir.Port, host ir.HostView) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: host.Domain, domains: []string{host.Domain}}
 	if own, ok := listenerOf(port.Listeners, hostname(host.Domain)); ok && (own.Object.Kind == "ListenerSet" || len(port.Listeners) > 1) {
@@ -142,7 +147,7 @@ func (t *treeMaker) host(port *ir.Port, host ir.HostView) *TreeNode {
 	return node
 }
 
-// insert puts a rule below its chain.
+// insert adds the node of a rule to the node of its virtual host, below the nodes of its chain.
 func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
 	at, way := host, ""
 	for _, hop := range rule.Chain {
@@ -172,7 +177,8 @@ func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
 	t.explainFault(leaf, &rule.Action, host.domains)
 }
 
-// route returns the node of a route below n, with the routes that it does not accept.
+// route returns the node of a route below n. It adds the node if it does not exist, with the routes that the
+// route does not accept.
 func (t *treeMaker) route(n *TreeNode, key manifest.Key) *TreeNode {
 	before := len(n.Below)
 	node := n.child(RouteNode, manifest.Field{Object: key})
@@ -183,8 +189,8 @@ func (t *treeMaker) route(n *TreeNode, key manifest.Key) *TreeNode {
 	return node
 }
 
-// point returns the node of a delegating match, below the node of its route. d is nil if the View
-// does not have it.
+// point returns the node of a delegating match, below the node of its route. It adds the node if it does not
+// exist. d is nil if the View does not have the delegation.
 func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNode {
 	before := len(route.Below)
 	node := route.child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
@@ -201,8 +207,8 @@ func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNo
 	return node
 }
 
-// settle adds to each delegating match the routes that it does not accept. It removes these from
-// the list of the whole route.
+// settle adds to the node of each delegating match the routes that the match does not accept. It removes these
+// from the node of the route.
 func (t *treeMaker) settle(n *TreeNode) {
 	for _, child := range n.Below {
 		t.settle(child)
@@ -221,9 +227,9 @@ func (t *treeMaker) settle(n *TreeNode) {
 	}
 }
 
-// notAcceptedUnder returns nodes for the routes that the delegation of n does not accept, and for named routes
-// that have an error or do not exist. It skips routes already below n, and minor rejections if n has a child that
-// is served.
+// notAcceptedUnder returns nodes for the routes that the delegation of n rejects. It also returns nodes for
+// routes that the delegation names, if they have an error or do not exist. It skips routes that are already
+// below n. If n has a child that is served, it also skips minor rejections.
 func (t *treeMaker) notAcceptedUnder(n *TreeNode) (out []*TreeNode) {
 	stands, live := map[manifest.Key]bool{}, false
 	for _, child := range n.Below {
@@ -251,7 +257,8 @@ func (t *treeMaker) notAcceptedUnder(n *TreeNode) (out []*TreeNode) {
 	return out
 }
 
-// broken returns the routes that have an error and are nowhere in the tree, nil for none.
+// broken returns a node with the routes that have an error and are not in the tree. It returns nil if there are
+// no such routes.
 func (t *treeMaker) broken(nodes []*TreeNode) *TreeNode {
 	shown := map[manifest.Key]bool{}
 	var walk func([]*TreeNode)
@@ -275,12 +282,13 @@ func (t *treeMaker) broken(nodes []*TreeNode) *TreeNode {
 	return out
 }
 
+// isRoute reports whether an object is a route of the Gateway API.
 func isRoute(key manifest.Key) bool {
 	return key.Group == gwv1.GroupName && strings.HasSuffix(key.Kind, "Route")
 }
 
-// shownNotAccepted returns the first routes that are not accepted, and a node with the number of
-// the others. It copies the list, because a route may be under many hosts.
+// shownNotAccepted returns the first maxNotAcceptedShown nodes, and a node with the number of the others. It
+// copies the list, because a route may be under several hosts.
 func shownNotAccepted(all []*TreeNode) []*TreeNode {
 	out := slices.Clone(all[:min(len(all), maxNotAcceptedShown)])
 	if more := len(all) - len(out); more > 0 {
@@ -289,11 +297,13 @@ func shownNotAccepted(all []*TreeNode) []*TreeNode {
 	return out
 }
 
+// matchField returns the field of a match of a route.
 func matchField(key manifest.Key, rule, match int) manifest.Field {
 	return manifest.Field{Object: key, Path: fmt.Sprintf("spec.rules[%d].matches[%d]", rule, match)}
 }
 
-// leadsTo returns the target of an action in words.
+// leadsTo returns, as text, what an action does with requests: its backends with their weights, a redirect, or
+// a status.
 func leadsTo(a *ir.Action) string {
 	switch {
 	case a.Redirect != nil:
@@ -312,8 +322,8 @@ func leadsTo(a *ir.Action) string {
 	return strings.Join(names, ", ")
 }
 
-// notAcceptedChildren returns the routes that each parent does not accept, with the reason in their
-// statuses.
+// notAcceptedChildren returns, by parent route, nodes for the child routes that the parent does not accept. The
+// reasons are those in the children's statuses.
 func notAcceptedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode {
 	out := map[manifest.Key][]*TreeNode{}
 	for _, update := range statuses {
@@ -333,8 +343,8 @@ func notAcceptedChildren(statuses []status.Update) map[manifest.Key][]*TreeNode 
 	return out
 }
 
-// notUsed returns why a parent does not accept a child, or only a part of it; "" if it accepts all
-// of it.
+// notUsed returns why a parent rejects a child, entirely or in part. It returns "" if the parent accepts all of
+// the child.
 func notUsed(parent gwv1.RouteParentStatus) string {
 	for _, c := range parent.Conditions {
 		notAccepted := c.Type == string(gwv1.RouteConditionAccepted) && c.Status != "True"

@@ -12,20 +12,22 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// binding is where a route binds: a Gateway or ListenerSet, and its listener, "" where none is named.
+// binding is where a route binds: a Gateway or ListenerSet, and one of its listeners. section is "" if the
+// route names no listener.
 type binding struct {
 	parent  manifest.Key
 	section string
 }
 
-// codedKey finds the first error with a code of an object.
+// codedKey is an object and the code of a problem: the key of the object's first error with this code.
 type codedKey struct {
 	object manifest.Key
 	code   string
 }
 
-// readBindings fills t.bindings: what Gateways and ListenerSets do not accept, as the statuses say.
-// These are their listeners, the routes that bind there, and the Gateways and ListenerSets themselves.
+// readBindings sets t.bindings from the statuses: nodes for what Gateways and ListenerSets do not accept. These
+// nodes are for their listeners, for routes that name them as parent, and for Gateways and ListenerSets
+// themselves.
 func (t *treeMaker) readBindings(facts *Facts) {
 	for _, update := range facts.Statuses {
 		switch s := update.Status.(type) {
@@ -51,12 +53,14 @@ func (t *treeMaker) readBindings(facts *Facts) {
 	}
 }
 
+// refuse adds a node to a binding.
 func (t *treeMaker) refuse(at binding, node *TreeNode) {
 	t.bindings[at] = append(t.bindings[at], node)
 }
 
-// refusedObject adds a Gateway or ListenerSet that is not accepted. One that is not for its listeners
-// alone has these.
+// refusedObject adds a node if a Gateway or ListenerSet is not accepted. It adds no node if the only reason is
+// that its listeners are not valid, because these have nodes of their own. The tree shows the node under the
+// Gateway above.
 func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if c.Type == string(gwv1.GatewayConditionAccepted) && c.Status == metav1.ConditionFalse && c.Reason != string(gwv1.GatewayReasonListenersNotValid) {
@@ -65,6 +69,7 @@ func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.C
 	}
 }
 
+// refusedListener adds a node if a listener is not accepted, or if its references are not resolved.
 func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if resolved := c.Type == string(gwv1.ListenerConditionResolvedRefs); (resolved || c.Type == string(gwv1.ListenerConditionAccepted)) && c.Status == metav1.ConditionFalse {
@@ -78,7 +83,8 @@ func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, con
 	}
 }
 
-// refusedRoute adds a route that a Gateway or ListenerSet does not accept.
+// refusedRoute adds a node if a Gateway or ListenerSet does not accept a route. It does nothing if the parent
+// is an HTTPRoute, or does not exist.
 func (t *treeMaker) refusedRoute(route manifest.Key, parent gwv1.RouteParentStatus) {
 	key := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: route.Namespace, Name: string(parent.ParentRef.Name)}
 	if kind := parent.ParentRef.Kind; kind != nil {
@@ -96,7 +102,7 @@ func (t *treeMaker) refusedRoute(route manifest.Key, parent gwv1.RouteParentStat
 	if own, found := t.coded[codedKey{route, reason}]; found {
 		node = mistakeNode(&own)
 	} else if mistake, found := t.mistakes[route]; found && reason == string(gwv1.RouteReasonUnsupportedValue) {
-		node = mistakeNode(&mistake) // the status of an object that is not valid says only this
+		node = mistakeNode(&mistake) // the status of an invalid object has no more than this reason
 	}
 	at := binding{parent: key}
 	if section := parent.ParentRef.SectionName; section != nil {
@@ -105,7 +111,8 @@ func (t *treeMaker) refusedRoute(route manifest.Key, parent gwv1.RouteParentStat
 	t.refuse(at, node)
 }
 
-// ofPort returns what the listeners of a port do not accept, each once in the tree.
+// ofPort returns the nodes for what the listeners of a port do not accept. It removes these from t.bindings, so
+// that each is once in the tree.
 func (t *treeMaker) ofPort(port *ir.Port) (out []*TreeNode) {
 	for _, l := range port.Listeners {
 		at := binding{l.Object, l.Name}
@@ -115,7 +122,8 @@ func (t *treeMaker) ofPort(port *ir.Port) (out []*TreeNode) {
 	return shownNotAccepted(out)
 }
 
-// unserved returns a node for each Gateway and ListenerSet with what it does not accept and that no port has.
+// unserved returns a node for each Gateway and ListenerSet in t.bindings. Below it are the nodes for what the
+// object does not accept and no port has.
 func (t *treeMaker) unserved() (out []*TreeNode) {
 	compare := func(a, b binding) int {
 		return slices.Compare([]string{a.parent.Kind, a.parent.Namespace, a.parent.Name, a.section}, []string{b.parent.Kind, b.parent.Namespace, b.parent.Name, b.section})

@@ -9,10 +9,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// codeShadowed is the code of a problem: a match gets no request, because another match takes them all.
+// codeShadowed is the code of a problem of a match that gets no requests because other matches get them.
 const codeShadowed = "Shadowed"
 
-// addFault keeps what a tree says of a rule: its first error, and of a match that it is shadowed.
+// addFault stores in t.faults the first error of each rule, and the problem Shadowed of each match.
 func (t *treeMaker) addFault(p *manifest.Problem) {
 	if !isRoute(p.Object) {
 		return
@@ -30,7 +30,8 @@ func (t *treeMaker) addFault(p *manifest.Problem) {
 	}
 }
 
-// explainFault adds to a rule why it answers 500, or gets no request for the host.
+// explainFault adds to the node of a rule why the rule answers 500. If it does not answer 500 but is shadowed
+// for one of the domains, it adds that problem.
 func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
 	if n.Why != "" {
 		return

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// TreeFilter selects parts of a tree. A field that is "" selects everything.
+// TreeFilter selects nodes of a tree. A field that is "" selects everything.
 type TreeFilter struct {
-	// Host selects the virtual hosts that serve this host: on each port the most specific one.
+	// Host selects the virtual hosts that serve this host. On each port it selects the most specific one only.
 	Host string
-	// Path selects the rules that take this path, and the matches that hand it on.
+	// Path selects the rules whose path match includes this path, and the matches that delegate it.
 	Path string
-	// Namespace selects the routes of a namespace, with all below them and the way to them.
+	// Namespace selects the routes of a namespace, with all nodes below and above them.
 	Namespace string
-	// Route is "namespace/name"; it selects as Namespace does.
+	// Route is "namespace/name". It selects one route, with all nodes below and above it.
 	Route string
 }
 
-// The names of the parts of a TreeFilter in a query.
+// The names of the fields of a TreeFilter in the query of a URL.
 const treeHost, treePath, treeNamespace, treeRoute = "host", "path", "namespace", "route"
 
-// ReadTreeFilter reads a filter from a query that Query wrote. The error names the value that is
-// wrong.
+// ReadTreeFilter returns the filter of a query that the method Query wrote. It returns an error if path or
+// route has the wrong form.
 func ReadTreeFilter(query url.Values) (TreeFilter, error) {
 	f := TreeFilter{strings.ToLower(query.Get(treeHost)), query.Get(treePath), query.Get(treeNamespace), query.Get(treeRoute)}
 	if f.Path != "" && !strings.HasPrefix(f.Path, "/") {
@@ -35,7 +35,7 @@ func ReadTreeFilter(query url.Values) (TreeFilter, error) {
 	return f, nil
 }
 
-// Query writes the filter as a query.
+// Query returns the filter as the query of a URL.
 func (f TreeFilter) Query() url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{treeHost: f.Host, treePath: f.Path, treeNamespace: f.Namespace, treeRoute: f.Route} {
@@ -46,7 +46,7 @@ func (f TreeFilter) Query() url.Values {
 	return query
 }
 
-// apply removes the nodes that the filter does not select.
+// apply returns the nodes that the filter selects, and changes their lists of nodes below.
 func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 	if f == (TreeFilter{}) {
 		return nodes
@@ -55,8 +55,8 @@ func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 	return f.keep(nodes, request, f.Namespace == "" && f.Route == "")
 }
 
-// keep returns the nodes that are selected, or that have a selected node below. within is true
-// below a selected route.
+// keep returns the nodes that are selected, or that have a selected node below. within is true below a selected
+// route.
 func (f TreeFilter) keep(nodes []*TreeNode, request *request, within bool) (out []*TreeNode) {
 	for _, n := range nodes {
 		selected := within || f.selects(n)
@@ -78,14 +78,15 @@ func (f TreeFilter) keep(nodes []*TreeNode, request *request, within bool) (out 
 	return out
 }
 
-// selects reports whether a node is a route that the filter selects.
+// selects reports whether Namespace and Route select the node of a route. If Route is "", other nodes of the
+// kind NotAcceptedNode are selected, too.
 func (f TreeFilter) selects(n *TreeNode) bool {
 	key := n.field.Object
 	return (n.Kind == RouteNode || n.Kind == NotAcceptedNode) && (f.Route == "" || isRoute(key)) &&
 		(f.Namespace == "" || key.Namespace == f.Namespace) && (f.Route == "" || key.Namespace+"/"+key.Name == f.Route)
 }
 
-// takes reports whether requests with the path may reach the node.
+// takes reports whether requests with the filter's path may reach the node.
 func (f TreeFilter) takes(n *TreeNode, request *request) bool {
 	switch {
 	case n.Kind == BrokenNode || n.Kind == UnservedNode:
@@ -100,12 +101,13 @@ func (f TreeFilter) takes(n *TreeNode, request *request) bool {
 	return true
 }
 
-// showsAlone reports whether a node is worth showing without nodes below it.
+// showsAlone reports whether the tree shows a selected node without nodes below it. If Path is set, it shows
+// only nodes with a path match, and nodes of the kind NotAcceptedNode. If Host is set, it does not show ports.
 func (f TreeFilter) showsAlone(n *TreeNode) bool {
 	return f.Path == "" && (f.Host == "" || n.Kind != PortNode) || n.path != nil || n.Kind == NotAcceptedNode
 }
 
-// hosts returns the nodes of a port that serve the host.
+// hosts returns the nodes below a port that serve the filter's host. It returns all if the filter has no host.
 func (f TreeFilter) hosts(nodes []*TreeNode) []*TreeNode {
 	if f.Host == "" {
 		return nodes

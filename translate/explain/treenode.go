@@ -9,44 +9,45 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// TreeNode is a line of the tree of what is served: a Gateway's port, a virtual host or a
-// stream, a route, or one match of a rule.
+// TreeNode is a line of the tree: a port of a Gateway, a virtual host or a stream, a route, one match of a
+// rule, or an object that is not accepted.
 type TreeNode struct {
 	Kind TreeKind `json:"kind"`
-	// Name is the line as people read it: what the node is, and what follows here in parts.
+	// Name is the line as people read it: the object, and the texts of Match, To and Why.
 	Name string `json:"name"`
-	// Match says which requests a match takes; To where they go, or the routes that it hands them to.
+	// Match is, as text, which requests a match selects. To is where the rule sends them, or the child routes that
+	// it delegates them to.
 	Match string `json:"match,omitempty"`
 	To    string `json:"to,omitempty"`
-	// Why says why a route or listener is not accepted, and of a rule why it answers 500 or gets no request.
+	// Why says why a route or listener is not accepted, or why a rule answers 500 or gets no requests.
 	Why string `json:"why,omitempty"`
 	// Code is the code of the problem that Why quotes, if it quotes one.
 	Code string `json:"code,omitempty"`
-	// Object and Field are what the node is written as, and At is where.
+	// Object and Field are the object and field that the node is about. At is the place where they are written.
 	Object manifest.Key `json:"object,omitzero"`
 	Field  string       `json:"field,omitempty"`
 	At     store.Place  `json:"at,omitzero"`
 	Below  []*TreeNode  `json:"below,omitempty"`
 
 	field manifest.Field
-	order []int // among nodes of one kind
+	order []int // the order among nodes of one kind
 	index map[childKey]*TreeNode
 
 	domains    []string       // of a HostNode
-	path       *ir.Path       // of a node that serves
-	delegation *ir.Delegation // of a PointNode that the View knows
+	path       *ir.Path       // of a RuleNode, RestNode or PointNode
+	delegation *ir.Delegation // of a PointNode whose delegation is in the View
 }
 
 // Shadowed reports whether the node is a match that gets no request, because another one takes them all.
 func (n *TreeNode) Shadowed() bool { return n.Code == codeShadowed }
 
-// childKey finds a node among those below another one.
+// childKey is the key of a node among the nodes directly below another one.
 type childKey struct {
 	kind  TreeKind
 	field manifest.Field
 }
 
-// TreeKind is the type of a TreeNode.
+// TreeKind is the kind of a TreeNode.
 type TreeKind string
 
 // The kinds of a TreeNode.
@@ -54,34 +55,35 @@ const (
 	PortNode        TreeKind = "port"
 	HostNode        TreeKind = "host"
 	RouteNode       TreeKind = "route"
-	PointNode       TreeKind = "delegates"    // a match that hands requests to the routes below it
-	RuleNode        TreeKind = "rule"         // a match that serves
-	RestNode        TreeKind = "rest"         // what becomes of requests that no route below a match takes
-	BrokenNode      TreeKind = "broken"       // heads the routes that an error keeps from serving anywhere
-	UnservedNode    TreeKind = "unserved"     // heads what a Gateway or ListenerSet does not accept and that no port has
-	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent does not accept, or not with all its matches, a listener that serves nothing, and why
+	PointNode       TreeKind = "delegates"    // a match that delegates requests to the routes below it
+	RuleNode        TreeKind = "rule"         // a match that sends requests to backends, or answers them
+	RestNode        TreeKind = "rest"         // what happens to requests that no child route of a match serves
+	BrokenNode      TreeKind = "broken"       // the list of routes that an error keeps from being served anywhere
+	UnservedNode    TreeKind = "unserved"     // the list of objects that a Gateway or ListenerSet does not accept and no port has
+	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent rejects, entirely or in part, or a listener, Gateway or ListenerSet that is not accepted
 )
 
-// setMatch names a match that serves.
+// setMatch sets Match and To of a node. The node's name has these texts.
 func (n *TreeNode) setMatch(match *ir.Match, to string) {
 	n.Match, n.To, n.path = MatchWords(*match), to, &match.Path
 	n.Name = n.Match + " → " + n.To
 }
 
-// notAcceptedNode returns the node of a route that is not accepted.
+// notAcceptedNode returns the node of a route, Gateway or ListenerSet that is not accepted.
 func notAcceptedNode(route manifest.Key, why string) *TreeNode {
 	return &TreeNode{Kind: NotAcceptedNode, Name: route.String() + ": " + why, Why: why, field: manifest.Field{Object: route}}
 }
 
-// mistakeNode returns the node of a route that an error keeps from serving. Its place is that of
-// the error, because the folder may have no valid version of the route.
+// mistakeNode returns the node of a route that an error keeps from being served. Its place is that of the
+// error, because the folder may have no valid version of the route.
 func mistakeNode(p *manifest.Problem) *TreeNode {
 	n := notAcceptedNode(p.Object, p.Code+": "+p.Message)
 	n.At = store.Place{File: p.File, Line: p.Line, Column: p.Column}
 	return n
 }
 
-// child returns the node below n for a field. It adds the node if it does not exist.
+// child returns the node directly below n with that kind and field. If it does not exist, child adds it, and
+// order sorts it among nodes of its kind (see sort).
 func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *TreeNode {
 	key := childKey{kind, field}
 	if c := n.index[key]; c != nil {
@@ -96,8 +98,8 @@ func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *Tre
 	return node
 }
 
-// sort orders the nodes below: rules in the order of the object, then routes by name, then the rest
-// that no route serves.
+// sort orders the nodes below n: rules as in the object, then routes by name. Nodes of the kind RestNode are
+// last.
 func (n *TreeNode) sort() {
 	slices.SortStableFunc(n.Below, func(a, b *TreeNode) int {
 		return cmp.Or(ir.TrueFirst(a.Kind != RestNode, b.Kind != RestNode), ir.TrueFirst(len(a.order) > 0, len(b.order) > 0), slices.Compare(a.order, b.order),
@@ -108,7 +110,7 @@ func (n *TreeNode) sort() {
 	}
 }
 
-// locate sets the objects, fields and places of all nodes. places may be nil.
+// locate sets Object, Field and At of all nodes. It does not set At if places is nil.
 func locate(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	var all []*TreeNode
 	var walk func([]*TreeNode)
@@ -125,7 +127,7 @@ func locate(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	}
 }
 
-// LocateNodes sets the places of these nodes, not of the nodes below them.
+// LocateNodes sets At of these nodes, unless it is set. It does not change the nodes below them.
 func LocateNodes(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	fields := make([]manifest.Field, len(nodes))
 	for i, n := range nodes {

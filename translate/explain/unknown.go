@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// What Envoy writes into a request and a question does not say. Inside this package the
-// values stand for it in headers; no header can hold them, as they have a NUL.
+// These placeholders replace, in headers, values that Envoy writes and that a query lacks. A real header cannot
+// contain them, because they have a NUL.
 const (
 	unknownClient = "\x00\x01\x00" // the address of the client
 	unknownID     = "\x00\x02\x00" // a new request ID
 	unknownToken  = "\x00\x04\x00" // the access token of a user
-	unknownAnswer = "\x00\x03\x00" // a header of a service's answer, which may lack it
+	unknownAnswer = "\x00\x03\x00" // a header of a service's answer; the answer may lack it
 )
 
-// The placeholders in a Report for values that are not known.
+// These placeholders replace, in a Report, values that are not known.
 const (
 	ClientAddress = "<address of the client>"
 	NewRequestID  = "<new request ID>"
@@ -23,6 +23,7 @@ const (
 	ServiceAnswer = "<what the service of extAuth answers, if it does>"
 )
 
+// shown returns a value with a readable placeholder for each unknown part.
 func shown(value string) string {
 	if isKnown(value) {
 		return value
@@ -33,7 +34,7 @@ func shown(value string) string {
 // isKnown reports whether a value has no unknown part.
 func isKnown(value string) bool { return !strings.Contains(value, "\x00") }
 
-// mayEqual reports whether a value can equal text, for some content of its unknown parts.
+// mayEqual reports whether a value is equal to text for some content of its unknown parts.
 func mayEqual(value, text string) bool {
 	before, rest, unknown := strings.Cut(value, "\x00")
 	if !unknown {
@@ -54,8 +55,7 @@ func takesAll(pattern string) bool {
 	return repeated && (parsed.Sub[0].Op == syntax.OpAnyCharNotNL || parsed.Sub[0].Op == syntax.OpAnyChar)
 }
 
-// HasPlaceholder reports whether a header's value in a Report has a placeholder for an unknown
-// part.
+// HasPlaceholder reports whether a header's value in a Report has a placeholder for an unknown part.
 func HasPlaceholder(value string) bool {
 	return slices.ContainsFunc([]string{ClientAddress, NewRequestID, AccessToken, ServiceAnswer}, func(placeholder string) bool {
 		return strings.Contains(value, placeholder)

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// address is an absolute URL as Envoy's own parser reads it. That parser, http_parser_parse_url of
-// http_parser, differs from RFC 3986 and from net/url.
+// address is an absolute URL as Envoy's own parser reads it. userinfo and fragment are true if the URL has a
+// user name or a fragment. Envoy's parser is http_parser_parse_url of http_parser. It differs from RFC 3986 and
+// from net/url.
 type address struct {
-	host     string // with its port, as written
+	host     string // with the port, as written
 	userinfo bool
 	fragment bool
 }
 
-// parseAddress reads an absolute URL; false is returned for everything else.
+// parseAddress reads an absolute URL. It returns false for every other text.
 func parseAddress(text string) (a address, ok bool) {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found || !isScheme(scheme) {
@@ -31,6 +32,7 @@ func parseAddress(text string) (a address, ok bool) {
 	return a, all(user, isUserinfo) && isHostPort(host) && all(strings.ReplaceAll(tail, "#", ""), isURLChar)
 }
 
+// isScheme reports whether a text may be the scheme of a URL.
 func isScheme(text string) bool {
 	return text != "" && isLetter(text[0]) && all(text, func(c byte) bool {
 		return isLetter(c) || isDigit(c) || strings.IndexByte("+-.", c) >= 0
@@ -56,6 +58,7 @@ func isHostPort(text string) bool {
 	return host != "" && all(host, func(c byte) bool { return isLetter(c) || isDigit(c) || c == '.' || c == '-' })
 }
 
+// all reports whether the function is returns true for every byte of a text.
 func all(text string, is func(byte) bool) bool {
 	for i := range len(text) {
 		if !is(text[i]) {
@@ -69,20 +72,22 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
+// isUserinfo reports whether Envoy's parser accepts a character before the "@" of a URL.
 func isUserinfo(c byte) bool {
 	return isLetter(c) || isDigit(c) || strings.IndexByte("-_.!~*'()%;:&=+$,", c) >= 0
 }
 
+// isURLChar reports whether a character is printable ASCII and not a space.
 func isURLChar(c byte) bool { return c > ' ' && c < 0x7f }
 
-// isQueryChar reports whether a character may stand in the query of a URL.
+// isQueryChar reports whether the query of a URL may contain a character.
 func isQueryChar(c byte) bool {
 	return isLetter(c) || isDigit(c) || strings.IndexByte("/?:@-._~%!$&'()*+,;=", c) >= 0
 }
 
-// isReferer reports whether Envoy keeps a Referer header. It removes an absolute URL with user or
-// fragment. It removes a relative one with a colon before its first slash, or with a character that
-// is not allowed in a query (RFC 3986, section 3.4).
+// isReferer reports whether Envoy keeps a Referer header. It removes an absolute URL with a user name or a
+// fragment. It removes a relative URL with a colon before its first slash. It also removes a relative URL with
+// a character that a query must not contain (RFC 3986, section 3.4).
 func isReferer(text string) bool {
 	if a, ok := parseAddress(text); ok {
 		return !a.userinfo && !a.fragment

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// overHTTP returns the http or https URL for a ws or wss URL, and the headers that a WebSocket
-// client sends (RFC 6455, section 4.1). It returns other URLs unchanged.
+// overHTTP returns the http or https URL for a ws or wss URL, and the headers that a WebSocket client sends
+// (RFC 6455, section 4.1). For any other URL it returns the URL unchanged and no headers.
 func overHTTP(address string) (string, http.Header) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	secure := strings.EqualFold(scheme, "wss")

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// MatchWords returns a match in words: "path prefix /cart, GET, header x-env: prod".
+// MatchWords returns a match as text: "path prefix /cart, method GET, header x-env: prod".
 func MatchWords(m ir.Match) string {
 	words := []string{pathWords(m.Path)}
 	if m.Within != "" {
@@ -29,6 +29,7 @@ func MatchWords(m ir.Match) string {
 	return strings.Join(words, ", ")
 }
 
+// pathWords returns a path match as text.
 func pathWords(p ir.Path) string {
 	if p.RPC.Is {
 		return rpcWords(p.RPC)
@@ -42,6 +43,7 @@ func pathWords(p ir.Path) string {
 	return "path prefix " + p.Value
 }
 
+// rpcWords returns, as text, the gRPC service and method of a path match.
 func rpcWords(rpc ir.RPC) string {
 	is, words := " ", []string{}
 	if rpc.Regex {
@@ -59,6 +61,8 @@ func rpcWords(rpc ir.RPC) string {
 	return strings.Join(words, ", ")
 }
 
+// valueWords returns the name and value of a header or query parameter as text. is separates both if value is
+// not a regular expression.
 func valueWords(v ir.ValueMatch, is string) string {
 	if v.Regex {
 		return v.Name + " matching " + v.Value
@@ -83,7 +87,7 @@ func GRPCStatus(status uint32) (code int, name string) {
 	return 2, "UNKNOWN"
 }
 
-// grpcWords returns the gRPC status for an HTTP status if byGRPC is true, else "".
+// grpcWords returns the gRPC status for an HTTP status as text. It returns "" if byGRPC is false.
 func grpcWords(byGRPC bool, status uint32) string {
 	if !byGRPC {
 		return ""
