@@ -15,12 +15,13 @@ import (
 )
 
 const (
+	// closed is the outcome of a line for a connection that is closed, or a port on which nothing listens.
 	closed = "closed"
-	// notOffline is why a detail has no verdict.
+	// notOffline is why a detail is not judged offline.
 	notOffline = "only a running Envoy shows it: see --against"
 )
 
-// outcome returns what a line expects, in its own words.
+// outcome returns the outcome that a line expects, in the syntax of a line.
 func (r Request) outcome() string {
 	switch {
 	case r.Closed:
@@ -39,7 +40,7 @@ func (r Request) outcome() string {
 	return strings.Join(words, " ")
 }
 
-// gotWords returns an outcome in the words of a line, with the namespace of each backend.
+// gotWords returns an outcome in the syntax of a line, with the namespace of each backend.
 func gotWords(got explain.Outcome) string {
 	if len(got.Backends) == 0 {
 		return strings.TrimSpace(strconv.Itoa(int(got.Status)) + " " + got.Location)
@@ -60,7 +61,8 @@ func gotWords(got explain.Outcome) string {
 	return words
 }
 
-// sharesWords returns shares in percent as a line has them.
+// sharesWords returns the names with their shares in percent, in the syntax of a line. A single name has no
+// share.
 func sharesWords(shares map[string]float64) string {
 	names := slices.Sorted(maps.Keys(shares))
 	if len(names) == 1 {
@@ -72,7 +74,7 @@ func sharesWords(shares map[string]float64) string {
 	return strings.Join(names, " ")
 }
 
-// sameShares reports whether percents are the weights.
+// sameShares reports whether the shares in percent are those of the weights, with a tolerance of 0.01.
 func sameShares(got map[string]float64, want map[string]int) bool {
 	total := 0
 	for _, weight := range want {
@@ -85,8 +87,8 @@ func sameShares(got map[string]float64, want map[string]int) bool {
 	return same
 }
 
-// name returns the name of a cluster as the line has it: with the namespace where the line has that.
-// A name without one may mean several backends, which leaves a doubt.
+// name returns the name of a cluster's backend, as NAMESPACE/NAME if the line names the backend in this form.
+// If several backends have the name that the line expects, it adds a doubt.
 func (c *comparison) name(cluster string) string {
 	namespace, name := splitCluster(cluster)
 	for _, known := range []map[string]int{c.request.Backends, c.request.Mirrors} {
@@ -101,7 +103,8 @@ func (c *comparison) name(cluster string) string {
 	return name
 }
 
-// outcome compares a line with what happens to its request.
+// outcome adds differences between the outcome that the line expects and what happens to its request. rule is
+// the rule that matches the request, or nil.
 func (c *comparison) outcome(got explain.Outcome, rule *ir.Rule) {
 	want, words := c.request, gotWords(got)
 	shares := map[string]float64{}
@@ -130,6 +133,7 @@ func (c *comparison) outcome(got explain.Outcome, rule *ir.Rule) {
 	c.answered(got, rule)
 }
 
+// statusWords returns a status as text, "200" for 0.
 func statusWords(status int) string {
 	if status == 0 {
 		return "200"
@@ -137,7 +141,8 @@ func statusWords(status int) string {
 	return strconv.Itoa(status)
 }
 
-// by compares the objects because of which Envoy answers in place of a rule.
+// by adds a difference if the object that the line expects to deny the request is not among objects. Because of
+// these objects, Envoy answers instead of the rule. why is their reason as text.
 func (c *comparison) by(objects []manifest.Key, why string) {
 	want := c.request.By
 	if want.Kind == "" {
@@ -160,7 +165,8 @@ func (c *comparison) by(objects []manifest.Key, why string) {
 	}
 }
 
-// received compares what the backends receive.
+// received adds differences between the path, host and headers that the line expects and those that the
+// backends receive.
 func (c *comparison) received(got explain.Outcome) {
 	want := c.request
 	if want.Path != "" && got.Path != want.Path {
@@ -176,7 +182,8 @@ func (c *comparison) received(got explain.Outcome) {
 	}
 }
 
-// header compares the joined values of a header with a value; "-" is none.
+// header adds a difference if the values of a header, joined with commas, are not the wanted value. The value
+// "-" means that the header is absent. If a value has a placeholder, it adds a doubt instead.
 func (c *comparison) header(of, want string, values []string) {
 	got := strings.Join(values, ",")
 	switch {
@@ -190,7 +197,8 @@ func (c *comparison) header(of, want string, values []string) {
 	}
 }
 
-// answered notes what is not known of the answer.
+// answered adds differences between the headers of the answer and those that the line expects. It adds a doubt
+// for each detail that is not known offline.
 func (c *comparison) answered(got explain.Outcome, rule *ir.Rule) {
 	want := c.request
 	if want.Failure != 0 && got.Status == 0 {
@@ -218,7 +226,7 @@ func (c *comparison) answered(got explain.Outcome, rule *ir.Rule) {
 	}
 }
 
-// mirrors compares the copies that backends get.
+// mirrors adds differences between the copies that backends get and those that the line expects.
 func (c *comparison) mirrors(rule *ir.Rule) {
 	for _, name := range slices.Sorted(maps.Keys(c.request.Mirrors)) {
 		want, got := c.request.Mirrors[name], 0
@@ -231,7 +239,7 @@ func (c *comparison) mirrors(rule *ir.Rule) {
 	}
 }
 
-// copies returns how many in 100 requests are copied to a backend.
+// copies returns how many in 100 requests are copied to a backend, 0 if none are.
 func (c *comparison) copies(name string, mirrors []ir.Mirror) int {
 	for _, m := range mirrors {
 		if m.Cluster != "" && c.name(m.Cluster) == name {
@@ -241,8 +249,9 @@ func (c *comparison) copies(name string, mirrors []ir.Mirror) int {
 	return 0
 }
 
-// answerHeader returns the values of a header of the answer to a request that one rule takes; known
-// is false where they are the backend's or a policy's, which only Envoy shows.
+// answerHeader returns the values of a header in the answer to a request. known is false unless a rule forwards
+// the request and alone decides the header. If the backend, a policy or Envoy may set the header, only Envoy
+// shows it.
 func answerHeader(got explain.Outcome, rule *ir.Rule, name string) (values []string, known bool) {
 	if rule == nil || len(got.Backends) == 0 || got.Status != 0 || writtenByEnvoy(name) {
 		return nil, false
@@ -265,13 +274,13 @@ func answerHeader(got explain.Outcome, rule *ir.Rule, name string) (values []str
 	return values, true
 }
 
-// writtenByEnvoy reports whether a header of an answer is not what a rule says, or not alone.
+// writtenByEnvoy reports whether Envoy may write a header of answers, alone or beside the rule.
 func writtenByEnvoy(name string) bool {
 	return slices.Contains([]string{"Server", "Date", "Content-Length", "Transfer-Encoding", "Connection"}, name) ||
 		strings.HasPrefix(name, "X-Envoy-") || strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Grpc-")
 }
 
-// changes reports whether header changes name a header.
+// changes reports whether header changes contain a header.
 func changes(mods *ir.HeaderMods, name string) bool {
 	all := mods.OrNone()
 	is := func(other string) bool { return strings.EqualFold(other, name) }
@@ -279,8 +288,8 @@ func changes(mods *ir.HeaderMods, name string) bool {
 	return slices.ContainsFunc(all.Set, named) || slices.ContainsFunc(all.Add, named) || slices.ContainsFunc(all.Remove, is)
 }
 
-// decidedBy returns the values of a header after changes that set or remove it; decided is false
-// where they do not.
+// decidedBy returns the values of a header after header changes. decided is false if the changes neither set
+// nor remove the header.
 func decidedBy(mods ir.HeaderMods, name string) (values []string, decided bool) {
 	for _, removed := range mods.Remove {
 		decided = decided || strings.EqualFold(removed, name)

@@ -9,18 +9,18 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CoverageReport says how many of the rules that serve some line reaches. A rule of a route counts
-// once, on however many hosts and listeners it serves. A route of connections counts as one rule.
+// CoverageReport says how many of the served rules are reached by a line. A rule of a route counts once, also
+// if it serves several hosts and listeners. A route for connections counts as one rule.
 type CoverageReport struct {
 	Rules   int `json:"rules"`
 	Reached int `json:"reached"`
-	// Percent is the share of the rules that is reached; 100 where there are none.
+	// Percent is the share of the rules that lines reach. It is 100 if there are no rules.
 	Percent float64 `json:"percent"`
 	// Unreached are the rules that no line reaches, sorted by place.
 	Unreached []explain.Source `json:"unreached,omitempty"`
 }
 
-// coverage compares the rules of a View with those that lines have reached.
+// coverage returns the report on the rules of a View. reached has the rules that lines have reached.
 func coverage(view *ir.View, reached map[manifest.Field]bool) (out CoverageReport) {
 	all := rulesOf(view)
 	out.Rules, out.Percent = len(all), 100
@@ -37,7 +37,7 @@ func coverage(view *ir.View, reached map[manifest.Field]bool) (out CoverageRepor
 	return out
 }
 
-// rulesOf returns the rules of all routes that serve.
+// rulesOf returns the rules of all routes that are served.
 func rulesOf(view *ir.View) map[manifest.Field]bool {
 	all := map[manifest.Field]bool{}
 	for _, gateway := range view.Gateways {
@@ -59,7 +59,7 @@ func rulesOf(view *ir.View) map[manifest.Field]bool {
 	return all
 }
 
-// reachedBy returns the rule of the route that has a stream; none where no route has it.
+// reachedBy returns the rule of the route that serves a stream. It returns nil if no route serves it.
 func reachedBy(stream *ir.Stream) []manifest.Field {
 	if stream == nil || stream.Route == nil {
 		return nil
@@ -67,6 +67,7 @@ func reachedBy(stream *ir.Stream) []manifest.Field {
 	return []manifest.Field{ruleField(stream.Route.Origin.Key, 0)}
 }
 
+// sortSources sorts sources by file and line, and then by object and field.
 func sortSources(sources []explain.Source) {
 	slices.SortFunc(sources, func(a, b explain.Source) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field))

@@ -1,7 +1,7 @@
-// Package expect is about files of tests: lines beside the YAML that say what must happen to
-// requests. Parse reads them, Judge compares them with what explain knows of a View, and Coverage
-// finds the rules that no line reaches. docs/reference/tests.md is the format.
+// Package expect is about files of tests: lines beside the YAML that say what must happen to requests. Parse
+// reads these lines. Judge compares them with what explain answers from a View, and Observer with what clients
+// see. Run also finds the rules that no line reaches. docs/reference/tests.md has the format.
 //
-// The package does what `gatefold test` does offline, and the project's own cases are the same
-// lines with the same judge (package cases).
+// `gatefold test` uses this package. The project's own cases (package cases) have the same lines and the same
+// Judge.
 package expect

@@ -15,8 +15,8 @@ const gatewayGroup = "gateway.networking.k8s.io"
 // maxNamed bounds the Gateways that a hint names.
 const maxNamed = 5
 
-// KnownGateways returns the lines whose GATEWAY the folder has, or that name none, and a problem for
-// each of the others: nothing listens on a Gateway that does not exist, whatever the port.
+// KnownGateways returns the lines that name no GATEWAY, or one that exists in the folder. For each other line,
+// it returns a problem.
 func KnownGateways(facts explain.Facts, requests []Request) (known []Request, problems []manifest.Problem) {
 	var serving []string
 	for _, gateway := range facts.View.Gateways {
@@ -29,7 +29,7 @@ func KnownGateways(facts explain.Facts, requests []Request) (known []Request, pr
 		}
 		namespace, own, _ := strings.Cut(name, "/")
 		key := manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: namespace, Name: own}
-		return facts.Places != nil && facts.Places([]manifest.Field{{Object: key}})[0].File != "" // also one that does not serve
+		return facts.Places != nil && facts.Places([]manifest.Field{{Object: key}})[0].File != "" // also a Gateway that is not served
 	}
 	for _, r := range requests {
 		if r.Gateway == "" || exists(r.Gateway) {
@@ -45,6 +45,7 @@ func KnownGateways(facts explain.Facts, requests []Request) (known []Request, pr
 	return known, problems
 }
 
+// gatewayHint returns the hint for a line with an unknown Gateway. all are the names of the served Gateways.
 func gatewayHint(name string, all []string) string {
 	switch near := manifest.Nearest(name, all); {
 	case len(all) == 0:

@@ -11,37 +11,36 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Verdict says how a test ended.
+// Verdict is the result of a test.
 type Verdict string
 
 // The verdicts.
 const (
 	Passed  Verdict = "pass"
 	Failed  Verdict = "fail"
-	Unknown Verdict = "unknown" // the answer depends on what is not known here
+	Unknown Verdict = "unknown" // the answer depends on facts that are not known here
 	Skipped Verdict = "skipped" // the line is not for this judge
 )
 
 // Result is the verdict about one line.
 type Result struct {
 	Request Request
-	// Line is the text of the line, URL its URL, and Want what it expects of where the request goes;
-	// all without credentials.
+	// Line is the text of the line, URL its URL, and Want the outcome that it expects. These texts contain no
+	// credentials.
 	Line, URL, Want string
 
 	Verdict Verdict
-	// Differences are what is not as the line says. They decide unless the verdict is Unknown.
+	// Differences are the parts of the line that are wrong. If the verdict is Unknown, they do not decide.
 	Differences []Difference
-	// Doubts are what is not known, and why the verdict is Unknown or Skipped.
+	// Doubts are the parts of the line that cannot be judged. They are why the verdict is Unknown or Skipped.
 	Doubts []Doubt
-	// Got is what happens to the request, in the words of a line.
+	// Got is what happens to the request, in the syntax of a line.
 	Got string
-	// Rules are the rules that the request reaches: that of the route which takes it, and those
-	// that delegate to it.
+	// Rules are the rules that the request reaches: the rule that matches, and the rules that delegate to it.
 	Rules []manifest.Field
 }
 
-// Difference is a part of a line that differs.
+// Difference is a part of a line that is not as expected.
 type Difference struct {
 	// Of is "outcome", or a detail with the name of its header, such as "request x-user".
 	Of   string `json:"of"`
@@ -53,24 +52,24 @@ type Difference struct {
 type Doubt struct {
 	// Of is as in Difference.
 	Of string `json:"of"`
-	// Why says what is not known.
+	// Why says which fact is not known.
 	Why string `json:"why"`
 }
 
-// outcome is the Of for where a request goes.
+// outcome is the value of Of in a Difference or Doubt about the outcome of a line.
 const outcome = "outcome"
 
 // Judge compares lines with what explain answers from a View.
 type Judge struct {
 	View *ir.View
-	// Client is the address of clients where a line says none; not valid if it is not known.
+	// Client is the address of clients for lines that contain none. It is not valid if it is not known.
 	Client netip.Addr
-	names  map[string]string // backends by name, "" for several of one name
+	names  map[string]string // the namespace of each backend by name, "" if several backends have the name
 	index  *explain.Index
 	hidden *redaction
 }
 
-// NewJudge returns a judge of a View; client is Judge.Client.
+// NewJudge returns a judge of a View. client is Judge.Client.
 func NewJudge(view *ir.View, client netip.Addr) *Judge {
 	j := &Judge{View: view, Client: client, names: map[string]string{}, index: explain.NewIndex(view), hidden: newRedaction(view)}
 	for cluster := range view.Clusters {
@@ -83,7 +82,8 @@ func NewJudge(view *ir.View, client netip.Addr) *Judge {
 	return j
 }
 
-// splitCluster returns namespace and name of the object that a cluster stands for.
+// splitCluster returns the namespace and name of a cluster's object. For a cluster without an object, it
+// returns "" and the cluster.
 func splitCluster(cluster string) (namespace, name string) {
 	parts := strings.Split(cluster, "/")
 	if len(parts) < 3 {
@@ -92,7 +92,7 @@ func splitCluster(cluster string) (namespace, name string) {
 	return parts[1], parts[2]
 }
 
-// Query returns a line as a question for explain.
+// Query returns the query of a line for explain.
 func (j *Judge) Query(r Request) explain.Query {
 	query := r.query()
 	if !query.From.IsValid() {
@@ -120,33 +120,34 @@ func (j *Judge) Judge(r Request) Result {
 	return c.result
 }
 
-// comparison is the way to the verdict about one line.
+// comparison collects the result of one line.
 type comparison struct {
 	judge   *Judge
 	request Request
 	result  Result
-	// caveats are true of the doubts about where the request goes: something may happen in place
-	// of what explain answers.
+	// caveats is true if there is a doubt about the outcome: something else may happen than explain answers.
 	caveats bool
-	// other is true if a rule that may take the request in place of another one is as expected.
+	// other is true if another rule may match the request, and the line expects what this rule does.
 	other bool
-	rule  *ir.Rule // that takes the request
+	rule  *ir.Rule // the rule that matches the request, or nil
 }
 
+// differs adds a Difference, unless the result has it already.
 func (c *comparison) differs(of, want, got string) {
 	if d := (Difference{of, want, got}); !slices.Contains(c.result.Differences, d) { // backends may receive the same
 		c.result.Differences = append(c.result.Differences, d)
 	}
 }
 
+// doubt adds a Doubt, unless the result has it already.
 func (c *comparison) doubt(of, why string) {
 	if d := (Doubt{of, why}); !slices.Contains(c.result.Doubts, d) {
 		c.result.Doubts = append(c.result.Doubts, d)
 	}
 }
 
-// conclude sets the verdict. A line that differs is unknown, and no failure, where what is not
-// known may be what it expects: another rule, or an answer in place of a backend's.
+// conclude sets the verdict. A line with differences is Unknown instead of Failed if unknown facts may lead to
+// the expected outcome: another rule, or an answer instead of a backend's answer.
 func (c *comparison) conclude() {
 	answered := len(c.request.Backends) == 0 && !c.request.Closed || c.request.Closed && c.request.Connection()
 	switch differ, doubtful := len(c.result.Differences) > 0, len(c.result.Doubts) > 0; {
@@ -161,7 +162,7 @@ func (c *comparison) conclude() {
 	}
 }
 
-// answer compares a line with the answer to its request.
+// answer compares a line with explain's answer to its request. It adds differences and doubts to the result.
 func (c *comparison) answer(answer explain.Answer) {
 	r := c.request
 	c.result.Rules, c.rule = reached(answer.Rule), answer.Rule
@@ -197,18 +198,20 @@ func (c *comparison) answer(answer explain.Answer) {
 	}
 }
 
-// unasked reports whether a rule is closed only because nobody has asked an issuer: a running
-// gatefold may serve it.
+// unasked reports whether a rule is closed only because the discovery document of an issuer was not requested.
+// A running gatefold may serve the rule.
 func unasked(rule *ir.Rule) bool {
 	return rule != nil && rule.Action.Respond != nil && rule.Action.Respond.Unasked != ""
 }
 
+// severalGateways adds a difference because several Gateways listen on the port.
 func (c *comparison) severalGateways(names []string) {
 	c.result.Got = "no answer: several Gateways listen on the port"
 	c.differs(outcome, c.request.outcome(), fmt.Sprintf("no answer: several Gateways listen on port %d; add GATEWAY:%s to the line", c.request.Port(), strings.Join(names, " or GATEWAY:")))
 }
 
-// noteCaveats adds what may happen in place of the answer.
+// noteCaveats adds a doubt for each text about what may happen instead of the answer. It skips those about
+// external services and limits if the line says "when allowed".
 func (c *comparison) noteCaveats(unless []string) {
 	for _, words := range unless {
 		allowed := strings.HasPrefix(words, "extAuth: ") || strings.HasPrefix(words, "rateLimit.")
@@ -224,7 +227,7 @@ func (c *comparison) noteCaveats(unless []string) {
 	}
 }
 
-// noteHandshake adds what explain does not know of a handshake.
+// noteHandshake adds doubts about the TLS handshake if explain cannot know how it ends. chain may be nil.
 func (c *comparison) noteHandshake(chain *ir.Chain) {
 	r := c.request
 	if chain == nil || chain.TLS == nil {
@@ -240,7 +243,8 @@ func (c *comparison) noteHandshake(chain *ir.Chain) {
 	}
 }
 
-// connection compares a line with what happens to its connection or datagram.
+// connection compares a line with explain's answer about its connection or datagram. It adds differences and
+// doubts to the result.
 func (c *comparison) connection(answer explain.ConnectionAnswer) {
 	r := c.request
 	if len(answer.Candidates) > 0 {
@@ -274,7 +278,7 @@ func (c *comparison) connection(answer explain.ConnectionAnswer) {
 	}
 }
 
-// reached returns the rule of an ir.Rule, and those that delegate to it.
+// reached returns the fields of a rule and of the rules that delegate to it. It returns nil if rule is nil.
 func reached(rule *ir.Rule) (all []manifest.Field) {
 	if rule == nil {
 		return nil
@@ -288,6 +292,7 @@ func reached(rule *ir.Rule) (all []manifest.Field) {
 	return all
 }
 
+// ruleField returns the field of a rule of a route.
 func ruleField(route manifest.Key, rule int) manifest.Field {
 	return manifest.Field{Object: route, Path: fmt.Sprintf("spec.rules[%d]", rule)}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Name is the name of a file of tests; a file whose name ends with "." and Name is one, too.
+// Name is the name of a file of tests. A file whose name ends with "." and Name is a file of tests, too.
 const Name = "requests"
 
-// IsFile reports whether a file holds tests, by its name without folder.
+// IsFile reports whether a file contains tests. name is its name without the folder.
 func IsFile(name string) bool { return name == Name || path.Ext(name) == "."+Name }
 
-// InvalidTest is the code of a line that cannot be read.
+// InvalidTest is the code of the problem of a line that cannot be read.
 const InvalidTest = "InvalidTest"
 
 const (
@@ -28,15 +28,16 @@ const (
 	helpForm = "write it as: " + form
 )
 
-// mistake is what is wrong with a line: the word it is about, what is wrong, and what to do.
+// mistake is the error of a line: the wrong word, what is wrong, and what to do. word is "" if no single word
+// is wrong.
 type mistake struct {
 	word, message, hint string
 }
 
 func (m *mistake) Error() string { return m.message + "; " + m.hint }
 
-// Parse reads a file of tests. Empty lines and those that begin with # are no tests. A line that
-// cannot be read is a problem, with the place of its wrong word, and the others are returned.
+// Parse reads a file of tests. Empty lines and lines that begin with # are no tests. For a line that cannot be
+// read, it returns a problem with the place of the wrong word. It returns the requests of all other lines.
 func Parse(file string, text []byte) (requests []Request, problems []manifest.Problem) {
 	number := 0
 	for line := range strings.Lines(string(text)) {
@@ -68,7 +69,8 @@ func Parse(file string, text []byte) (requests []Request, problems []manifest.Pr
 	return requests, problems
 }
 
-// column returns where a word begins in a line, in characters from 1.
+// column returns the column of a word in a line, in characters from 1. If the line does not contain the word,
+// it returns the column of the first character that is not a space.
 func column(line, word string) int {
 	before, _, found := strings.Cut(line, word)
 	if !found || word == "" {
@@ -77,6 +79,7 @@ func column(line, word string) int {
 	return utf8.RuneCountInString(before) + 1
 }
 
+// parseLine returns the request of a line without spaces at its ends. It returns an error if the line is wrong.
 func parseLine(line string) (Request, error) {
 	r := Request{
 		Line: line, Headers: http.Header{}, Backends: map[string]int{},
@@ -115,6 +118,8 @@ func parseLine(line string) (Request, error) {
 	return r, r.checkWhole()
 }
 
+// parseQuestion reads the part of a line before "->": method, URL, headers and options. It returns a mistake if
+// that part is wrong.
 func (r *Request) parseQuestion(text string) error {
 	if strings.Count(text, `"`)%2 != 0 {
 		return &mistake{`"`, "a quotation mark has no end", `write a value with spaces as NAME:"VALUE"`}
@@ -141,7 +146,7 @@ func (r *Request) parseQuestion(text string) error {
 	return nil
 }
 
-// fields splits a text at its spaces, but for those between quotation marks.
+// fields splits a text at its spaces, except at those between quotation marks.
 func fields(text string) []string {
 	quoted := false
 	return strings.FieldsFunc(text, func(c rune) bool {
@@ -152,7 +157,8 @@ func fields(text string) []string {
 	})
 }
 
-// parseURL keeps the path as written: "//" and ".." are part of the question.
+// parseURL reads method and URL. It keeps the path as written, with "//" and "..". It returns a mistake if
+// method or URL are wrong.
 func (r *Request) parseURL(method, text string) error {
 	authority, rest, found := strings.Cut(text, "://")
 	target := "/"
@@ -183,7 +189,7 @@ func (r *Request) parseURL(method, text string) error {
 	return nil
 }
 
-// checkWhole finds what no single word is wrong with.
+// checkWhole returns a mistake if parts of the line contradict each other, nil otherwise.
 func (r *Request) checkWhole() error {
 	forwarded := len(r.Backends) > 0
 	switch {

@@ -9,21 +9,21 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// redacted is shown in the place of a password, key or token of a line.
+// redacted replaces a password, key or token of a line.
 const redacted = "[redacted]"
 
-// minSecret is the length from which a credential is taken out of texts wherever they repeat it; a
-// shorter one would be found in any text.
+// minSecret is the length of the shortest credential that is replaced wherever texts repeat it. A shorter one
+// could be a part of any text.
 const minSecret = 6
 
-// redaction takes the credentials of lines out of what is shown. They are the headers and query
-// parameters that some rule compares with credentials, whichever rule takes the request, those
-// whose name says it, and cookies.
+// redaction removes the credentials of lines from the texts that are shown. Credentials are cookies, and the
+// values of headers and query parameters that a rule of the View compares with credentials, or whose name says
+// so.
 type redaction struct {
 	headers, parameters map[string]bool
 }
 
-// newRedaction returns the redaction for the rules of a View; nil is a View without any.
+// newRedaction returns the redaction for the rules of a View. A nil View has no rules.
 func newRedaction(view *ir.View) *redaction {
 	d := &redaction{headers: map[string]bool{}, parameters: map[string]bool{}}
 	if view == nil {
@@ -45,6 +45,7 @@ func newRedaction(view *ir.View) *redaction {
 	return d
 }
 
+// addNames adds names of headers and query parameters with credentials.
 func (d *redaction) addNames(headers, parameters []string) {
 	for _, name := range headers {
 		d.headers[name] = true
@@ -54,16 +55,19 @@ func (d *redaction) addNames(headers, parameters []string) {
 	}
 }
 
+// isHeader reports whether the values of a header are credentials.
 func (d *redaction) isHeader(name string) bool {
 	name = strings.ToLower(name)
 	return name != "" && name != "www-authenticate" && (d.headers[name] || ir.NamesCredential(name))
 }
 
+// isParameter reports whether the values of a query parameter are credentials.
 func (d *redaction) isParameter(name string) bool {
 	return name != "" && (d.parameters[name] || ir.NamesCredential(name))
 }
 
-// texts returns the credentials of a request, as it is written and as it is sent, longest first.
+// texts returns the credentials of a request, as written and as sent, the longest first. It leaves out
+// credentials that are shorter than minSecret.
 func (d *redaction) texts(r Request) (all []string) {
 	for name, values := range r.Headers {
 		if !d.isHeader(name) {
@@ -86,6 +90,7 @@ func (d *redaction) texts(r Request) (all []string) {
 	return all
 }
 
+// unescaped decodes the percent-encoding of a text. It returns the text unchanged if the encoding is invalid.
 func unescaped(text string) string {
 	if plain, err := url.QueryUnescape(text); err == nil {
 		return plain
@@ -93,7 +98,7 @@ func unescaped(text string) string {
 	return text
 }
 
-// hide returns a function that takes the credentials of a request out of a text that may repeat them.
+// hide returns a function that replaces the credentials of a request in a text.
 func (d *redaction) hide(r Request) func(string) string {
 	texts := d.texts(r)
 	return func(text string) string {
@@ -104,7 +109,8 @@ func (d *redaction) hide(r Request) func(string) string {
 	}
 }
 
-// url returns a URL without the values of parameters that are credentials, of whatever length.
+// url returns a URL in which redacted replaces the credentials in query parameters. Credentials of any length
+// are replaced.
 func (d *redaction) url(text string) string {
 	address, query, found := strings.Cut(text, "?")
 	if !found {
@@ -144,7 +150,8 @@ func (d *redaction) line(r Request) string {
 	return d.hide(r)(strings.Join(words, " ") + " -> " + strings.Join(details, " | "))
 }
 
-// value returns the value of a header as it is shown; "-" stands for none.
+// value returns the value of a header as it is shown: redacted if the header has credentials. The values "-"
+// (absent) and "" are not replaced.
 func (d *redaction) value(name, value string) string {
 	if value == "-" || value == "" || !d.isHeader(name) {
 		return value
@@ -152,7 +159,8 @@ func (d *redaction) value(name, value string) string {
 	return redacted
 }
 
-// result takes the credentials of the line out of what is shown of a verdict.
+// result sets URL, Line and Want of a result, and removes the credentials of the line from its other texts.
+// more removes further credentials.
 func (d *redaction) result(c *Result, more func(string) string) {
 	own := d.hide(c.Request)
 	hide := func(text string) string { return more(own(d.url(text))) }

@@ -8,8 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// maxExplained bounds the lines whose reasons are searched, and maxNear the rules that are named
-// for each.
+// maxExplained bounds the failed lines for which a Reason is searched. maxNear bounds LineReport.Near.
 const (
 	maxExplained = 100
 	maxNear      = 3
@@ -17,48 +16,49 @@ const (
 
 // Report is what `gatefold test` prints. docs/json.md documents its JSON.
 type Report struct {
-	// Tests is the number of lines; those that cannot be read are Problems.
+	// Tests is the number of lines with a verdict.
 	Tests   int `json:"tests"`
 	Passed  int `json:"passed"`
 	Failed  int `json:"failed"`
 	Unknown int `json:"unknown"`
 	Skipped int `json:"skipped"`
-	// Against are the addresses that the lines were sent to; empty for an answer by explain.
+	// Against are the addresses that the lines were sent to. It is empty if explain judged the lines.
 	Against []string `json:"against,omitempty"`
-	// Lines are the verdicts, by file and line.
+	// Lines are the verdicts, sorted by file and line.
 	Lines []LineReport `json:"lines"`
-	// Coverage is nil where the lines were sent to an Envoy.
+	// Coverage is nil if the lines were sent to an Envoy.
 	Coverage *CoverageReport `json:"coverage,omitempty"`
-	// Problems are lines that cannot be read.
+	// Problems are the lines that cannot be read, or that name an unknown Gateway.
 	Problems []manifest.Problem `json:"problems,omitempty"`
-	// FolderErrors are the errors of the folder. They fail no test by themselves.
+	// FolderErrors are the errors of the folder. They do not make a test fail by themselves.
 	FolderErrors []manifest.Problem `json:"folderErrors,omitempty"`
 }
 
-// LineReport is the verdict about one line. Its texts do not have the credentials of the line.
+// LineReport is the verdict about one line. Its texts do not contain the credentials of the line.
 type LineReport struct {
 	File    string  `json:"file"`
 	Line    int     `json:"line"`
 	Verdict Verdict `json:"verdict"`
-	// Text is the line as it is written.
+	// Text is the line as written.
 	Text   string `json:"text"`
 	Method string `json:"method,omitempty"`
 	URL    string `json:"url"`
-	// Want and Got are where the request goes, in the words of a line.
+	// Want is the expected outcome, and Got is what happens, in the syntax of a line.
 	Want        string       `json:"want"`
 	Got         string       `json:"got,omitempty"`
 	Differences []Difference `json:"differences,omitempty"`
 	Doubts      []Doubt      `json:"doubts,omitempty"`
-	// Reason says why no backend answers a line that fails, and ReasonAt is the field that decides.
+	// Reason says why no backend answers the request of a failed line. ReasonAt is the field that decides, if it
+	// is known.
 	Reason   string          `json:"reason,omitempty"`
 	ReasonAt *explain.Source `json:"reasonAt,omitempty"`
-	// Rule is the rule that takes the request of a line that fails.
+	// Rule is the rule that matches the request of a failed line, or nil.
 	Rule *explain.Source `json:"rule,omitempty"`
-	// Near are rules that nearly took it.
+	// Near are rules that nearly matched the request, at most maxNear.
 	Near []explain.NearMissReport `json:"near,omitempty"`
 }
 
-// Run judges lines by explain; client is Judge.Client.
+// Run returns the verdicts of explain about lines. client is Judge.Client.
 func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	judge := NewJudge(facts.View, client)
 	report, all := &Report{Lines: []LineReport{}}, map[manifest.Field]bool{}
@@ -80,8 +80,9 @@ func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	return report
 }
 
-// Failures judges lines by explain and returns those that fail, at most `most` of them with their
-// reasons, and how many there are. An error is that of stop, which is asked before each line.
+// Failures returns the first lines that fail according to explain, with their reasons, and the number of all
+// lines that fail. most is the largest number of returned lines. It calls stop before each line, and returns an
+// error of stop.
 func Failures(facts explain.Facts, requests []Request, most int, stop func() error) (failed []LineReport, all int, err error) {
 	judge := NewJudge(facts.View, netip.Addr{})
 	for _, request := range requests {
@@ -101,6 +102,7 @@ func Failures(facts explain.Facts, requests []Request, most int, stop func() err
 	return failed, all, nil
 }
 
+// locate sets the places of sources, and sorts them.
 func locate(facts explain.Facts, sources []explain.Source) {
 	fields := make([]manifest.Field, len(sources))
 	for i, s := range sources {
@@ -128,7 +130,7 @@ func (r *Report) Add(line LineReport) {
 	r.Lines = append(r.Lines, line)
 }
 
-// Report returns the verdict as commands show it.
+// Report returns the verdict in the form that commands show.
 func (r Result) Report() LineReport {
 	return LineReport{
 		File: r.Request.File, Line: r.Request.Number, Verdict: r.Verdict, Text: r.Line, Method: r.Request.Method, URL: r.URL,
@@ -136,7 +138,7 @@ func (r Result) Report() LineReport {
 	}
 }
 
-// url returns the URL as written.
+// url returns the URL as written, without the path for a connection.
 func (r Request) url() string {
 	target := r.Target
 	if r.Connection() {
@@ -145,7 +147,7 @@ func (r Request) url() string {
 	return r.URL.Scheme + "://" + r.URL.Host + target
 }
 
-// explain adds why the answer to a line is as it is.
+// explain adds why a failed line has its answer: the reason, the rule, and rules that nearly matched.
 func (l *LineReport) explain(facts explain.Facts, query explain.Query) {
 	report, err := explain.Explain(facts, query)
 	if err != nil {

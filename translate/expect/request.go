@@ -14,72 +14,75 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// Request is one line of a file of tests: a request, a connection or a datagram, and what must
-// happen to it. docs/reference/tests.md describes the words of a line.
+// Request is one line of a file of tests: a request, a connection or a datagram, and what must happen to it.
+// docs/reference/tests.md describes the syntax of a line.
 type Request struct {
-	// File and Number are the place of the line; Line is its text.
+	// File and Number are the place of the line. Line is its text.
 	File   string
 	Number int
 	Line   string
-	indent int // characters before Line
+	indent int // the number of characters before Line
 
 	Method string // "" for a connection or a datagram
 	URL    *url.URL
 	Target string // path and query as written
-	// Headers are those that the line writes out, without Host: Header returns all.
+	// Headers are the headers that the line contains, without Host. The method Header returns all headers.
 	Headers http.Header
-	// Authority is the Host header, with or without a port; that of the URL unless the line has one.
+	// Authority is the Host header, with or without a port. It is that of the URL unless the line has a Host
+	// header.
 	Authority string
-	ownHost   bool // the line has one
+	ownHost   bool // true if the line has a Host header
 	// BigSize is the length of the header X-Big, 0 for none.
 	BigSize int
 	// BodySize is the length of the request's body.
 	BodySize int
 	// OnlyEnvoy is true if explain cannot predict the answer.
 	OnlyEnvoy bool
-	// WhenAllowed is true if the line is about requests that external services allow, and that no
-	// limit rejects.
+	// WhenAllowed is true if the line is only about requests that external services allow and that no limit
+	// rejects.
 	WhenAllowed bool
-	// Gateway is the Gateway that the request is sent to, "" for the only one on the port.
+	// Gateway is the Gateway that the request is sent to, "" for the only Gateway on the port.
 	Gateway string
-	// Proxy is the address in a PROXY header, "" for no header.
+	// Proxy is the client's address in a PROXY header, "" for no such header.
 	Proxy string
 	// From is the address that the request comes from, "" for any.
 	From string
-	// SNI is the server name in the handshake, "" for none.
+	// SNI is the server name in the TLS handshake, "" for none.
 	SNI string
-	// HTTP2 sends HTTP/2. TLS12 offers no later version than TLS 1.2.
+	// HTTP2 is true for a request over HTTP/2. TLS12 is true if the client offers no later version than TLS 1.2.
 	HTTP2, TLS12 bool
-	// Client is the name in the client's certificate, "" for none; ClientOf is the authority
-	// that signed it.
+	// Client is the name in the client's certificate, "" for none. ClientOf is the name of the certificate
+	// authority that signed it.
 	Client, ClientOf string
-	// Certificate is the first name in the certificate that Envoy shows.
+	// Certificate is the first name in the certificate that Envoy must send, "" for any.
 	Certificate string
-	// Status is Envoy's own answer, 0 for a backend's answer.
+	// Status is the status of an answer by Envoy itself, 0 if a backend must answer.
 	Status int
-	// GRPCStatus is the grpc-status of an answer without a backend, "" for none.
+	// GRPCStatus is the grpc-status of an answer, "" for none.
 	GRPCStatus string
-	// Closed is true if nothing listens on the port, or the connection is closed.
+	// Closed is true if the line expects that nothing listens on the port, or that Envoy closes the connection.
 	Closed   bool
 	Location string
-	// By is the object because of which Envoy answers in place of the rule; zero for any. Its
+	// By is the object because of which Envoy must answer instead of the rule. It is zero for any object. Its
 	// Group is "".
 	By manifest.Key
 	// Backends are the weights of the backends by name.
 	Backends map[string]int
-	// Failure is the status of a backend's answer if it is not 200.
+	// Failure is the status of a backend's answer if it is not 200, otherwise 0.
 	Failure int
 	// Mirrors are the backends that get copies, with the number of copies in 100 requests.
 	Mirrors map[string]int
-	// Protocol is the protocol to the backend, "" for any.
+	// Protocol is the protocol to the backend, "" for any. Path and Host are those that the backend receives, ""
+	// for any.
 	Protocol string
 	Path     string
 	Host     string
-	// ToBackend and Answer are headers; "-" means absent.
+	// ToBackend are headers that the backend must receive. Answer are headers of the answer. The value "-" means
+	// absent.
 	ToBackend, Answer map[string]string
 }
 
-// Sender returns the address of the client as far as the line says it, "" where it does not.
+// Sender returns the address of the client that the line contains, "" if it contains none.
 func (r Request) Sender() string {
 	if r.Proxy != "" {
 		return r.Proxy
@@ -87,7 +90,7 @@ func (r Request) Sender() string {
 	return r.From
 }
 
-// Port returns the port that the client connects to: that of the URL, else that of its scheme.
+// Port returns the port that the client connects to: that of the URL, or the default port of its scheme.
 func (r Request) Port() uint32 {
 	if port, err := strconv.ParseUint(r.URL.Port(), 10, 16); err == nil {
 		return uint32(port)
@@ -101,10 +104,10 @@ func (r Request) Port() uint32 {
 // Connection reports whether the line is about a connection or datagram.
 func (r Request) Connection() bool { return explain.Query{Scheme: r.URL.Scheme}.ForConnection() }
 
-// Header returns the headers of the request. They are the caller's.
+// Header returns the headers of the request. The caller may change them.
 func (r Request) Header() http.Header {
 	all := r.Headers.Clone()
-	if r.BigSize > 0 { // made here, and not when the line is read: a file has many lines
+	if r.BigSize > 0 { // the header is made here and not by Parse, because a file may have many lines
 		all.Set("X-Big", strings.Repeat("x", r.BigSize))
 	}
 	return all
@@ -116,7 +119,7 @@ func (r Request) BackendNames() []string { return slices.Sorted(maps.Keys(r.Back
 // Place returns the place of the line as FILE:LINE.
 func (r Request) Place() string { return fmt.Sprintf("%s:%d", r.File, r.Number) }
 
-// query returns the line as a question for explain.
+// query returns the query of the line for explain, without Judge.Client.
 func (r Request) query() explain.Query {
 	query := explain.Query{Scheme: r.URL.Scheme, Host: r.Authority, Port: r.Port(), Gateway: r.Gateway}
 	if sender, err := netip.ParseAddr(r.Sender()); err == nil {

@@ -14,22 +14,22 @@ import (
 
 // Seen is what a client sees of one answer.
 type Seen struct {
-	// Unsent says why the request was not sent, "" if it was.
+	// Unsent says why the request was not sent, "" if it was sent.
 	Unsent string
-	// Closed says how the connection ended without an answer, "" if there is one.
+	// Closed says how the connection ended without an answer, "" if there is an answer.
 	Closed string
 	// Late is true if no answer came in time.
 	Late bool
-	// Status and Headers are those of the answer; 0 for a connection that stays open.
+	// Status and Headers are those of the answer. Status is 0 for a connection that stays open.
 	Status  int
 	Headers http.Header
 	// Certificate is the first name in the server's certificate, "" without TLS.
 	Certificate string
-	// Echo is the request as a backend received it, if the answer is that of an echo backend.
+	// Echo is the request as a backend received it. It is nil unless an echo backend answers.
 	Echo *Echo
 }
 
-// Echo is what the backend of the examples answers with (examples/echo).
+// Echo is what the backend of the examples answers (examples/echo).
 type Echo struct {
 	Backend string      `json:"backend"`
 	Proto   string      `json:"proto"`
@@ -39,26 +39,29 @@ type Echo struct {
 	Headers http.Header `json:"headers"`
 }
 
-// upstreamTime is a header that Envoy adds to answers of backends, and to no others.
+// upstreamTime is a header that Envoy adds to the answers of backends, and to no other answers.
 const upstreamTime = "X-Envoy-Upstream-Service-Time"
 
+// notVisible is why a detail cannot be judged from an answer.
 const notVisible = "it is not visible from outside, except with the echo backend of the examples"
 
 // Observer compares lines with what clients see.
 type Observer struct{ hidden *redaction }
 
-// NewObserver returns an Observer of Envoys that serve a View, nil if the View is unknown. It reads
-// from the View only which headers and parameters are credentials, so that they are not shown.
+// NewObserver returns an Observer of Envoys that serve a View. view is nil if the configuration is not known.
+// The Observer reads from the View only which headers and query parameters are credentials, because these are
+// not shown.
 func NewObserver(view *ir.View) *Observer { return &Observer{newRedaction(view)} }
 
-// Compare compares a line with what a client has seen of one or several answers.
+// Compare compares a line with what a client has seen of one or several answers, and returns the verdict.
 func (o *Observer) Compare(r Request, seen []Seen) Result {
 	result := compare(r, seen)
 	o.hidden.result(&result, func(text string) string { return text })
 	return result
 }
 
-// compare is Compare with the credentials of the line. The order of the answers makes no difference.
+// compare returns the result of Compare with the credentials of the line. The order of the answers has no
+// effect.
 func compare(r Request, seen []Seen) Result {
 	c := &comparison{request: r, result: Result{Request: r}}
 	names := map[string]bool{}
@@ -85,7 +88,7 @@ func compare(r Request, seen []Seen) Result {
 	return c.result
 }
 
-// allWords returns answers in the words of a line, each once.
+// allWords returns answers in the syntax of a line, without duplicates.
 func allWords(seen []Seen) string {
 	var words []string
 	for _, s := range seen {
@@ -94,7 +97,9 @@ func allWords(seen []Seen) string {
 	return strings.Join(slices.Compact(words), ", ")
 }
 
-// seen compares a line with one answer, and returns the name of what answered.
+// seen compares a line with one answer, and adds differences and doubts to the result. It returns the name of
+// the backend that answered, or the status of Envoy's own answer, or closed. It returns "" if none of these is
+// known.
 func (c *comparison) seen(s Seen) (name string) {
 	r := c.request
 	c.result.Got = seenWords(s)
@@ -132,7 +137,8 @@ func (c *comparison) seen(s Seen) (name string) {
 	return name
 }
 
-// answerer compares who has answered, and with which status.
+// answerer adds differences between the backend and status that the line expects and those of the answer. It
+// returns the same name as seen.
 func (c *comparison) answerer(s Seen) (name string) {
 	r, status := c.request, strconv.Itoa(s.Status)
 	byBackend := s.Echo != nil || s.Headers.Get(upstreamTime) != ""
@@ -165,12 +171,13 @@ func (c *comparison) answerer(s Seen) (name string) {
 	return s.Echo.Backend
 }
 
-// expects reports whether a line expects a backend of that name, in whatever namespace.
+// expects reports whether the line expects a backend of that name, in any namespace.
 func (c *comparison) expects(backend string) bool {
 	return slices.ContainsFunc(c.request.BackendNames(), func(name string) bool { return path.Base(name) == backend })
 }
 
-// echoed compares the request that the backend received with the expected one.
+// echoed adds differences between the request that the backend received and the details of the line. It adds
+// doubts if the answer has no Echo.
 func (c *comparison) echoed(s Seen) {
 	r := c.request
 	wants := map[string]bool{"path": r.Path != "", "host": r.Host != "", "protocol": r.Protocol != ""}
@@ -199,7 +206,7 @@ func (c *comparison) echoed(s Seen) {
 	}
 }
 
-// seenWords returns an answer in the words of a line.
+// seenWords returns an answer in the syntax of a line. It returns "" if the request was not sent.
 func seenWords(s Seen) string {
 	switch {
 	case s.Unsent != "":

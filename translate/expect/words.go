@@ -12,22 +12,23 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxBody bounds BODY and maxBig BIG, in bytes. Envoy takes 60 KiB of headers unless a policy says
-// otherwise.
+// maxBody bounds BODY, and maxBig bounds BIG, in bytes. Envoy accepts 60 KiB of headers unless a policy changes
+// that.
 const (
 	maxBody = 16 << 20
 	maxBig  = 64 << 10
 )
 
-// option is a word NAME:VALUE that is no header.
+// option is a word NAME:VALUE of a line that is not a header.
 type option struct {
 	name string
-	// want is what the value must be, as text.
+	// want describes the allowed values as text.
 	want string
-	// read takes the value, false for one that it must not be.
+	// read sets the value in r. It returns false if the value is not allowed.
 	read func(r *Request, value string) bool
 }
 
+// options returns the options that a line may have.
 func options() []option {
 	return []option{
 		{"BODY", fmt.Sprintf("a number of bytes, %d at most", maxBody), func(r *Request, value string) (ok bool) {
@@ -63,6 +64,7 @@ func options() []option {
 	}
 }
 
+// number parses a number from 0 to most. It returns false for other texts.
 func number(text string, most int) (n int, ok bool) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > most {
@@ -71,12 +73,14 @@ func number(text string, most int) (n int, ok bool) {
 	return n, true
 }
 
+// isAddress reports whether a text is an IP address without a zone.
 func isAddress(text string) bool {
 	address, err := netip.ParseAddr(text)
 	return err == nil && address.Zone() == ""
 }
 
-// parseWord takes one NAME:VALUE. A value with spaces is between quotation marks.
+// parseWord reads one word NAME:VALUE of a line: an option or a header. A value with spaces is in quotation
+// marks. It returns a mistake if the word is wrong.
 func (r *Request) parseWord(word, name, value string) error {
 	var names []string
 	for _, o := range options() {
@@ -107,8 +111,8 @@ func (r *Request) parseWord(word, name, value string) error {
 	return nil
 }
 
-// parseHost takes a Host header, which replaces the host of the URL, but not its port nor the name in
-// the TLS handshake.
+// parseHost reads a Host header. It replaces the host of the URL, but not its port, and not the server name in
+// the TLS handshake. It returns a mistake if the host is wrong, or if it is the second Host header.
 func (r *Request) parseHost(word, value string) error {
 	switch {
 	case r.Connection():
@@ -122,6 +126,8 @@ func (r *Request) parseHost(word, value string) error {
 	return nil
 }
 
+// parseOutcome reads the outcome of a line: closed, a status, or backends. It returns a mistake if the outcome
+// is wrong.
 func (r *Request) parseOutcome(words []string) error {
 	switch {
 	case len(words) == 0:
@@ -141,6 +147,8 @@ func (r *Request) parseOutcome(words []string) error {
 	return nil
 }
 
+// parseStatus reads an outcome that begins with a status. A location may follow. It returns a mistake if the
+// outcome is wrong.
 func (r *Request) parseStatus(status int, words []string) error {
 	r.Status = status
 	switch {
@@ -158,10 +166,11 @@ func (r *Request) parseStatus(status int, words []string) error {
 	return nil
 }
 
-// backendName is a name of a backend in a line, with or without its namespace.
+// backendName is the regular expression for a backend in a line, with or without its namespace.
 const backendName = `^([a-z0-9][a-z0-9.-]*/)?[a-z0-9][a-z0-9.-]*$`
 
-// parseShare takes a backend, with its weight where there are several.
+// parseShare reads a backend with its weight: NAME or NAME=WEIGHT. The weight is 1 if the line has none. It
+// returns a mistake if the word is wrong.
 func (r *Request) parseShare(word string) error {
 	name, weight, weighted := strings.Cut(word, "=")
 	n := 1
@@ -181,7 +190,7 @@ func (r *Request) parseShare(word string) error {
 	return nil
 }
 
-// details returns what may be behind a |, each with the form of its value.
+// details returns the names of the details that may follow a |, with the form of their values.
 func details() map[string]string {
 	return map[string]string{
 		"status": "STATUS", "grpc": "NUMBER", "mirror": "BACKEND or BACKEND=PERCENT", "protocol": "HTTP/1.1 or HTTP/2.0",
@@ -190,6 +199,7 @@ func details() map[string]string {
 	}
 }
 
+// parseDetail reads one detail of a line. It returns a mistake if the detail is wrong.
 func (r *Request) parseDetail(detail string) error {
 	kind, rest, _ := strings.Cut(detail, " ")
 	want, known := details()[kind]
@@ -212,7 +222,8 @@ func (r *Request) parseDetail(detail string) error {
 	return nil
 }
 
-// aboutOf returns what a detail is about, such as "path" or "request x-user": a line says one thing about it.
+// aboutOf returns what a detail is about, such as "path" or "request x-user". A line must not have two details
+// about the same value.
 func aboutOf(detail string) string {
 	kind, rest, _ := strings.Cut(detail, " ")
 	switch kind {
@@ -226,7 +237,7 @@ func aboutOf(detail string) string {
 	return kind
 }
 
-// takeDetail takes the value of a detail, false for one that it must not be.
+// takeDetail sets the value of a detail in r. It returns false if the value is not allowed.
 func (r *Request) takeDetail(kind, rest string) (ok bool) {
 	name, value, isHeader := strings.Cut(rest+" ", ": ") // an empty value, too
 	value = strings.TrimSpace(value)
@@ -264,7 +275,8 @@ func (r *Request) takeDetail(kind, rest string) (ok bool) {
 	return ok
 }
 
-// takeMirror takes b or b=N.
+// takeMirror reads the value of the detail mirror: BACKEND or BACKEND=PERCENT. It returns false for other
+// texts.
 func (r *Request) takeMirror(text string) (ok bool) {
 	name, share, weighted := strings.Cut(text, "=")
 	r.Mirrors[name] = 100
@@ -276,7 +288,8 @@ func (r *Request) takeMirror(text string) (ok bool) {
 	return regexp.MustCompile(backendName).MatchString(name)
 }
 
-// takeObject takes KIND NAMESPACE/NAME, or KIND NAME for a kind without namespaces.
+// takeObject reads the value of the detail by: KIND NAMESPACE/NAME, or KIND NAME for a kind without namespaces.
+// It returns false for other texts.
 func (r *Request) takeObject(text string) (ok bool) {
 	kind, name, found := strings.Cut(text, " ")
 	namespace, own, namespaced := strings.Cut(name, "/")
@@ -287,7 +300,8 @@ func (r *Request) takeObject(text string) (ok bool) {
 	return found && kind != "" && own != "" && !strings.Contains(name, " ") && (!namespaced || namespace != "")
 }
 
-// portOf returns the port of a URL, 0 where it has none.
+// portOf returns the port of a URL, 0 if the URL has none. It returns an error if the port is not a number from
+// 1 to 65535.
 func portOf(u *url.URL) (uint64, error) {
 	if u.Port() == "" {
 		return 0, nil
@@ -299,7 +313,7 @@ func portOf(u *url.URL) (uint64, error) {
 	return port, err
 }
 
-// isToken reports whether a method or a header's name can be sent (RFC 9110, 5.6.2).
+// isToken reports whether a text may be a method or the name of a header (RFC 9110, 5.6.2).
 func isToken(text string) bool {
 	return text != "" && strings.IndexFunc(text, func(r rune) bool {
 		letter := 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
