@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// metadata returns the addresses and names at which clouds provide credentials to machines. They
-// include all link-local addresses: 169.254.0.0/16 (AWS, Azure, GCP, ECS, EKS and others) and
-// fe80::/10 (OpenStack).
+// metadata returns the addresses and names at which clouds provide credentials to machines. All link-local
+// addresses are in the list: 169.254.0.0/16 (AWS, Azure, GCP, ECS, EKS and others) and fe80::/10 (OpenStack).
 func metadata() []Endpoints {
 	var list []Endpoints
 	for _, network := range []string{
@@ -32,8 +31,8 @@ func metadata() []Endpoints {
 	return list
 }
 
-// addressOf returns the address that a host means, in every form that a resolver accepts:
-// localhost, and numbers in the form of inet_aton.
+// addressOf returns the IP address that a host means, in every form that a resolver accepts: an address,
+// localhost, and numbers in the form of inet_aton. It returns false for DNS names.
 func addressOf(host string) (netip.Addr, bool) {
 	host = canonical(host)
 	if isLocal(host) {
@@ -45,9 +44,9 @@ func addressOf(host string) (netip.Addr, bool) {
 	return numeric(host)
 }
 
-// isLocal reports whether systems usually have the name for loopback in /etc/hosts.
+// isLocal reports whether systems usually resolve the name to a loopback address, by /etc/hosts.
 func isLocal(name string) bool {
-	if strings.HasSuffix("."+name, ".localhost") { // with all names below (RFC 6761)
+	if strings.HasSuffix("."+name, ".localhost") { // with all names below localhost (RFC 6761)
 		return true
 	}
 	switch name {
@@ -58,9 +57,9 @@ func isLocal(name string) bool {
 	return false
 }
 
-// readings returns the address, and the IPv4 addresses that a translator or a tunnel would send its
-// packets to: IPv4-compatible (RFC 4291), translated (RFC 6052, 8215 and 2765), 6to4 (RFC 3056),
-// Teredo (RFC 4380) and ISATAP (RFC 5214).
+// readings returns the address, and the IPv4 addresses to which a translator or a tunnel would send its
+// packets: IPv4-compatible (RFC 4291), translated (RFC 6052, 8215 and 2765), 6to4 (RFC 3056), Teredo (RFC 4380)
+// and ISATAP (RFC 5214).
 func readings(a netip.Addr) []netip.Addr {
 	all := []netip.Addr{a}
 	if a.Is4() {
@@ -88,8 +87,8 @@ func readings(a netip.Addr) []netip.Addr {
 	return all
 }
 
-// ReadHosts parses a file such as /etc/hosts (hosts(5)). It returns the addresses of each name, and
-// ignores lines of another form.
+// ReadHosts parses a file such as /etc/hosts (hosts(5)). It returns the addresses of each name. It ignores
+// lines of another form.
 func ReadHosts(text string) map[string][]netip.Addr {
 	hosts := map[string][]netip.Addr{}
 	for line := range strings.Lines(text) {
@@ -109,8 +108,8 @@ func ReadHosts(text string) map[string][]netip.Addr {
 	return hosts
 }
 
-// numeric parses one to four numbers, decimal, octal or hexadecimal. The last number fills the rest
-// of the address: 2130706433, 0x7f.1, 127.1, 0177.0.0.1.
+// numeric parses an IPv4 address of one to four numbers, each decimal, octal or hexadecimal. The last number
+// fills the rest of the address: 2130706433, 0x7f.1, 127.1, 0177.0.0.1. It returns false for other texts.
 func numeric(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {

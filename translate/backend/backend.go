@@ -1,4 +1,4 @@
-// Package backend resolves what routes send to: Services with their
+// Package backend resolves backend references, and returns the clusters of backends: Services with their
 // EndpointSlices, ExternalName Services and Backend objects.
 package backend
 
@@ -17,25 +17,25 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Key names a backend: one port of a Service, or a Backend object (port 0). Each combination of
-// the other fields has a cluster of its own.
+// Key names a backend: one port of a Service, or a Backend object (port 0). Each combination of the other
+// fields has a cluster of its own.
 type Key struct {
 	Object manifest.Key
 	Port   int32
-	// GRPC is true if Envoy speaks HTTP/2 to it, whatever its appProtocol.
+	// GRPC is true if Envoy always sends HTTP/2 to the backend. Otherwise its appProtocol decides.
 	GRPC bool
-	// UDP is true if it receives datagrams: it is a part of the cluster of a UDPRoute.
+	// UDP is true if the backend receives datagrams. It is then a part of the cluster of a UDPRoute.
 	UDP bool
-	// Raw is true if it receives the client's own TLS (TLSRoute, mode Passthrough), and none of
-	// Envoy's.
+	// Raw is true if the backend receives the client's own TLS (TLSRoute, mode Passthrough), without TLS by Envoy.
 	Raw bool
-	// Client is "namespace/name" of the Secret with the certificate that Envoy shows to a
-	// backend with TLS; "" is none.
+	// Client is "namespace/name" of the Secret with the certificate that Envoy sends to a backend with TLS. It is
+	// "" if Envoy sends none.
 	Client string
 }
 
 // Cluster returns the name of the backend's cluster, such as "Service/default/echo/8080" or
-// "Backend/default/echo", with "/grpc" if GRPC is set, and what Raw and As add.
+// "Backend/default/echo". It has the suffixes "/grpc" and "/udp" if GRPC or UDP is set, and those of the
+// functions Raw and As.
 func (k Key) Cluster() string {
 	name := k.Object.Kind + "/" + k.Object.Namespace + "/" + k.Object.Name
 	if k.Port != 0 {
@@ -53,12 +53,11 @@ func (k Key) Cluster() string {
 	return As(name, k.Client)
 }
 
-// Raw returns the name of the cluster for connections without TLS by Envoy, independent of
-// policies.
+// Raw returns the name of the cluster for connections without TLS by Envoy. No policy changes that.
 func Raw(cluster string) string { return cluster + "/raw" }
 
-// As returns the name of the cluster for Gateways that present the certificate of a Secret,
-// "namespace/name". "" means no certificate.
+// As returns the name of the cluster for Gateways that send the client certificate of a Secret,
+// "namespace/name". It returns cluster if client is "".
 func As(cluster, client string) string {
 	if client == "" {
 		return cluster
@@ -75,28 +74,27 @@ func CompareKeys(a, b Key) int {
 		ir.TrueFirst(!a.Raw, !b.Raw), cmp.Compare(a.Client, b.Client))
 }
 
-// Resolution is the result of resolving a reference. Reason is empty if requests can be sent,
-// else it is the reason of the ResolvedRefs condition.
+// Resolution is the result of resolving a backend reference. Reason is "" if requests can be sent. Otherwise it
+// is the reason of the condition ResolvedRefs.
 type Resolution struct {
-	// Key is the backend, and Cluster is the name of its cluster. All references to the backend
-	// share them.
+	// Key is the backend, and Cluster is the name of its cluster. All references to the backend have the same Key
+	// and Cluster.
 	Key     *Key
 	Cluster string
-	// DNSName is the only DNS name of its endpoints, "" if they have IP addresses or several
-	// names.
+	// DNSName is the DNS name of all endpoints. It is "" if they have IP addresses, or more than one name.
 	DNSName string
 	Reason  gwv1.RouteConditionReason
 	Message string
 	Hint    string
 }
 
-// OK reports whether requests can be sent there.
+// OK reports whether requests can be sent to the backend.
 func (r Resolution) OK() bool { return r.Reason == "" }
 
 // To returns the Resolution of a reference that leads to a backend.
 func To(key Key) Resolution { return Resolution{Key: &key, Cluster: key.Cluster()} }
 
-// Unique sorts a list of keys and removes duplicates.
+// Unique sorts keys in place, and returns them without duplicates.
 func Unique(keys []*Key) []*Key {
 	slices.SortFunc(keys, func(a, b *Key) int { return CompareKeys(*a, *b) })
 	return slices.CompactFunc(keys, func(a, b *Key) bool { return *a == *b })
@@ -113,13 +111,14 @@ func Changed(keys []*Key, change func(*Key)) []*Key {
 	return out
 }
 
-// Reference is a backend reference with its defaults filled in, and the object that it is in.
+// Reference is a backend reference with its defaults filled in, and the kind and namespace of the object that
+// contains it.
 type Reference struct {
-	// From is the kind and namespace of the object with the reference, without its name: all
-	// objects of a kind and namespace share the result.
+	// From is the kind and namespace of the object with the reference. Its Name is "", because all objects of a
+	// kind and namespace share the result.
 	From manifest.Key
 	To   manifest.Key
-	// Port is 0 when the reference has none.
+	// Port is 0 if the reference has none.
 	Port int32
 	// GRPC is true if the backend is a gRPC service.
 	GRPC bool
@@ -127,7 +126,7 @@ type Reference struct {
 	UDP bool
 }
 
-// Refer fills in the defaults of a reference in the object from (Gateway API: group "", kind
+// Refer returns a reference in the object from, with its defaults filled in (Gateway API: group "", kind
 // Service, the object's namespace).
 func Refer(from manifest.Key, ref gwv1.BackendObjectReference) Reference {
 	to := manifest.Key{Kind: "Service", Namespace: from.Namespace, Name: string(ref.Name)}
@@ -148,7 +147,7 @@ func Refer(from manifest.Key, ref gwv1.BackendObjectReference) Reference {
 	return r
 }
 
-// String returns "HTTPRoute of shop → Service shop/cart:80".
+// String returns a text such as "HTTPRoute of shop → Service shop/cart:80".
 func (r Reference) String() string {
 	out := r.From.Kind + " of " + r.From.Namespace + " → " + r.To.String()
 	if r.Port != 0 {
@@ -166,12 +165,12 @@ func (r Reference) IsService() bool { return r.To.Group == "" && r.To.Kind == "S
 // IsBackend reports whether the reference is to a Backend object.
 func (r Reference) IsBackend() bool { return r.To.Group == api.Group && r.To.Kind == api.KindBackend }
 
-// UnknownKind returns the Resolution of a reference to an object that is no backend.
+// UnknownKind returns the Resolution of a reference to a kind that cannot be a backend.
 func (r Reference) UnknownKind() Resolution {
 	hint := fmt.Sprintf("refer to a Service, or to a Backend of group %s", api.Group)
-	switch { // group and kind of a reference to routes must both be written (EP-10943)
+	switch { // a reference to routes needs both group and kind (EP-10943)
 	case r.From.Kind != "HTTPRoute" || strings.HasSuffix(r.To.Kind, "Route") && r.To.Kind != "HTTPRoute":
-		// only HTTPRoutes stand under each other (GEP-1058: of the same type)
+		// only HTTPRoutes can be children of another route (GEP-1058: of the same type)
 	case r.To.Group == "delegation.kgateway.dev":
 		hint = "to hand requests to routes by label, write kind: label"
 	case r.To.Kind == "HTTPRoute":
@@ -186,8 +185,7 @@ func (r Reference) UnknownKind() Resolution {
 	}
 }
 
-// NotGranted returns the Resolution of a reference into another namespace that no
-// ReferenceGrant permits.
+// NotGranted returns the Resolution of a reference into another namespace that no ReferenceGrant permits.
 func (r Reference) NotGranted() Resolution {
 	return Resolution{
 		Reason:  gwv1.RouteReasonRefNotPermitted,
@@ -197,12 +195,13 @@ func (r Reference) NotGranted() Resolution {
 	}
 }
 
+// notFound returns a Resolution with the reason BackendNotFound.
 func (r Reference) notFound(message, hint string) Resolution {
 	return Resolution{Reason: gwv1.RouteReasonBackendNotFound, Message: message, Hint: hint}
 }
 
-// Twin returns the key of the other kind of backend with the same name. It was probably meant if
-// group and kind are missing or wrong.
+// Twin returns the key of the other kind of backend with the same name: a Backend for a Service, and a Service
+// for anything else. If group and kind are missing or wrong, the author probably meant this object.
 func (r Reference) Twin() manifest.Key {
 	to := manifest.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
 	if r.IsService() {
@@ -211,8 +210,8 @@ func (r Reference) Twin() manifest.Key {
 	return to
 }
 
-// Missing returns the Resolution of a reference to an object that does not exist. twin says
-// that Twin exists; hint says what to do if it does not.
+// Missing returns the Resolution of a reference to an object that does not exist. twin is true if the object of
+// Twin exists. hint says what to do if it does not.
 func (r Reference) Missing(twin bool, hint string) Resolution {
 	switch {
 	case twin && r.IsService():
@@ -223,7 +222,8 @@ func (r Reference) Missing(twin bool, hint string) Resolution {
 	return r.notFound(r.To.String()+" does not exist", hint)
 }
 
-// ToService resolves a reference to an existing Service.
+// ToService returns the Resolution of a reference to an existing Service. Its reason is BackendNotFound if the
+// Service does not have the port.
 func (r Reference) ToService(service *corev1.Service) Resolution {
 	if r.Port == 0 {
 		return r.notFound("a reference to a Service needs a port", "add port: "+portList(service))
@@ -245,7 +245,7 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 	return r.notFound(fmt.Sprintf("%s has no port %d", r.To, r.Port), "its ports are: "+portList(service))
 }
 
-// noCalls rejects a port whose protocol excludes HTTP/2, which gRPC needs (Gateway API,
+// noCalls returns the Resolution for gRPC to a port whose protocol excludes HTTP/2 (Gateway API,
 // GRPCBackendRef: UnsupportedProtocol).
 func (r Reference) noCalls(protocol string) Resolution {
 	return Resolution{
@@ -255,6 +255,7 @@ func (r Reference) noCalls(protocol string) Resolution {
 	}
 }
 
+// portList returns the ports of a Service as text, "none" without ports.
 func portList(service *corev1.Service) string {
 	var ports []string
 	for _, port := range service.Spec.Ports {
@@ -268,7 +269,8 @@ func (r Reference) ToBackend() Resolution {
 	return To(Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP})
 }
 
-// Named returns the Resolution with the DNS name of a Backend's endpoints.
+// Named returns the Resolution with DNSName set, if all endpoints of the Backend have the same DNS name. b may
+// be nil.
 func (r Resolution) Named(b *api.Backend) Resolution {
 	if b == nil || b.Spec.Static == nil {
 		return r

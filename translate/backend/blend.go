@@ -10,20 +10,19 @@ import (
 
 // Part is one backend of a Blend.
 type Part struct {
-	// Cluster has the endpoints of the part; nil if the reference could not be resolved.
+	// Cluster has the endpoints of the backend. It is nil if the reference could not be resolved.
 	Cluster *ir.Cluster
 	Weight  uint32
 }
 
-// blackHole returns an endpoint that drops datagrams: nothing can bind port 0.
+// blackHole returns an endpoint that drops datagrams: nothing can listen on port 0.
 func blackHole(weight uint32) ir.Endpoint {
 	return ir.Endpoint{Host: "127.0.0.1", Port: 0, Weight: weight}
 }
 
-// Blend merges several backends into one cluster, for what can send to one cluster only. The
-// endpoints of each backend share its weight. The share of a backend without endpoints goes to
-// an address where nothing listens (Gateway API, UDPRouteRule.backendRefs: "Packet drops must
-// respect weight").
+// Blend returns one cluster with the endpoints of several backends, for routes that can send to one cluster
+// only. The endpoints of each backend share its weight. The share of a backend without endpoints goes to an
+// address at which nothing listens (Gateway API, UDPRouteRule.backendRefs: "Packet drops must respect weight").
 func Blend(key Key, parts []Part) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS}
 	total := uint64(0)
@@ -55,12 +54,12 @@ func Blend(key Key, parts []Part) *ir.Cluster {
 	return cluster
 }
 
-// scale returns the factor for weights, so that they can be divided among endpoints. Envoy's sum of
-// weights has 32 bits.
+// scale returns the factor by which weights are multiplied, so that they can be divided among endpoints. The
+// sum of all weights fits into Envoy's 32 bits.
 func scale(total uint64) uint64 { return math.MaxUint32 / 2 / total }
 
-// share returns the weight of each endpoint of p: p's scaled weight divided by the number of its endpoints that
-// are not draining, at least 1.
+// share returns the weight of each endpoint of p. It is p's scaled weight divided by the number of its
+// endpoints that are not draining, and at least 1. total is the sum of all weights.
 func share(p Part, total uint64) uint32 {
 	live := uint64(0)
 	for _, endpoint := range p.Cluster.Endpoints {
@@ -71,7 +70,8 @@ func share(p Part, total uint64) uint32 {
 	return uint32(max(1, uint64(p.Weight)*scale(total)/max(1, live)))
 }
 
-// joined sorts endpoints, and adds the weights of equal ones.
+// joined sorts endpoints, and merges endpoints with equal address and port. The weight of a merged endpoint is
+// the sum of the weights.
 func joined(endpoints []ir.Endpoint) []ir.Endpoint {
 	slices.SortFunc(endpoints, func(a, b ir.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.Draining, !b.Draining))

@@ -14,33 +14,34 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// Policy is one BackendConfigPolicy after Lower.
+// Policy is one BackendConfigPolicy with the settings that Lower returns.
 type Policy struct {
 	Origin *ir.Origin
-	// Weight is that of api.AnnotationPolicyWeight.
+	// Weight is the weight of the annotation api.AnnotationPolicyWeight.
 	Weight   int32
 	Upstream *ir.Upstream
-	// Closed says why the policy cannot be used, "" if it can. Its targets then get no
+	// Closed says why the policy cannot be used, "" if it can be used. The targets of such a policy get no
 	// requests.
 	Closed string
 }
 
 // Config is the merged result of the policies of one Service or Backend.
 type Config struct {
-	Upstream *ir.Upstream // nil when no policy sets anything
-	// Uses says how much of each policy is in force, in the order of precedence.
+	Upstream *ir.Upstream // nil if no policy sets a field
+	// Uses says how much of each policy is in force, in the order of precedence. Policies with a Closed are left
+	// out.
 	Uses []policy.Use
-	// CheckedBy is the policy whose health check is in force.
+	// CheckedBy is the policy with the health check in force.
 	CheckedBy manifest.Key
-	// Closed is the first reason why the target gets no requests, "" for none. ClosedBy is the
-	// policy with that reason.
+	// Closed is the first reason why the target gets no requests, "" if there is none. ClosedBy is the policy with
+	// that reason.
 	Closed   string
 	ClosedBy manifest.Key
 }
 
-// Merge merges the policies of one target, in the order of weight (higher first) and then of
-// tie, the conflict resolution order. Each policy sets the fields of spec that those before it
-// leave open, as TrafficPolicies of one level do.
+// Merge returns the Config of the policies of one target. The policies are ordered by weight (the highest
+// first), and then by tie, the conflict resolution order. Each policy sets the fields of spec that no policy
+// before it has set. TrafficPolicies of one level are merged in the same way.
 func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	policies = slices.Clone(policies)
 	slices.SortFunc(policies, func(a, b *Policy) int {
@@ -69,9 +70,10 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	return out
 }
 
-// filling counts the fields that a policy sets, and those that are effective.
+// filling counts the fields that a policy sets (set), and how many of these are in force (used).
 type filling struct{ set, used int }
 
+// all copies each field of from that into lacks.
 func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.ConnectTimeout, from.ConnectTimeout)
 	fill(f, &into.BufferLimit, from.BufferLimit)
@@ -82,6 +84,7 @@ func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.Breakers, from.Breakers)
 }
 
+// fill sets *into to from if from is set and *into is not. It counts the field in f.
 func fill[T any](f *filling, into **T, from *T) {
 	if from == nil {
 		return
@@ -93,6 +96,7 @@ func fill[T any](f *filling, into **T, from *T) {
 	}
 }
 
+// fate returns how much of the policy is in force.
 func (f filling) fate() policy.Fate {
 	switch {
 	case f.used == f.set:
@@ -103,8 +107,9 @@ func (f filling) fate() policy.Fate {
 	return policy.Merged
 }
 
-// Apply applies a Config to the cluster of one port of its target. If the health check does not
-// fit a port, that port has no health check: Envoy would reject the whole cluster.
+// Apply applies a Config to the cluster of one port of its target, or closes the cluster if Closed is set. A
+// gRPC health check needs HTTP/2: Envoy would reject a cluster without HTTP/2. In this case Apply leaves out
+// the health check and returns a warning. Otherwise it returns nil.
 func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	if c.Closed != "" {
 		cluster.Objects = append(cluster.Objects, c.ClosedBy)
@@ -133,8 +138,8 @@ func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	}}
 }
 
-// Lower converts a spec and returns what is wrong with it. Problems name fields; the caller
-// adds the object. If one is an error, the policy must not be used.
+// Lower returns the settings of a spec, and problems with it. Problems name fields, and the caller adds the
+// object. If a problem is an error, the caller must not use the policy.
 func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem) {
 	to := &ir.Upstream{ConnectTimeout: api.ParseDuration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
 	if from := spec.TCPKeepalive; from != nil {
@@ -163,7 +168,8 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem)
 	return to, aloof(spec)
 }
 
-// aloof warns of hash policies, because they belong to a route.
+// aloof returns a warning if a spec has hash policies, because gatefold reads these from TrafficPolicies of
+// routes. Otherwise it returns nil.
 func aloof(spec *api.BackendConfigPolicySpec) []manifest.Problem {
 	var at string
 	switch from := spec.LoadBalancer; {
@@ -183,6 +189,7 @@ func aloof(spec *api.BackendConfigPolicySpec) []manifest.Problem {
 	}}
 }
 
+// balancer returns the load balancer settings of a spec.
 func balancer(from *api.LoadBalancer) *ir.Balancer {
 	to := &ir.Balancer{
 		PanicPercent: number(from.HealthyPanicThreshold), MergeWindow: api.ParseDuration(from.UpdateMergeWindow),
@@ -204,6 +211,7 @@ func balancer(from *api.LoadBalancer) *ir.Balancer {
 	return to
 }
 
+// slowStart returns the slow start settings of a load balancer, nil if it has none.
 func slowStart(from *api.SlowStart) *ir.SlowStart {
 	if from == nil {
 		return nil
@@ -219,6 +227,7 @@ func slowStart(from *api.SlowStart) *ir.SlowStart {
 	return to
 }
 
+// healthCheck returns the health check settings of a spec.
 func healthCheck(from *api.HealthCheck) *ir.HealthCheck {
 	to := &ir.HealthCheck{
 		Timeout: zero(api.ParseDuration(&from.Timeout)), Interval: zero(api.ParseDuration(&from.Interval)),
@@ -236,6 +245,7 @@ func healthCheck(from *api.HealthCheck) *ir.HealthCheck {
 	return to
 }
 
+// number returns a copy of n as uint32, nil if n is nil.
 func number(n *int32) *uint32 {
 	if n == nil {
 		return nil
@@ -244,7 +254,7 @@ func number(n *int32) *uint32 {
 	return &out
 }
 
-// zero returns the value, or the zero value when there is none.
+// zero returns the value of p, or the zero value if p is nil.
 func zero[T any](p *T) (value T) {
 	if p != nil {
 		value = *p

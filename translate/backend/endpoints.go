@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// CheckEndpoints returns a warning for a port of a Service without an endpoint: no
-// EndpointSlice, none with that port, or none with a ready endpoint. An ExternalName Service
-// always has its endpoint.
+// CheckEndpoints returns a warning for a port of a Service without an endpoint. The cause is that no
+// EndpointSlice exists, or none has the port, or no endpoint is ready. An ExternalName Service always has its
+// endpoint. It returns nil if the port has an endpoint.
 func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) []manifest.Problem {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
@@ -35,7 +35,8 @@ func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.E
 	return []manifest.Problem{problem}
 }
 
-// endpointFault returns why a port has no endpoint, and what to do.
+// endpointFault returns why a port has no endpoint, and what to do. written is the number of endpoints in all
+// slices. ofPort is true if a slice has the port.
 func endpointFault(service *corev1.Service, port corev1.ServicePort, sliceList []*discoveryv1.EndpointSlice, written int, ofPort bool) (what, hint string) {
 	switch {
 	case len(sliceList) == 0:
@@ -53,7 +54,8 @@ func endpointFault(service *corev1.Service, port corev1.ServicePort, sliceList [
 	return "no endpoint of the Service is ready", "correct conditions.ready of the endpoints of EndpointSlice " + sliceList[0].Name + ", or add one that is ready"
 }
 
-// portWords describes the port that a slice needs for a port of a Service.
+// portWords returns, as text, the name and protocol that a port of an EndpointSlice needs for a port of a
+// Service.
 func portWords(port corev1.ServicePort) string {
 	words := "without a name"
 	if port.Name != "" {
@@ -65,13 +67,14 @@ func portWords(port corev1.ServicePort) string {
 	return words
 }
 
+// hasPort reports whether an EndpointSlice has a port with that name and protocol.
 func hasPort(slice *discoveryv1.EndpointSlice, name string, udp bool) bool {
 	return slices.ContainsFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool {
 		return p.Port != nil && zero(p.Name) == name && carries(zero(p.Protocol), udp)
 	})
 }
 
-// unanswered returns what happens to traffic to a backend without endpoints.
+// unanswered returns, as text, what happens to traffic to a backend without endpoints.
 func unanswered(key Key) string {
 	switch {
 	case key.UDP:

@@ -9,23 +9,23 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Grants are the ReferenceGrants of one namespace, indexed by the kind and namespace that they
-// permit. A lookup reads only the matching grants.
+// Grants are the ReferenceGrants of one namespace, indexed by the kinds and namespaces that may refer to it. A
+// lookup reads only the matching grants.
 type Grants struct {
 	all  []*gwv1.ReferenceGrant
 	from map[referrer][]targets
 }
 
-// referrer is a kind of objects in a namespace that may refer to others.
+// referrer is a kind and a namespace whose objects may refer to other objects.
 type referrer struct {
 	kind      schema.GroupKind
 	namespace string
 }
 
-// targets are the names that one ReferenceGrant permits, by kind; "" is every name.
+// targets are the names of objects that one ReferenceGrant permits references to, by kind. "" means every name.
 type targets map[schema.GroupKind]map[string]struct{}
 
-// ReadGrants returns the grants of one namespace.
+// ReadGrants returns the Grants of one namespace. all are its ReferenceGrants.
 func ReadGrants(all []*gwv1.ReferenceGrant) *Grants {
 	g := &Grants{all: all, from: map[referrer][]targets{}}
 	for _, grant := range all {
@@ -42,6 +42,7 @@ func ReadGrants(all []*gwv1.ReferenceGrant) *Grants {
 	return g
 }
 
+// targetsOf returns the targets of the field to of a ReferenceGrant.
 func targetsOf(to []gwv1.ReferenceGrantTo) targets {
 	out := targets{}
 	for _, t := range to {
@@ -57,11 +58,11 @@ func targetsOf(to []gwv1.ReferenceGrantTo) targets {
 	return out
 }
 
-// Same reports whether both have the same ReferenceGrants.
+// Same reports whether g and other have the same ReferenceGrants, in the same order.
 func (g *Grants) Same(other *Grants) bool { return slices.Equal(g.all, other.all) }
 
-// Permit reports whether one of the grants permits the reference into their namespace (Gateway
-// API, ReferenceGrant).
+// Permit reports whether one of the grants permits a reference into their namespace (Gateway API,
+// ReferenceGrant).
 func (g *Grants) Permit(r Reference) bool {
 	for _, to := range g.from[referrer{r.From.GroupKind(), r.From.Namespace}] {
 		if to.has(r.To) {
@@ -71,6 +72,7 @@ func (g *Grants) Permit(r Reference) bool {
 	return false
 }
 
+// has reports whether the targets contain an object.
 func (t targets) has(key manifest.Key) bool {
 	names := t[key.GroupKind()]
 	_, named := names[key.Name]

@@ -14,27 +14,28 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Guard decides which endpoints must not get requests (docs/design/safety.md): the addresses at
-// which clouds hand out credentials, and those through which gatefold and Envoys are
-// controlled. A route to one would open it to everyone who may send a request. The zero value
-// rejects only the clouds' addresses. Guard checks addresses as they are written, not what a
-// DNS name resolves to: Envoy resolves names itself, and repeatedly.
+// Guard decides which endpoints must not get requests (docs/design/safety.md): the addresses at which clouds
+// provide credentials, and the addresses through which gatefold and Envoys are controlled. A route to such an
+// address would open it to everyone who may send a request. The zero value rejects only the addresses of
+// clouds. Guard checks addresses as they are written. It does not resolve DNS names, because Envoy resolves
+// names itself, and repeatedly.
 type Guard struct {
-	// Refuse and Allow are endpoints; an endpoint in both is allowed.
+	// Refuse are the endpoints that must not get requests. Allow are exceptions: an endpoint in both lists is
+	// allowed.
 	Refuse, Allow []Endpoints
-	// Hosts are names of this machine that resolve without DNS (see ReadHosts), in lower case
-	// and without a final dot.
+	// Hosts are names of this machine that resolve without DNS (see ReadHosts), in lower case and without a final
+	// dot.
 	Hosts map[string][]netip.Addr
 }
 
 // Endpoints are all ports of a network, or one port of a host.
 type Endpoints struct {
 	network netip.Prefix
-	name    string // of a host that is no address
-	port    uint32 // 0 is every port
+	name    string // the name of a host, if the host is not an address
+	port    uint32 // 0 means every port
 }
 
-// ParseEndpoints parses a CIDR, an address, or HOST:PORT.
+// ParseEndpoints parses a CIDR, an address, or HOST:PORT. It returns an error for other texts.
 func ParseEndpoints(text string) (Endpoints, error) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return Endpoints{network: network.Masked()}, nil
@@ -60,7 +61,7 @@ func ParseEndpoints(text string) (Endpoints, error) {
 	return e, nil
 }
 
-// MarshalText writes what ParseEndpoints reads.
+// MarshalText returns a text that ParseEndpoints reads.
 func (e Endpoints) MarshalText() ([]byte, error) {
 	port := strconv.FormatUint(uint64(e.port), 10)
 	switch {
@@ -72,13 +73,15 @@ func (e Endpoints) MarshalText() ([]byte, error) {
 	return []byte(e.network.String()), nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText sets e to the endpoints of a text, as ParseEndpoints returns them. It returns an error for
+// other texts.
 func (e *Endpoints) UnmarshalText(text []byte) (err error) {
 	*e, err = ParseEndpoints(string(text))
 	return err
 }
 
-// Sift removes the rejected endpoints from a cluster, and returns them.
+// Sift removes the endpoints that must not get requests from a cluster, and returns them. It returns nil if
+// there are none.
 func (g *Guard) Sift(cluster *ir.Cluster) []ir.Endpoint {
 	var refused []ir.Endpoint
 	list := append(metadata(), g.Refuse...)
@@ -92,18 +95,19 @@ func (g *Guard) Sift(cluster *ir.Cluster) []ir.Endpoint {
 	}
 	cluster.Endpoints = slices.DeleteFunc(slices.Clone(cluster.Endpoints), func(e ir.Endpoint) bool { return slices.Contains(refused, e) })
 	if len(cluster.Endpoints) == 0 && cluster.Discovery == ir.DNS {
-		cluster.Discovery = ir.Static // there is no name to look up
+		cluster.Discovery = ir.Static // no endpoint with a DNS name is left
 	}
 	return refused
 }
 
-// spot is an endpoint in a form to compare: every address that it may mean, or its name.
+// spot is an endpoint in the form that Guard compares: every address that it may mean, or its name.
 type spot struct {
 	addresses []netip.Addr
 	name      string
 	port      uint32
 }
 
+// spotOf returns the spot of an endpoint.
 func (g *Guard) spotOf(e ir.Endpoint) spot {
 	if address, ok := addressOf(e.Host); ok {
 		return spot{addresses: readings(address), port: e.Port}
@@ -115,11 +119,11 @@ func (g *Guard) spotOf(e ir.Endpoint) spot {
 	return at
 }
 
-// among reports whether the list includes the endpoint.
+// among reports whether an element of the list includes the endpoint.
 func (s spot) among(list []Endpoints) bool { return slices.ContainsFunc(list, s.of) }
 
-// of reports whether e includes the endpoint. A port of this machine is the same at every address
-// of the machine.
+// of reports whether e includes the endpoint. If e is a port of this machine, it includes that port at every
+// address of the machine.
 func (s spot) of(e Endpoints) bool {
 	switch {
 	case e.port != 0 && e.port != s.port:
@@ -132,13 +136,13 @@ func (s spot) of(e Endpoints) bool {
 	})
 }
 
-// own reports whether the address belongs to the machine itself.
+// own reports whether the address belongs to the machine itself: loopback, or the unspecified address.
 func own(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() }
 
 // canonical returns a DNS name in lower case and without a dot at its end.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// HostField returns the field of a Backend with a rejected endpoint, "" for none.
+// HostField returns the field of a Backend that contains an endpoint, "" if no field does.
 func HostField(b *api.Backend, endpoint ir.Endpoint) string {
 	if b.Spec.Static == nil {
 		return ""
@@ -151,7 +155,8 @@ func HostField(b *api.Backend, endpoint ir.Endpoint) string {
 	return ""
 }
 
-// SliceField returns the field of an EndpointSlice with a rejected address, "" for none.
+// SliceField returns the field of an EndpointSlice that contains an address, "" if no field does. slice may be
+// nil.
 func SliceField(slice *discoveryv1.EndpointSlice, address string) string {
 	if slice == nil {
 		return ""

@@ -12,10 +12,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// FromService returns the cluster of one port of a Service. It uses DNS for ExternalName and
-// for EndpointSlices with host names, which Envoy does not accept by EDS, and otherwise EDS.
-// The label kubernetes.io/service-name says which Service a slice belongs to
-// (docs/design/inputs.md).
+// FromService returns the cluster of one port of a Service. Its discovery is DNS for an ExternalName Service,
+// and for EndpointSlices with host names, which Envoy does not accept by EDS. Otherwise it is EDS. The label
+// kubernetes.io/service-name names the Service of a slice (docs/design/inputs.md).
 func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS, Objects: []manifest.Key{key.Object}}
 	port := servicePort(service, key)
@@ -40,6 +39,8 @@ func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.Endp
 	return finish(cluster)
 }
 
+// servicePort returns the port of a Service for a Key. It returns the zero value if the Service has no such
+// port.
 func servicePort(service *corev1.Service, key Key) corev1.ServicePort {
 	for _, port := range service.Spec.Ports {
 		if port.Port == key.Port && carries(port.Protocol, key.UDP) {
@@ -49,9 +50,9 @@ func servicePort(service *corev1.Service, key Key) corev1.ServicePort {
 	return corev1.ServicePort{}
 }
 
-// sliceEndpoints returns the endpoints of a slice for the Service port of that name. A ready
-// endpoint gets requests. One that is terminating but still serving is draining. Others are left
-// out.
+// sliceEndpoints returns the endpoints of an EndpointSlice for the Service port of that name. Ready endpoints
+// get requests. Endpoints that are terminating but still serving are returned as draining. Other endpoints are
+// left out.
 func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string, udp bool) []ir.Endpoint {
 	var out []ir.Endpoint
 	for _, port := range slice.Ports {
@@ -71,8 +72,8 @@ func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string, udp bool)
 	return out
 }
 
-// endpointState reads conditions as Kubernetes defines them: ready defaults to
-// true, serving to ready, terminating to false.
+// endpointState returns the state of an endpoint from its conditions. The defaults are those of Kubernetes:
+// ready is true, serving is the value of ready, and terminating is false.
 func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 	ready = c.Ready == nil || *c.Ready
 	serving := c.Serving == nil && ready || c.Serving != nil && *c.Serving
@@ -80,8 +81,8 @@ func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 	return ready && !terminating, serving && terminating
 }
 
-// carries reports whether a port has the wanted protocol, TCP or UDP: a Service may have the same
-// number, and a slice the same name, for both. TCP is the default.
+// carries reports whether a port has the wanted protocol: UDP if udp is true, otherwise TCP, which is also the
+// default. A Service may have the same port number for both protocols.
 func carries(p corev1.Protocol, udp bool) bool {
 	if udp {
 		return p == corev1.ProtocolUDP
@@ -89,18 +90,18 @@ func carries(p corev1.Protocol, udp bool) bool {
 	return p == "" || p == corev1.ProtocolTCP
 }
 
-// speaksHTTP2 reads an appProtocol (Kubernetes KEP-3726, and gRPC which
-// implies it).
+// speaksHTTP2 reports whether an appProtocol means HTTP/2 (Kubernetes KEP-3726, and gRPC, which needs HTTP/2).
 func speaksHTTP2(protocol string) bool {
 	return slices.Contains([]string{"kubernetes.io/h2c", "http2", "h2c", "grpc"}, protocol)
 }
 
-// speaksWebSocket reports whether a port is for WebSockets, and so for HTTP/1.1.
+// speaksWebSocket reports whether an appProtocol means WebSockets, which need HTTP/1.1.
 func speaksWebSocket(protocol string) bool {
 	return protocol == "kubernetes.io/ws" || protocol == "kubernetes.io/wss"
 }
 
-// finish sorts the endpoints and chooses DNS when one of them is a host name.
+// finish sorts the endpoints of a cluster, removes duplicates, and returns the cluster. It sets Discovery to
+// DNS if an endpoint is a host name.
 func finish(cluster *ir.Cluster) *ir.Cluster {
 	cluster.Endpoints = unique(cluster.Endpoints)
 	for _, endpoint := range cluster.Endpoints {
@@ -111,6 +112,8 @@ func finish(cluster *ir.Cluster) *ir.Cluster {
 	return cluster
 }
 
+// unique sorts endpoints, and keeps one endpoint of those with equal address and port. It prefers endpoints
+// that are not draining.
 func unique(endpoints []ir.Endpoint) []ir.Endpoint {
 	slices.SortFunc(endpoints, func(a, b ir.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.Draining, !b.Draining))

@@ -11,26 +11,26 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// TLSPolicy is one BackendTLSPolicy after LowerTLS.
+// TLSPolicy is one BackendTLSPolicy with the settings that LowerTLS returns.
 type TLSPolicy struct {
 	Origin *ir.Origin
-	// TLS is nil if the policy cannot be used, and Closed says why. Its backends then get no
-	// requests, because clear text is not what the policy's owner wants.
+	// TLS is nil if the policy cannot be used. Closed is then the reason. The backends of such a policy get no
+	// requests, because its owner does not want requests in clear text.
 	TLS    *ir.UpstreamTLS
 	Closed string
-	// Invalid is true if the policy is invalid by its schema. It closes its targets even if
-	// other policies are in force there, because its settings are not known.
+	// Invalid is true if the policy is invalid by its schema. Its targets fail closed even if other policies are
+	// in force, because its settings are not known.
 	Invalid bool
 }
 
-// TLSTarget has the effective policies for one Service or Backend.
+// TLSTarget has the policies in force for one Service or Backend.
 type TLSTarget struct {
-	// All is the policy of the ports that are not in Ports, nil for none. Ports are by name.
+	// All is the policy of the ports that are not in Ports, nil if there is none. Ports has policies by port name.
 	All   *TLSPolicy
 	Ports map[string]*TLSPolicy
 }
 
-// Of returns the policy of a port, nil for none.
+// Of returns the policy in force for a port, nil if there is none.
 func (t *TLSTarget) Of(port string) *TLSPolicy {
 	if t.All != nil && t.All.Invalid {
 		return t.All
@@ -41,7 +41,7 @@ func (t *TLSTarget) Of(port string) *TLSPolicy {
 	return t.All
 }
 
-// In returns the effective policy for a target with this sectionName. "" is the whole object.
+// In returns the policy for a target with this sectionName, nil if there is none. "" means the whole object.
 func (t *TLSTarget) In(section string) *TLSPolicy {
 	if section == "" {
 		return t.All
@@ -49,15 +49,16 @@ func (t *TLSTarget) In(section string) *TLSPolicy {
 	return t.Ports[section]
 }
 
-// Claim is a policy's claim on a section of its target.
+// Claim is a policy with one section of its target. "" means the whole object.
 type Claim struct {
 	Policy  *TLSPolicy
 	Section string
 }
 
-// Contest assigns each section to the first policy by tie, the conflict resolution order,
-// whether it can be used or not. The policy of a port wins over the policy of the whole object
-// (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713).
+// Contest assigns each section to the first policy that claims it. Invalid policies come first. The order of
+// the other policies is that of tie, the conflict resolution order. A policy gets its section also if it cannot
+// be used. The policy of a port has precedence over the policy of the whole object (Gateway API,
+// BackendTLSPolicySpec.targetRefs; GEP-713).
 func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	claims = slices.Clone(claims)
 	slices.SortStableFunc(claims, func(a, b Claim) int {
@@ -79,7 +80,7 @@ func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	return out
 }
 
-// sign returns 1 for true, else -1.
+// sign returns 1 for true and -1 for false.
 func sign(b bool) int {
 	if b {
 		return 1
@@ -87,8 +88,8 @@ func sign(b bool) int {
 	return -1
 }
 
-// Apply configures TLS of a cluster, or closes the cluster if the policy cannot be used. client
-// is Key.Client.
+// Apply sets TLS of a cluster. If the policy cannot be used, it closes the cluster instead. client is
+// Key.Client.
 func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 	cluster.Objects = append(cluster.Objects, p.Origin.Key)
 	if p.TLS != nil {
@@ -104,12 +105,12 @@ func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 	closeCluster(cluster, p.Closed)
 }
 
-// closeCluster removes the endpoints of a cluster. Envoy then answers 503.
+// closeCluster removes the endpoints of a cluster. Envoy then answers 503. why is the reason as text.
 func closeCluster(cluster *ir.Cluster, why string) {
 	cluster.Closed, cluster.Discovery, cluster.Endpoints = why, ir.Static, nil
 }
 
-// LowerTLS converts a spec, except for its CA certificates.
+// LowerTLS returns the settings of a spec, without its CA certificates.
 func LowerTLS(spec *gwv1.BackendTLSPolicySpec) *ir.UpstreamTLS {
 	hostname := strings.ToLower(string(spec.Validation.Hostname))
 	out := &ir.UpstreamTLS{Hostname: hostname}
@@ -120,11 +121,11 @@ func LowerTLS(spec *gwv1.BackendTLSPolicySpec) *ir.UpstreamTLS {
 			out.Names = append(out.Names, ir.PeerName{Value: strings.ToLower(string(name.Hostname))})
 		}
 	}
-	if len(out.Names) == 0 { // the hostname counts when there are no others, and not beside them
+	if len(out.Names) == 0 { // the hostname is compared only if the spec has no other names
 		out.Names = []ir.PeerName{{Value: hostname}}
 	}
 	return out
 }
 
-// PortName returns the name of the Service port that a cluster is for, "" for none.
+// PortName returns the name of the Service port that a cluster is for. It returns "" if the port has no name.
 func PortName(service *corev1.Service, key Key) string { return servicePort(service, key).Name }
