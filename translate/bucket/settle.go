@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// settle chooses the keys and makes the leaves that are not there yet. It costs the
-// nodes that an edit made, and all below one whose own items it changed.
+// settle makes all nodes of the tree settled: it chooses the keys, and makes leaves that do not exist yet. It
+// visits only nodes that an edit made, and all nodes below a node whose own items changed.
 func (t *Tree[T, L]) settle() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
@@ -15,14 +15,15 @@ func (t *Tree[T, L]) settle() {
 	}
 }
 
-// settled returns the node below up; fresh is true if it is not the one that it was.
+// settled returns the settled node for n. up are the items above it. fresh is true if the returned node was not
+// settled before.
 func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
 	switch n.above {
 	case up:
 		return n, false
 	case nil:
 	default:
-		n = n.unsettled() // other trees have it
+		n = n.unsettled() // other trees contain this node
 	}
 	t.findTwins(n)
 	n.settlement = settlement[T]{above: up, below: t.below(n, up), rest: len(n.items), most: len(n.items), twinGroups: len(n.twins.groups)}
@@ -50,7 +51,8 @@ func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], 
 	return n, true
 }
 
-// below returns what is above the children of n: the same as before, where it is.
+// below returns the items above the children of n. If these items have not changed, it returns the same pointer
+// as before.
 func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 	switch old := n.settlement.below; {
 	case n.children == nil || len(n.items) == 0:
@@ -62,8 +64,8 @@ func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 	return &above[T]{up: up, items: n.items, count: up.count + len(n.items), single: up.single || slices.ContainsFunc(n.items, single)}
 }
 
-// choose returns which children become keys: the heaviest first, by the rules in the
-// package's comment. It takes what they have out of n's rest.
+// choose returns which children become keys. It chooses children with many items first, by the rules in the
+// package comment. It subtracts the items of these children from n.rest.
 func (n *node[T, L]) choose() (isKey []bool) {
 	isKey = make([]bool, len(n.children))
 	if n.rest <= Full || n.below.single {
@@ -89,8 +91,8 @@ func (n *node[T, L]) choose() (isKey []bool) {
 	return isKey
 }
 
-// leaf returns the leaf of a key: the one that it has, where its list is the same, and
-// none where nothing is left for it.
+// leaf returns the leaf of a key. It returns the existing leaf if its list is the same. It returns nil if no
+// items are left for the key.
 func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	own := c.own(nil)
 	switch {
@@ -112,7 +114,7 @@ func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	return &leaf[T, L]{above: up, own: own, value: t.shape.Leaf(key, list)}
 }
 
-// own appends the slices of items here and below that no key has.
+// own appends to lists the items of n and of the nodes below that belong to no other key.
 func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
 	if len(n.items) > 0 {
 		lists = append(lists, n.items)
@@ -125,7 +127,8 @@ func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
 	return lists
 }
 
-// shared is the longest prefix of all items, whose first known bytes are the same.
+// shared returns the longest prefix that all items have in common. known is the number of bytes that are known
+// to be equal.
 func shared[T any](lists [][]item[T], known int) string {
 	key := lists[0][0].prefix
 	for _, items := range lists {
@@ -140,5 +143,5 @@ func shared[T any](lists [][]item[T], known int) string {
 	return key
 }
 
-// same reports whether two immutable slices are one in memory.
+// same reports whether two immutable slices are the same memory.
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

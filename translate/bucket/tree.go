@@ -1,39 +1,38 @@
-// Package bucket lays a long list of routes out as a map from prefixes of the path to
-// short lists. A client looks up the longest prefix that a path begins with, and
-// tries the routes of its list in order: it finds the route that the whole list would give.
+// Package bucket divides a long list of routes into short lists, by prefixes of the path. Each such prefix is a
+// key. A client looks up the longest key that a path begins with, and tries the routes of its list in order. It
+// finds the same route as in the whole list.
 //
-// Each item has a prefix that every path it matches begins with. The list of a key
-// holds, in the order of the whole list,
+// Each item has a prefix: every path that the item matches begins with this prefix. The list of a key contains,
+// in the order of the whole list,
 //
-//   - the items whose prefix is the key or a prefix of it, which may match any path there;
-//   - the items whose prefix extends the key, unless a longer key has them;
+//   - the items whose prefix is the key or shorter: they may match any path that begins with the key;
+//   - the items whose prefix is longer than the key and begins with it, unless a longer key has them.
 //
-// and ends with the first item that matches every path there. So any order is kept, also
-// one in which shorter prefixes go first.
+// The list ends with the first item that matches every path under the key. So any order of the whole list is
+// kept, also an order in which shorter prefixes come first.
 //
-// Which prefixes are keys depends on the set of items alone. From the ends of the paths
-// to their beginning, what has come together below a prefix becomes a key of its own
-// when it would make the list of a shorter prefix longer than Full. Two limits:
+// Which prefixes are keys depends on the set of items alone. Keys are chosen from the longest prefixes to the
+// shortest. The items below a prefix get a key of their own if they would make the list of a shorter key longer
+// than Full. There are two limits:
 //
-//   - All lists together are at most twice as long as the whole list. An item is repeated
-//     in the lists of the keys below it; so a key has at least as many items of its own as
-//     it repeats, each in no other list as its own.
-//   - A list has at most 2·Full items more than a request for its key has to try anyway
-//     (A: those whose prefix is that of a node or shorter), or, where A is large, A items
-//     more for each byte that may follow. Items of one prefix are never parted.
+//   - All lists together are at most twice as long as the whole list. Items of a key are repeated in the lists
+//     of longer keys. So a key has at least as many items of its own as it repeats. Each item is an own item of
+//     one list only.
+//   - A request for a key must try A items in any case: those whose prefix is that of the key's node, or
+//     shorter. The list of the key has at most 2·Full items more. If A is large, the list has at most A items
+//     more for each byte that may follow. Items with the same prefix are never divided.
 package bucket
 
 import "slices"
 
 const (
-	// Full is how many items one list may have before it is split. Below that, a list is as
-	// fast.
+	// Full is the largest number of items in a list that is not divided. Shorter lists are not faster.
 	Full = 64
-	// light is the least that becomes a key, as long as a list is not twice Full.
+	// light is the least number of items that become a key, if the list is at most twice as long as Full.
 	light = 8
 )
 
-// Shape has the functions that a Tree needs of its items.
+// Shape has the functions that a Tree calls for its items.
 type Shape[T, L any] struct {
 	// Compare is the order of the whole list: a strict total order.
 	Compare func(a, b T) int
@@ -41,62 +40,60 @@ type Shape[T, L any] struct {
 	Prefix func(T) string
 	// Covers reports whether the item certainly matches every path that begins with key.
 	Covers func(item T, key string) bool
-	// Single reports whether the item must not be in two lists: its prefix has no longer key
-	// below it.
+	// Single reports whether the item must be in one list only. If so, its prefix has no longer key below it.
 	Single func(T) bool
-	// Twins returns the groups of two or more items that match the same requests, so that only
-	// the first of each group ever answers. Items of a group have one prefix. Items, the items
-	// of a group, and the groups by their first item are in the order of the list.
+	// Twins returns the groups of two or more items that match the same requests. Only the first item of each
+	// group ever answers. Items of a group have the same prefix. The argument, the items of a group, and the
+	// groups (by their first items) are in the order of the list.
 	Twins func([]T) [][]T
-	// Leaf computes the value of a key from its list. It is kept as long as the list is the
-	// same.
+	// Leaf returns the value of a key from its list. The Tree calls it again if the list changes.
 	Leaf func(key string, list []T) L
 }
 
-// Tree is a set of items, divided into lists by keys. It is immutable: Edit returns another
-// one, which shares what it can. Equal sets make equal trees, whatever edits led to them.
+// Tree is a set of items, divided into lists by keys. It is immutable: Edit returns another Tree, and both
+// share as many nodes as possible. Equal sets have equal trees, after any edits.
 type Tree[T, L any] struct {
 	shape *Shape[T, L]
 	top   *above[T]
 	root  child[T, L]
 }
 
-// item is an item with its prefix, which may be dear to find.
+// item is a value with its prefix. The prefix is stored because it may be expensive to compute.
 type item[T any] struct {
 	prefix string
 	value  T
 }
 
-// node has the items whose prefixes begin with the bytes on the path to it. If they are few, or
-// cannot be divided, the node is a bucket without children. Else it has only the items whose prefix
-// ends here, and children. It is immutable after it was settled.
+// node has the items whose prefixes begin with the bytes from the root to the node. A node of few items, or of
+// items with one prefix, is a bucket without children. Any other node has children, and only those items whose
+// prefix ends at the node. A node is immutable once it is settled.
 type node[T, L any] struct {
 	items    []item[T] // in the order of the list
 	children []child[T, L]
-	total    int // items here and below
+	total    int // the number of items in this node and below
 	twins    twins[T]
 	settlement[T]
 }
 
-// settlement is what follows from a node and the items above it.
+// settlement is what is computed from a node and the items above it.
 type settlement[T any] struct {
 	above      *above[T] // nil until the node is settled
-	below      *above[T] // what is above the children
-	rest       int       // items here and below that no key has
-	keys       int       // keys below
-	most       int       // items that one node holds, here or below
-	twinGroups int       // groups of twins, here and below
+	below      *above[T] // the items above the children
+	rest       int       // the number of items in this node and below that belong to no key below
+	keys       int       // the number of keys below
+	most       int       // the largest number of items in one node, this one or below
+	twinGroups int       // the number of groups of twins, in this node and below
 }
 
-// child is the node behind one byte more.
+// child is the node that follows for one more byte (at).
 type child[T, L any] struct {
 	at byte
 	*node[T, L]
-	leaf *leaf[T, L] // nil when it is no key
+	leaf *leaf[T, L] // nil if the child is not a key
 }
 
-// above are the items at all shorter prefixes. It is kept with nodes and leaves, so
-// that one look says whether they still stand below the same.
+// above are the items with shorter prefixes than a node. Nodes and leaves keep the pointer. If the pointer is
+// still the same, the items above are the same.
 type above[T any] struct {
 	up     *above[T]
 	items  []item[T]
@@ -104,14 +101,15 @@ type above[T any] struct {
 	single bool
 }
 
-// leaf is the list of a key.
+// leaf is the value of a key. above and own are the items that the value was made from: those with shorter
+// prefixes, and the key's own items.
 type leaf[T, L any] struct {
 	above *above[T]
 	own   [][]item[T]
 	value L
 }
 
-// New returns the tree of items, which must be in the order of the list.
+// New returns the tree of items. The items must be in the order of the list.
 func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	t := &Tree[T, L]{shape: shape, top: &above[T]{}}
 	t.root.node = build[T, L](t.items(items), 0)
@@ -119,7 +117,8 @@ func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	return t
 }
 
-// Edit returns the tree without the items of gone, which it must have, and with those of come.
+// Edit returns the tree without the items gone, and with the items come. It panics if the tree lacks an item of
+// gone.
 func (t *Tree[T, L]) Edit(gone, come []T) *Tree[T, L] {
 	edited := *t
 	for _, it := range t.items(gone) {
@@ -132,6 +131,7 @@ func (t *Tree[T, L]) Edit(gone, come []T) *Tree[T, L] {
 	return &edited
 }
 
+// items returns values with their prefixes.
 func (t *Tree[T, L]) items(values []T) []item[T] {
 	items := make([]item[T], len(values))
 	for i, value := range values {
@@ -140,7 +140,7 @@ func (t *Tree[T, L]) items(values []T) []item[T] {
 	return items
 }
 
-// Leaves returns the values of all keys, in an order that depends only on the set.
+// Leaves returns the values of all keys, in an order that depends only on the set of items.
 func (t *Tree[T, L]) Leaves() []L {
 	leaves := make([]L, 0, 1+t.root.keys)
 	if t.root.leaf != nil {
@@ -149,6 +149,7 @@ func (t *Tree[T, L]) Leaves() []L {
 	return t.root.appendLeaves(leaves)
 }
 
+// appendLeaves appends the values of the keys below n.
 func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	if n.keys == 0 {
 		return leaves
@@ -162,15 +163,16 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	return leaves
 }
 
-// Crowds returns the items of each prefix that has more than most items, in the order of the
-// list. most must be at least Full. It visits only prefixes that lead to a result.
+// Crowds returns the items of each prefix that has more than most items, in the order of the list. most must be
+// at least Full. It visits only nodes that lead to a result.
 func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
 
+// crowds appends the results of Crowds for n and the nodes below.
 func (n *node[T, L]) crowds(crowds [][]T, most int) [][]T {
 	if n.most <= most {
 		return crowds
 	}
-	if len(n.items) > most { // too many for a bucket: their prefix is the same
+	if len(n.items) > most { // too many for a bucket: all have the same prefix
 		crowd := make([]T, len(n.items))
 		for i, it := range n.items {
 			crowd[i] = it.value
@@ -183,21 +185,21 @@ func (n *node[T, L]) crowds(crowds [][]T, most int) [][]T {
 	return crowds
 }
 
-// build makes the node of items behind depth bytes.
+// build returns the node of items whose first depth bytes are the same.
 func build[T, L any](items []item[T], depth int) *node[T, L] {
 	if len(items) <= Full {
 		return &node[T, L]{items: items, total: len(items)}
 	}
 	fork := len(shared([][]item[T]{items}, depth))
 	n := part[T, L](items, fork)
-	for fork > depth { // what all have in common is a chain of nodes
+	for fork > depth { // a chain of nodes for the bytes that all items have in common
 		fork--
 		n = &node[T, L]{children: []child[T, L]{{at: items[0].prefix[fork], node: n}}, total: len(items)}
 	}
 	return n
 }
 
-// part makes the node of items that have depth bytes in common, and no more.
+// part returns the node of items whose prefixes have the first depth bytes in common, and no more.
 func part[T, L any](items []item[T], depth int) *node[T, L] {
 	var sizes [256]int
 	here := 0
@@ -222,7 +224,7 @@ func part[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// pick returns those of which is holds, whose number is known.
+// pick returns the items for which the function is returns true. number is how many these are.
 func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
 	if number == 0 {
 		return nil
@@ -236,6 +238,7 @@ func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
 	return picked
 }
 
+// insert returns a node with the items of n and another item. depth is the number of bytes from the root to n.
 func (t *Tree[T, L]) insert(n *node[T, L], depth int, it item[T]) *node[T, L] {
 	if n.children == nil {
 		return build[T, L](t.with(n.items, it), depth)
@@ -255,6 +258,8 @@ func (t *Tree[T, L]) insert(n *node[T, L], depth int, it item[T]) *node[T, L] {
 	return n
 }
 
+// remove returns a node with the items of n without one of them. depth is the number of bytes from the root to
+// n.
 func (t *Tree[T, L]) remove(n *node[T, L], depth int, it item[T]) *node[T, L] {
 	if n.children == nil {
 		return build[T, L](t.without(n.items, it), depth)
@@ -276,18 +281,20 @@ func (t *Tree[T, L]) remove(n *node[T, L], depth int, it item[T]) *node[T, L] {
 	return n
 }
 
-// unsettled returns a copy that may be changed.
+// unsettled returns a copy of n that may be changed.
 func (n *node[T, L]) unsettled() *node[T, L] {
 	out := *n
 	out.children, out.settlement.above = slices.Clone(n.children), nil
 	return &out
 }
 
+// find returns the index of the child for a byte. If there is no such child, found is false, and index is where
+// to insert one.
 func (n *node[T, L]) find(at byte) (index int, found bool) {
 	return slices.BinarySearchFunc(n.children, at, func(c child[T, L], at byte) int { return int(c.at) - int(at) })
 }
 
-// all appends the slices of items here and below.
+// all appends to lists the items of n and of the nodes below.
 func (n *node[T, L]) all(lists [][]item[T]) [][]item[T] {
 	lists = append(lists, n.items)
 	for _, c := range n.children {
@@ -296,12 +303,13 @@ func (n *node[T, L]) all(lists [][]item[T]) [][]item[T] {
 	return lists
 }
 
-// with and without give a changed copy.
+// with returns a copy of items with another item, in order.
 func (t *Tree[T, L]) with(items []item[T], it item[T]) []item[T] {
 	at, _ := t.search(items, it)
 	return slices.Concat(items[:at], []item[T]{it}, items[at:])
 }
 
+// without returns a copy of items without an item. It panics if items does not contain the item.
 func (t *Tree[T, L]) without(items []item[T], it item[T]) []item[T] {
 	at, found := t.search(items, it)
 	if !found {
@@ -310,11 +318,13 @@ func (t *Tree[T, L]) without(items []item[T], it item[T]) []item[T] {
 	return slices.Concat(items[:at], items[at+1:])
 }
 
+// search returns the index of an item in items. If items does not contain the item, found is false, and index
+// is where to insert the item.
 func (t *Tree[T, L]) search(items []item[T], it item[T]) (index int, found bool) {
 	return slices.BinarySearchFunc(items, it, func(a, b item[T]) int { return t.shape.Compare(a.value, b.value) })
 }
 
-// sorted joins lists to one, in order.
+// sorted returns the items of all lists as one list in order.
 func (t *Tree[T, L]) sorted(lists [][]item[T]) []item[T] {
 	items := slices.Concat(lists...)
 	slices.SortFunc(items, func(a, b item[T]) int { return t.shape.Compare(a.value, b.value) })

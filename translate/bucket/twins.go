@@ -1,13 +1,13 @@
 package bucket
 
-// twins are the groups of a node's items that match the same requests, as they were when
-// they were looked for.
+// twins are the groups of a node's items that match the same requests. of are the items for which the groups
+// were computed.
 type twins[T any] struct {
 	of     []item[T]
 	groups [][]T
 }
 
-// findTwins looks at the items of a node, unless they are those of before.
+// findTwins computes the twins of a node, unless its items are still the same.
 func (t *Tree[T, L]) findTwins(n *node[T, L]) {
 	if same(n.twins.of, n.items) {
 		return
@@ -19,10 +19,11 @@ func (t *Tree[T, L]) findTwins(n *node[T, L]) {
 	n.twins = twins[T]{n.items, t.shape.Twins(values)}
 }
 
-// Twins returns the groups of items that match the same requests (Shape.Twins), in an order
-// that depends only on the set. It visits only prefixes that lead to a result.
+// Twins returns the groups of items that match the same requests (Shape.Twins), in an order that depends only
+// on the set of items. It visits only nodes that lead to a result.
 func (t *Tree[T, L]) Twins() [][]T { return t.root.appendTwins(nil) }
 
+// appendTwins appends the groups of n and of the nodes below.
 func (n *node[T, L]) appendTwins(groups [][]T) [][]T {
 	if n.twinGroups == 0 {
 		return groups
