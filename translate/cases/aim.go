@@ -10,10 +10,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// pick returns one of the values at random.
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// AimAt changes the query at random so that the match accepts it, except that in one case of
-// four the host does not fit.
+// AimAt changes the query at random so that the match accepts it. If the match has hosts, the host is left
+// unchanged in one case of four.
 func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	query.Path = match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
@@ -40,7 +41,7 @@ func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	}
 }
 
-// sample returns a text that an expression matches.
+// sample returns a random text that an expression matches.
 func sample(r *rand.Rand, e *syntax.Regexp) string {
 	var b strings.Builder
 	switch e.Op {
@@ -68,8 +69,8 @@ func sample(r *rand.Rand, e *syntax.Regexp) string {
 	return b.String()
 }
 
-// member returns a rune of a class, which is a list of ranges: one that may stand in a path
-// where there is one.
+// member returns a rune of a character class, which is a list of ranges. It prefers runes that are usual in
+// paths.
 func member(ranges []rune) rune {
 	for _, want := range "a7-" {
 		for i := 0; i+1 < len(ranges); i += 2 {
@@ -81,7 +82,7 @@ func member(ranges []rune) rune {
 	return ranges[0]
 }
 
-// Near changes a path at random to one with the same meaning, or to a slightly different one.
+// Near changes a path at random to a path with the same meaning, or to a slightly different path.
 func Near(r *rand.Rand, path string) string {
 	path, query, found := strings.Cut(path, "?")
 	i := r.IntN(len(path))
@@ -110,7 +111,7 @@ func Near(r *rand.Rand, path string) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	if _, err := url.PathUnescape(path); err != nil { // which a backend in Go would answer with 400
+	if _, err := url.PathUnescape(path); err != nil { // a backend in Go would answer 400 to this
 		path = strings.ReplaceAll(path, "%", "%25")
 	}
 	if found {

@@ -1,37 +1,37 @@
-// Package cases reads behaviour cases: text archives that state a sentence of a
-// specification, the files of a folder, and by hand what must happen to
-// requests. Tests run each case through the View and through a real Envoy.
+// Package cases reads behaviour cases. A case is a text archive that states a sentence of a specification. It
+// has the files of a folder, and, written by hand, what must happen to requests. Tests run each case through
+// the View and through a real Envoy.
 //
-// The comment of an archive is its heading: the sentence it proves, and where
-// that stands. Its files are
+// The comment of an archive is its heading: the sentence that it proves, and where that sentence is written.
+// Its files are
 //
 //	in/NAME             a file of the folder
 //	requests            what must happen to requests, a line each (docs/reference/tests.md)
-//	want/xds.yaml       the resources, in protobuf JSON (only where present)
-//	want/status.yaml    the statuses (only where present)
-//	want/problems       the problems (only where present)
-//	want/messages       the problems in words (only where present)
+//	want/xds.yaml       the resources, in protobuf JSON (only if the case has it)
+//	want/status.yaml    the statuses (only if the case has it)
+//	want/problems       the problems (only if the case has it)
+//	want/messages       the problems as text (only if the case has it)
 //	edit N/in/NAME      a file that edit N writes; an empty one is removed
 //	edit N/requests, edit N/want/…  as above, after edit N
-//	edit N/rebuilt      the rules that ran for the edit (only where present)
+//	edit N/rebuilt      the rules that ran for the edit (only if the case has it)
 //	options             translate.Options, a line each: weighted,
 //	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N, max-copies N,
 //	                    address-pool CIDR in the network of backends, system-ca AUTHORITY
 //	                    (that of the system that Envoy runs on, missing for a system
-//	                    without; only where present)
+//	                    without; only if the case has it)
 //
 //	tls                 backends that speak TLS, a line each:
 //	                    ADDRESS AUTHORITY NAME[,NAME]... [client AUTHORITY]
-//	                    (only where present)
+//	                    (only if the case has it)
 //
-// The authorities of backends and clients are those of envoytest.FixedAuthority; with
-// client, the backend wants a certificate of that authority.
+// An AUTHORITY is a certificate authority of envoytest.FixedAuthority. With client, the backend requires a
+// client certificate of that authority.
 //
-// Every case is also run with its files and documents in reverse; a heading
-// that says "order matters" leaves that out.
+// Tests also run every case with its files and documents in reverse order, unless its heading says "order
+// matters".
 //
-// With -update, tests rewrite wants and rebuilt, and never requests. Addresses
-// of backends are written as 127.9.0.N; tests move them to a free network.
+// With -update, tests rewrite wants and rebuilt, and never requests. Addresses of backends are written as
+// 127.9.0.N. Tests replace them by addresses of a free network.
 package cases
 
 import (
@@ -54,7 +54,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Client is the address that tests send requests from, unless a line says another one.
+// Client is the address that tests send requests from, unless a line says another address.
 const Client = "127.0.0.1"
 
 // Network is the network prefix of backends in the case files.
@@ -64,15 +64,15 @@ const Network = "127.9."
 type Case struct {
 	Name    string
 	Heading string
-	// NeedsEnvoy is the first release that serves all of it: rules answer 500 on an older Envoy.
+	// NeedsEnvoy is the first Envoy release that serves all of the case. On an older Envoy some rules answer 500.
 	NeedsEnvoy xds.Release
 	differs    []difference
 	// Steps are the initial folder and every edit.
 	Steps []Step
-	// Options are the options of the archive; a test adds its own.
+	// Options are the options of the archive. A test adds its own options.
 	Options translate.Options
-	// SystemCA is the name of the authority that stands for the system's CA certificates, ""
-	// for the real ones.
+	// SystemCA is the name of the certificate authority that replaces the CA certificates of the system. It is ""
+	// if the case uses those of the system.
 	SystemCA string
 	// TLS are the backends that speak TLS, by their address in the case.
 	TLS     map[string]TLSBackend
@@ -82,22 +82,24 @@ type Case struct {
 
 // TLSBackend is a backend that speaks TLS.
 type TLSBackend struct {
-	// Authority is the authority that signed its certificate, which is for Names.
+	// Authority is the certificate authority that signed its certificate. Names are the names in the certificate.
 	Authority string
 	Names     []string
-	// Client is the authority whose client certificates it accepts, "" for none.
+	// Client is the certificate authority whose client certificates the backend accepts. It is "" if the backend
+	// requires no client certificate.
 	Client string
 }
 
 // Step is the state of the folder after one edit.
 type Step struct {
-	// Prefix is "" for the initial folder, else "edit N/".
+	// Prefix is "" for the initial folder, otherwise "edit N/".
 	Prefix   string
 	Files    map[string]string // the whole folder
 	Requests []expect.Request
 }
 
-// Load reads the archives of a folder, in the order of their names.
+// Load returns the cases of the archives in a folder, in the order of their names. It returns an error if one
+// cannot be read.
 func Load(folder string) ([]*Case, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
 	if err != nil {
@@ -114,21 +116,22 @@ func Load(folder string) ([]*Case, error) {
 	return out, nil
 }
 
-// difference is what older Envoys do otherwise: the option "differs-before 1.39 TEXT" is about the lines with
-// that text.
+// difference says that Envoys before a release do something else than the case. lines is a text that the
+// affected lines of the case contain. The option "differs-before 1.39 TEXT" sets both fields.
 type difference struct {
 	before xds.Release
 	lines  string
 }
 
-// Differs reports whether an Envoy of this release does something else than a line of the case says.
+// Differs reports whether an Envoy of a release does something else than a line of the case says.
 func (c *Case) Differs(line string, of xds.Release) bool {
 	return slices.ContainsFunc(c.differs, func(d difference) bool { return of.Before(d.before) && strings.Contains(line, d.lines) })
 }
 
-// needsEnvoy is what a heading says of Envoy's version; an example says it by the option needs-envoy.
+// needsEnvoy finds the release of Envoy that a heading names. An example names it by the option needs-envoy.
 var needsEnvoy = regexp.MustCompile(`Needs Envoy (\d+\.\d+)\.`)
 
+// read returns the case of an archive. It returns an error if the archive cannot be read, or has no heading.
 func read(path string) (*Case, error) {
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
@@ -140,6 +143,8 @@ func read(path string) (*Case, error) {
 	return newCase(strings.TrimSuffix(filepath.Base(path), ".txtar"), path, archive)
 }
 
+// newCase returns the case of an archive. path is the file of the archive, "" if it has none. It returns an
+// error if a file of the archive is invalid.
 func newCase(name, path string, archive *txtar.Archive) (*Case, error) {
 	c := &Case{Name: name, Heading: strings.TrimSpace(string(archive.Comment)), path: path, archive: archive}
 	if needs := needsEnvoy.FindStringSubmatch(c.Heading); needs != nil {
@@ -163,6 +168,7 @@ func newCase(name, path string, archive *txtar.Archive) (*Case, error) {
 	return c, nil
 }
 
+// readOptions sets the options of the case from its file options. It returns an error if an option is wrong.
 func (c *Case) readOptions() error {
 	text, _ := c.File("options")
 	for line := range strings.Lines(text) {
@@ -212,6 +218,7 @@ func (c *Case) readOptions() error {
 	return nil
 }
 
+// readTLS sets TLS of the case from its file tls. It returns an error if a line is wrong.
 func (c *Case) readTLS() error {
 	text, _ := c.File("tls")
 	c.TLS = map[string]TLSBackend{}
@@ -229,6 +236,7 @@ func (c *Case) readTLS() error {
 	return nil
 }
 
+// prefixes returns "" and "edit N/" for each edit of the archive.
 func (c *Case) prefixes() []string {
 	out := []string{""}
 	for n := 1; ; n++ {
@@ -240,6 +248,8 @@ func (c *Case) prefixes() []string {
 	}
 }
 
+// step returns the step with a prefix. before are the files of the folder before the step. It returns an error
+// if a line of the step's requests is wrong.
 func (c *Case) step(prefix string, before map[string]string) (Step, error) {
 	step := Step{Prefix: prefix, Files: maps.Clone(before)}
 	for _, file := range c.archive.Files {
@@ -259,7 +269,7 @@ func (c *Case) step(prefix string, before map[string]string) (Step, error) {
 	return step, nil
 }
 
-// File returns a file of the archive by its whole name.
+// File returns a file of the archive by its full name. ok is false if the archive has no such file.
 func (c *Case) File(name string) (text string, ok bool) {
 	for _, file := range c.archive.Files {
 		if file.Name == name {
@@ -269,7 +279,8 @@ func (c *Case) File(name string) (text string, ok bool) {
 	return "", false
 }
 
-// Update replaces a file of the archive on disk.
+// Update replaces the text of a file of the archive, and writes the archive to disk. It returns an error if
+// writing fails.
 func (c *Case) Update(name, text string) error {
 	for i := range c.archive.Files {
 		if c.archive.Files[i].Name == name {
@@ -282,8 +293,8 @@ func (c *Case) Update(name, text string) error {
 	return nil
 }
 
-// Tree returns the step's folder with the addresses of backends moved to another network, such
-// as "127.31.".
+// Tree returns the step's folder with the addresses of backends moved to another network. network is a prefix
+// such as "127.31.".
 func (s Step) Tree(network string) watcher.Tree {
 	files := map[string][]byte{}
 	for name, text := range s.Files {
@@ -292,11 +303,12 @@ func (s Step) Tree(network string) watcher.Tree {
 	return Tree(files)
 }
 
-// Pool returns an address pool with its network moved in the same way.
+// Pool returns an address pool with its addresses moved to another network, as Step.Tree moves addresses. It
+// returns pool if pool is empty.
 func Pool(pool netip.Prefix, network string) netip.Prefix {
 	moved, err := netip.ParsePrefix(strings.Replace(pool.String(), Network, network, 1))
 	if err != nil {
-		return pool // there is none
+		return pool // the pool is empty
 	}
 	return moved
 }

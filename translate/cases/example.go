@@ -9,15 +9,15 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// The addresses in example folders are those of one machine; a case has others.
+// The addresses in example folders: all are on one machine. The addresses of a case are in Network.
 const (
 	exampleGateway = "  addresses:\n  - type: IPAddress\n    value: 127.0.0.1\n"
 	exampleHost    = "host: 127.0.0.1"
 )
 
-// Examples reads the example folders below root that have a file requests, with the syntax of
-// cases, and possibly a file options. Addresses of backends are moved to Network, and Gateways
-// to where the tests listen.
+// Examples returns the cases of the example folders below root that have a file requests. A folder may also
+// have a file options. The two files have the syntax of cases. Addresses of backends are moved to Network.
+// Addresses of Gateways are removed, so that the tests choose them.
 func Examples(root string) ([]*Case, error) {
 	paths, err := filepath.Glob(filepath.Join(root, "*", "requests"))
 	if err != nil {
@@ -34,6 +34,7 @@ func Examples(root string) ([]*Case, error) {
 	return out, nil
 }
 
+// example returns the case of an example folder.
 func example(folder string) (*Case, error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Compiled reports whether a resource is a RouteConfiguration with a host that is compiled to a
-// tree.
+// Compiled reports whether a resource is a RouteConfiguration with a virtual host that is compiled to a tree.
+// It is false if the resource cannot be decoded.
 func Compiled(table *xds.Resource) bool {
 	if table.Type != xds.RouteType {
 		return false
@@ -28,8 +28,9 @@ func Compiled(table *xds.Resource) bool {
 	return false
 }
 
-// Listed returns the encoding of a RouteConfiguration with every host as one list of its routes, in
-// the order of the View: a compiled table answers as this one does.
+// Listed returns the encoding of a RouteConfiguration without trees: each virtual host has one list of its
+// routes, in the order of the View. Envoy must answer the same with both. It returns an error if a resource
+// cannot be decoded.
 func Listed(table *xds.Resource, view *ir.View) ([]byte, error) {
 	config, err := decode(table)
 	if err != nil {
@@ -47,7 +48,7 @@ func Listed(table *xds.Resource, view *ir.View) ([]byte, error) {
 		host.Matcher = nil
 		for rule := range shown[host.Name].Rules {
 			body, ok := sent[xds.Part{Host: host.Name, Route: rule.Name}]
-			if !ok { // it is in no leaf, as no request comes to it
+			if !ok { // the rule is in no leaf, because no request reaches it
 				body, _ = xds.Route(rule)
 			}
 			route := &routev3.Route{}
@@ -60,6 +61,7 @@ func Listed(table *xds.Resource, view *ir.View) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(config)
 }
 
+// decode returns the RouteConfiguration of a resource. It returns an error if the resource has another form.
 func decode(table *xds.Resource) (*routev3.RouteConfiguration, error) {
 	config := &routev3.RouteConfiguration{}
 	if err := proto.Unmarshal(table.Body, config); err != nil {
@@ -68,7 +70,7 @@ func decode(table *xds.Resource) (*routev3.RouteConfiguration, error) {
 	return config, nil
 }
 
-// hostsOf returns the hosts of a RouteConfiguration by domain.
+// hostsOf returns the virtual hosts of a RouteConfiguration by domain. table is its name.
 func hostsOf(table string, view *ir.View) map[string]ir.HostView {
 	hosts := map[string]ir.HostView{}
 	for _, gateway := range view.Gateways {

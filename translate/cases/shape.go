@@ -12,26 +12,26 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Namespaces is the number of namespaces with children of a delegated Shape.
+// Namespaces is the number of namespaces with child routes in a delegated Shape.
 const Namespaces = 16
 
 // shapeBackends is the number of backends that a Shape's routes share.
 const shapeBackends = 50
 
-// Shape describes a generated folder for measurements: one Gateway, and HTTPRoutes with one
-// rule, one match and one filter each.
+// Shape describes a generated folder for measurements: one Gateway, and HTTPRoutes with one rule, one match and
+// one filter each.
 type Shape struct {
 	// Routes is the number of HTTPRoutes.
 	Routes int
-	// Hosts is the number of hostnames that the routes are distributed over; in a delegated
-	// shape, the number of hostnames of the root.
+	// Hosts is the number of hostnames among which the routes are divided. In a delegated shape, it is the number
+	// of hostnames of the root.
 	Hosts int
-	// Delegated places the routes below one root, which has a rule for each of 16 namespaces
-	// that selects all routes of the namespace by "*".
+	// Delegated puts the routes below one root. The root has a rule for each of 16 namespaces. Each rule selects
+	// all routes of its namespace by "*".
 	Delegated bool
 }
 
-// String returns the name of the shape: "flat/routes=1000/hosts=100".
+// String returns the name of the shape, such as "flat/routes=1000/hosts=100".
 func (s Shape) String() string {
 	kind := "flat"
 	if s.Delegated {
@@ -40,8 +40,8 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%s/routes=%d/hosts=%d", kind, s.Routes, s.Hosts)
 }
 
-// Shapes returns the shapes for measuring the cost of an edit, with 1,000 and 10,000 routes
-// and, if large is set, 100,000.
+// Shapes returns the shapes for measuring the cost of an edit, with 1,000 and 10,000 routes. If large is true,
+// it also returns shapes with 100,000 routes.
 func Shapes(large bool) []Shape {
 	sizes := []int{1000, 10_000}
 	if large {
@@ -69,7 +69,8 @@ func (s Shape) Files() map[string][]byte {
 // FileOf returns the file name of the i-th route.
 func (s Shape) FileOf(i int) string { return fmt.Sprintf("route-%06d.yaml", i) }
 
-// frame is all but the routes.
+// frame returns the text of the file with all objects other than routes, and with the root of a delegated
+// shape.
 func (s Shape) frame() []byte {
 	text := fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -120,7 +121,7 @@ spec:
 	return text
 }
 
-// place returns the namespace of the i-th route, its hostname, "" for none, and its path.
+// place returns the namespace, hostname and path of the i-th route. The hostname is "" in a delegated shape.
 func (s Shape) place(i int) (namespace, host, path string) {
 	if !s.Delegated {
 		return "default", fmt.Sprintf("h%d.example.com", i%s.Hosts), fmt.Sprintf("/r%d", i)
@@ -147,9 +148,9 @@ spec:
 `, path, revision, i%shapeBackends)
 }
 
-// Objects returns the shape's objects in the first revision, as a Store would; route returns
-// the i-th route in another revision. Only the first route is parsed from text and the others
-// are copies, because parsing and validating 100,000 takes a minute.
+// Objects returns the shape's objects in the first revision, as a Store would return them. The function route
+// returns the i-th route in another revision. Objects parses only the first route and copies it, because
+// parsing and validating 100,000 routes takes a minute. It returns an error if the first route is invalid.
 func (s Shape) Objects() (all []*manifest.Object, route func(i, revision int) *manifest.Object, err error) {
 	reader, err := store.New(store.Options{})
 	if err != nil {
@@ -176,7 +177,7 @@ func (s Shape) Objects() (all []*manifest.Object, route func(i, revision int) *m
 	return all, route, nil
 }
 
-// object makes the i-th route of the model.
+// object returns the i-th route in a revision, as a copy of model.
 func (s Shape) object(model *api.HTTPRoute, i, revision int) *manifest.Object {
 	namespace, host, path := s.place(i)
 	from := model.Spec.Rules[0]
