@@ -14,11 +14,13 @@ import (
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
-// ErrFormat is the error of a snapshot that another version of gatefold wrote.
+// ErrFormat is the error of Read for a snapshot that another version of gatefold wrote.
 var ErrFormat = errors.New("another version of gatefold wrote it: compare with the version that runs")
 
-// Read reads a side. It trusts nothing that it reads, and takes memory in proportion to that: the caller bounds r.
-// A snapshot that was written with other types is ErrFormat.
+// Read reads a snapshot from r, and returns its Head and its plan.Side. It returns ErrFormat if the snapshot
+// was written by a gatefold whose record types differ, and another error if the snapshot is incomplete or
+// invalid. The content of r is not trusted. Read uses memory in proportion to that content, so the caller must
+// limit r.
 func Read(r io.Reader) (head Head, side plan.Side, err error) {
 	s := &reader{side: plan.Side{View: &ir.View{Clusters: map[string]*ir.Cluster{}}}}
 	decoder := json.NewDecoder(bufio.NewReader(r))
@@ -39,7 +41,8 @@ func Read(r io.Reader) (head Head, side plan.Side, err error) {
 	return s.head, s.side, nil
 }
 
-// Through returns a side as it is after it was written with a Head and read again.
+// Through returns the side as Read returns it after Write wrote it with the Head. It keeps side.Places, which
+// is not part of a snapshot.
 func Through(head Head, side plan.Side) (plan.Side, error) {
 	var text bytes.Buffer
 	if err := Write(&text, head, side); err != nil {
@@ -50,15 +53,18 @@ func Through(head Head, side plan.Side) (plan.Side, error) {
 	return out, err
 }
 
-// reader puts records together.
+// reader builds a Head and a plan.Side from records.
 type reader struct {
 	head  Head
 	side  plan.Side
-	rules []*ir.Rule // of the last host
+	rules []*ir.Rule // of the last host that was read
 	count int
 	ended bool
 }
 
+// take adds one record to the Head or the side, and sets r.ended at the End record. It returns an error if the
+// record is invalid, or if the record is not allowed at this position. For a Head with another format it
+// returns ErrFormat.
 func (r *reader) take(one record) error {
 	view := r.side.View
 	switch {
@@ -91,7 +97,9 @@ func (r *reader) take(one record) error {
 	return nil
 }
 
-// takeTable takes a part of a Gateway.
+// takeTable adds a record with a Gateway, a Port, a Host or a Rule to the View. It returns an error for any
+// other record, for a record without its parent (a Port without a Gateway, for example), and for an incomplete
+// Port or Rule.
 func (r *reader) takeTable(one record) error {
 	view := r.side.View
 	gateway := len(view.Gateways) - 1
@@ -118,7 +126,8 @@ func (r *reader) takeTable(one record) error {
 	return nil
 }
 
-// host returns the host that rules are read for, nil for none.
+// host returns the last host that was read: rules that follow belong to it. It returns nil if the last port has
+// no host.
 func (r *reader) host() *ir.HostView {
 	gateways := r.side.View.Gateways
 	if len(gateways) == 0 || len(gateways[len(gateways)-1].Ports) == 0 {
@@ -132,7 +141,8 @@ func (r *reader) host() *ir.HostView {
 	return &hosts[len(hosts)-1]
 }
 
-// endHost gives the last host its rules.
+// endHost sets the rules of the last host to the rules read since then. It does nothing if no host was read, or
+// if the host already has rules.
 func (r *reader) endHost() {
 	if h := r.host(); h != nil && h.Rules == nil {
 		rules := r.rules

@@ -9,13 +9,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// sumBytes is how much of a sum is written: enough to see whether two are the same.
+// sumBytes is how many bytes of a sum are written. They are enough to see whether two sums are equal.
 const sumBytes = 8
 
-// seal sums what is secret under a key.
+// seal replaces secrets by sums (HMAC-SHA256) under a key.
 type seal struct{ key []byte }
 
-// sum returns the beginning of the sum of some texts.
+// sum returns the first sumBytes bytes of the HMAC of some texts. The length of each text is included.
 func (s seal) sum(texts ...string) []byte {
 	h := hmac.New(sha256.New, s.key)
 	for _, text := range texts {
@@ -27,9 +27,11 @@ func (s seal) sum(texts ...string) []byte {
 	return h.Sum(nil)[:sumBytes]
 }
 
+// text returns sum in hex.
 func (s seal) text(texts ...string) string { return hex.EncodeToString(s.sum(texts...)) }
 
-// rule returns a rule without secrets, and without what only the order of rules needs.
+// rule returns a copy of a rule in which sums replace the secrets. It leaves out Blocks, which only the
+// ordering of rules needs.
 func (s seal) rule(rule *ir.Rule) *ir.Rule {
 	out := *rule
 	out.Blocks = nil
@@ -39,6 +41,7 @@ func (s seal) rule(rule *ir.Rule) *ir.Rule {
 	return &out
 }
 
+// extras returns a copy of extras in which sums replace credentials and the keys of JWT providers.
 func (s seal) extras(extras ir.Extras) *ir.Extras {
 	if extras.BasicAuth != nil {
 		sealed := *extras.BasicAuth
@@ -59,7 +62,8 @@ func (s seal) extras(extras ir.Extras) *ir.Extras {
 	return &extras
 }
 
-// credentials returns as many credentials as there are in a list, the first of which has the sum of all.
+// credentials returns a list of the same length without secrets. Its first element has the sum of the whole
+// list as its name; the others are empty.
 func (s seal) credentials(list []ir.Credential) []ir.Credential {
 	if len(list) == 0 {
 		return list
@@ -73,7 +77,7 @@ func (s seal) credentials(list []ir.Credential) []ir.Credential {
 	return out
 }
 
-// tokens returns tokens without keys, which may be symmetric.
+// tokens returns a copy of jwt in which sums replace the keys of providers, because such keys may be symmetric.
 func (s seal) tokens(jwt ir.JWT) *ir.JWT {
 	providers := jwt.Providers
 	jwt.Providers = nil

@@ -1,10 +1,11 @@
-// Package snapshot writes what a gatefold serves, so that another one can compare it with a folder by
-// package plan, and reads that again.
+// Package snapshot writes and reads what a gatefold serves. Another gatefold can then compare the snapshot with
+// a folder, with package plan.
 //
-// A snapshot is a list of JSON values, one a line: a Head, then the parts of a plan.Side, and last an end
-// without which it is not complete. It is no contract: only the same version reads it, which the Head says.
-// It has no secret. Credentials and the keys of tokens are sums under a key of the snapshot, and a Secret is
-// a name. Sides that are compared must both have been through a snapshot with the same key (Through).
+// A snapshot is a list of JSON values, one on each line: a Head, then the records of a plan.Side, and at last
+// an End. Without the End a snapshot is not complete. The format is not stable: only the version that the Head
+// names reads the snapshot. A snapshot contains no secret. Credentials and the keys of JWT providers are
+// replaced by sums under a key of the snapshot. Of a Secret it contains only the name. Two sides can only be
+// compared if both were written with the same key (see Through).
 package snapshot
 
 import (
@@ -21,33 +22,33 @@ import (
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
-// Path is the admin page with the snapshot of what is served.
+// Path is the path of the admin page that returns the snapshot of what is served.
 const Path = "/api/v1/snapshot"
 
-// ContentType is that of a snapshot.
+// ContentType is the content type of a snapshot.
 const ContentType = "application/jsonl"
 
-// Head begins a snapshot.
+// Head is the first record of a snapshot.
 type Head struct {
-	// Format is that of the version that wrote the snapshot: see format.
+	// Format identifies the version that wrote the snapshot: see format.
 	Format string
-	// Key is what secrets are summed with: anything, but the same for both sides.
+	// Key is the key for the sums of secrets. It is random, and must be the same for both sides of a comparison.
 	Key []byte
-	// Revision is the number of what is served, as in /api/v1/revisions.
+	// Revision is the number of the revision that is served, as in /api/v1/revisions.
 	Revision uint64
-	// Surroundings are what it is made with, beside objects.
+	// Surroundings are the other inputs of the translation, besides objects.
 	Surroundings translate.Surroundings
 }
 
-// NewHead returns the Head of a new snapshot.
+// NewHead returns the Head of a new snapshot, with a new random key.
 func NewHead(revision uint64, around translate.Surroundings) Head {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it returns no error (crypto/rand)
 	return Head{Format: format(), Key: key, Revision: revision, Surroundings: around}
 }
 
-// record is one line: exactly one of its fields is set. A Port is of the Gateway before it, a Host of the Port,
-// and a Rule of the Host.
+// record is one line of a snapshot: exactly one of its fields is set. A Port belongs to the last Gateway before
+// it, a Host to the last Port, and a Rule to the last Host.
 type record struct {
 	Head        *Head             `json:",omitempty"`
 	Gateway     string            `json:",omitempty"`
@@ -59,7 +60,7 @@ type record struct {
 	Problem     *manifest.Problem `json:",omitempty"`
 	Object      *object           `json:",omitempty"`
 	Resource    *plan.Resource    `json:",omitempty"`
-	// End counts the records before it.
+	// End is the number of records before it.
 	End int `json:",omitempty"`
 }
 
@@ -81,8 +82,8 @@ type object struct {
 	Sum []byte
 }
 
-// format returns the sum of all types in a snapshot, with their fields: another version of gatefold that
-// writes something else has another one.
+// format returns a hash of record and all types in it, with their fields and tags. The hash differs between
+// versions of gatefold that write different records.
 func format() string {
 	types := typeList{known: map[reflect.Type]bool{}}
 	types.add(reflect.TypeFor[record]())
@@ -91,12 +92,13 @@ func format() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// typeList describes types, each once.
+// typeList writes a description of types to text, each type once.
 type typeList struct {
 	known map[reflect.Type]bool
 	text  strings.Builder
 }
 
+// add adds the description of t, and of the types of its elements, keys and fields.
 func (l *typeList) add(t reflect.Type) {
 	if l.known[t] {
 		return

@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
-// Write writes a side. Only one of its rules at a time is in memory as JSON. The error is w's.
+// Write writes the snapshot of a side to w. Only one rule at a time is in memory as JSON. It returns an error
+// if w fails or a record cannot be encoded.
 func Write(w io.Writer, head Head, side plan.Side) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -40,7 +41,7 @@ func Write(w io.Writer, head Head, side plan.Side) error {
 	return s.err
 }
 
-// writer writes records until an error.
+// writer writes records to its encoder, and stops at the first error.
 type writer struct {
 	seal
 	encoder *json.Encoder
@@ -48,6 +49,7 @@ type writer struct {
 	err     error
 }
 
+// put writes a record and counts it. It does nothing after an error.
 func (w *writer) put(r record) {
 	if w.err == nil {
 		w.err = w.encoder.Encode(r)
@@ -55,6 +57,7 @@ func (w *writer) put(r record) {
 	}
 }
 
+// port writes a port, its hosts and their rules.
 func (w *writer) port(view *ir.PortView) {
 	w.put(record{Port: &port{view.Port, view.Claims}})
 	for _, h := range view.Hosts {
@@ -68,6 +71,7 @@ func (w *writer) port(view *ir.PortView) {
 	}
 }
 
+// object returns the key and the sum of an object. For a Secret it returns only the key.
 func (w *writer) object(o *manifest.Object) *object {
 	if o.Key.Group == "" && o.Key.Kind == "Secret" {
 		return &object{Key: o.Key}
@@ -75,7 +79,8 @@ func (w *writer) object(o *manifest.Object) *object {
 	return &object{o.Key, w.sum(string(o.Hash[:]))}
 }
 
-// resource returns a resource with sums in place of versions, as these are sums of the content alone.
+// resource returns a copy of r in which keyed sums replace the version and the hashes of a listener. The
+// originals are hashes of the content alone, which may contain secrets.
 func (w *writer) resource(r *plan.Resource) *plan.Resource {
 	out := &plan.Resource{Gateway: r.Gateway, Type: r.Type, Name: r.Name, Version: w.text(r.Version)}
 	if sums := r.Sums(); sums != nil {
