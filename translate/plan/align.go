@@ -10,27 +10,28 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// entry is a rule of a table that can answer: no rule before it has the same match.
+// entry is a rule of a table that can match a request: no earlier rule of the table has the same match.
 type entry struct {
 	rule *ir.Rule
-	// place is its index in the table's entries.
+	// place is the index in table.entries.
 	place  int
-	match  string // the same for equal matches
+	match  string // a key: equal for equal matches
 	effect effect
-	// twin is the entry of the other table with the same match and in the same order among the
-	// twins; nil if there is none.
+	// twin is the entry of the other table with the same match. It is nil if there is none, or if a change of
+	// order separates the two entries (see align).
 	twin *entry
-	// changed is true if the entry has no twin, or one with another effect.
+	// changed is true if the entry has no twin, if the effects of both differ, or if the caller of align said so.
 	changed bool
 }
 
-// table is the rules for one host, in the order in which they are tried.
+// table is the rules for one host, in the order in which Envoy tries them.
 type table struct {
 	view    *ir.HostView // nil if there is no virtual host
 	entries []*entry
 }
 
-// newTable returns the rules of a virtual host that serve a host. nil is a host without rules.
+// newTable returns the table of the rules that serve a host, in their order. It leaves out a rule with the
+// match of an earlier rule. If view is nil, the table has no entries.
 func newTable(view *ir.HostView, host string, effects *effects) *table {
 	t := &table{view: view}
 	if view == nil {
@@ -43,7 +44,7 @@ func newTable(view *ir.HostView, host string, effects *effects) *table {
 		}
 		match := matchKey(&rule.Match)
 		if known[match] {
-			continue // it never answers
+			continue // it never matches
 		}
 		known[match] = true
 		t.entries = append(t.entries, &entry{rule: rule, place: len(t.entries), match: match, effect: effects.ofRule(rule)})
@@ -51,13 +52,12 @@ func newTable(view *ir.HostView, host string, effects *effects) *table {
 	return t
 }
 
-// serves reports whether a rule that is narrowed to some hosts serves a host.
+// serves reports whether a match applies to a host. A match without Hosts applies to every host.
 func serves(match *ir.Match, host string) bool {
 	return len(match.Hosts) == 0 || slices.ContainsFunc(match.Hosts, func(pattern string) bool { return explain.Covers(pattern, host) })
 }
 
-// matchKey returns a text for a match. Matches of one host with equal texts match the same
-// requests.
+// matchKey returns a key for a match. Matches with equal keys match the same requests of a host.
 func matchKey(m *ir.Match) string {
 	var b strings.Builder
 	b.Grow(len(m.Path.Value) + 16)
@@ -78,12 +78,12 @@ func matchKey(m *ir.Match) string {
 	return b.String()
 }
 
-// align pairs the rules of two tables as twins: among the rules with equal matches, the most that
-// have the same order in both tables. changed is true if the effects of some twins differ; always
-// treats all effects as different.
+// align sets twin and changed of all entries of two tables. Entries with equal matches become twins if they
+// have the same order in both tables. If the order differs, as many as possible become twins. If always is
+// true, every entry counts as changed. The result is true if any entry is changed.
 //
-// A request that meets a twin in both tables meets the two rules of one pair. Otherwise the twin of
-// the other rule would come before the rule, and match first.
+// A request that meets a twin in both tables meets the two rules of one pair. Otherwise the twin of the other
+// rule would come before the rule, and match first.
 func align(before, after *table, always bool) (changed bool) {
 	places := make(map[string]*entry, len(after.entries))
 	for _, e := range after.entries {
@@ -108,9 +108,9 @@ func align(before, after *table, always bool) (changed bool) {
 	return changed
 }
 
-// longestRise returns a longest subsequence with increasing values.
+// longestRise returns a longest subsequence of list with strictly increasing values.
 func longestRise[T any](list []T, value func(T) int) []T {
-	var ends []int // ends[n] is the index of the least value that ends a rise of n+1
+	var ends []int // ends[n] is the index of the least value that ends an increasing subsequence of length n+1
 	before := make([]int, len(list))
 	for i, one := range list {
 		n := sort.Search(len(ends), func(n int) bool { return value(list[ends[n]]) >= value(one) })

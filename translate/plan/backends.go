@@ -13,8 +13,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// cluster returns the differences of a backend that both sides have. place is the place of the
-// rule, for a backend without an object.
+// cluster returns the differences of a backend that both sides have. place is the fallback for differences
+// without an object.
 func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
 	before, after := h.before.View.Clusters[name], h.after.View.Clusters[name]
 	if before == nil || after == nil {
@@ -49,8 +49,8 @@ func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
 	return out
 }
 
-// objectPlaces returns the places of a backend's objects of some kinds: on the side after, or else
-// before.
+// objectPlaces returns the places of a backend's objects of some kinds. They are in the configuration after, or
+// in the configuration before if there are none after.
 func (h *hostPair) objectPlaces(cluster, field string, kinds ...string) (out []Place) {
 	for side, s := range []Side{h.before, h.after} {
 		for _, object := range s.View.Clusters[cluster].Objects {
@@ -62,7 +62,7 @@ func (h *hostPair) objectPlaces(cluster, field string, kinds ...string) (out []P
 	return currentFirst(out)
 }
 
-// tlsWords returns the fields of TLS to a backend that differ, in words; "" for none.
+// tlsWords returns the fields of TLS to a backend that differ, in words. It returns "" if none differs.
 func (h *hostPair) tlsWords(before, after *ir.UpstreamTLS) string {
 	switch {
 	case before == nil && after == nil:
@@ -109,6 +109,7 @@ func (h *hostPair) tlsWords(before, after *ir.UpstreamTLS) string {
 	return strings.Join(words, "; ")
 }
 
+// leastTLS returns the lowest version of TLS that is allowed. version13 reports whether it is 1.3.
 func leastTLS(version13 bool) string {
 	if version13 {
 		return "1.3"
@@ -116,7 +117,8 @@ func leastTLS(version13 bool) string {
 	return "1.2"
 }
 
-// upstreamWords returns the fields of a BackendConfigPolicy that differ, in words; "" for none.
+// upstreamWords returns the fields of a BackendConfigPolicy that differ, in words. It returns "" if none
+// differs.
 func (h *hostPair) upstreamWords(before, after *ir.Upstream) string {
 	a, b := orEmpty(before), orEmpty(after)
 	var words []string
@@ -135,6 +137,7 @@ func (h *hostPair) upstreamWords(before, after *ir.Upstream) string {
 	return strings.Join(words, ", ")
 }
 
+// orEmpty returns the Upstream that u refers to, and an empty one for nil.
 func orEmpty(u *ir.Upstream) ir.Upstream {
 	if u == nil {
 		return ir.Upstream{}
@@ -142,7 +145,8 @@ func orEmpty(u *ir.Upstream) ir.Upstream {
 	return *u
 }
 
-// howDiffers returns the old and the new value of a setting, in words. Both are pointers.
+// howDiffers returns the new and the old value of a setting, in words. Both are pointers. nil means Envoy's
+// default; at most one may be nil. For structs it returns only that they differ, or that one is set.
 func howDiffers(before, after any) string {
 	x, y := reflect.ValueOf(before), reflect.ValueOf(after)
 	switch {

@@ -5,46 +5,47 @@ import (
 	"fmt"
 )
 
-// The steps that one Compare, and the tables of one host in it, may cost. A step is about one entry
-// that is looked at, or one automaton that reads one character.
+// The numbers of steps that one Compare may use, and the tables of one host in a Compare. A step is about one
+// entry that is examined, or one character that one automaton reads.
 const (
 	maxTotalSteps = 40_000_000
 	maxHostSteps  = 10_000_000
 )
 
-// budget limits the cost of one Compare. It also ends with the context.
+// budget limits the cost of one Compare. It is also spent if ctx has ended.
 type budget struct {
 	ctx         context.Context
 	total, host int // the steps that are left
 }
 
-// spend uses up steps. It returns false if too few are left for this host, or in all.
+// spend uses up steps. It returns false if the budget is spent.
 func (b *budget) spend(steps int) bool {
 	b.total, b.host = b.total-steps, b.host-steps
 	return !b.spent()
 }
 
+// spent reports whether no steps are left for this host or for the Compare, or whether ctx has ended.
 func (b *budget) spent() bool { return b.total < 0 || b.host < 0 || b.ctx.Err() != nil }
 
-// sampleKey has the arguments of lists.samplesOf.
+// sampleKey is the key of lists.samples: the arguments of lists.samplesOf.
 type sampleKey struct{ pattern, others, characters string }
 
-// spent reports whether the search is incomplete because there are too many pairs.
+// spent reports whether the search ended early, because there are too many pairs or the budget is spent.
 func (f *finder) spent() bool { return f.attempts > maxPairs || f.budget.spent() }
 
-// samples are values that an expression matches; whole is true if there is one of each kind.
+// samples are values that a regular expression matches. whole is true if no kind of value is missing.
 type samples struct {
 	values []string
 	whole  bool
 }
 
-// samplesOf is patterns.samples, each worked out once.
+// samplesOf returns the result of patterns.samples. It computes each result once.
 func (l lists) samplesOf(pattern string, others []string, characters string) samples {
 	key := sampleKey{pattern, fmt.Sprintf("%q", others), characters}
 	known, ok := l.samples[key]
 	if !ok {
 		known.values, known.whole = l.patterns.samples(pattern, others, characters, l.budget)
-		if !l.budget.spent() { // or else they may not be all
+		if !l.budget.spent() { // an early end may leave out values
 			l.samples[key] = known
 		}
 	}

@@ -7,20 +7,20 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// strangers returns addresses of documentation networks, which examples prefer.
+// strangers returns addresses of documentation networks. Examples prefer them.
 func strangers() []netip.Prefix {
 	return prefixes([]string{"203.0.113.7/32", "198.51.100.7/32", "192.0.2.7/32", "2001:db8::7/128"})
 }
 
-// admission has what the policies decide about a request by the client's address.
+// admission is what the policies decide about a request by the client's address.
 type admission struct {
 	acl              map[netip.Prefix]bool
-	allow            bool // for an address in no range of acl
+	allow            bool // for an address that is in no range of acl
 	allowed, blocked map[netip.Prefix]bool
-	lengths          []int // of all prefixes, the longest first
+	lengths          []int // of all ranges, the longest first
 }
 
-// admissionOf returns what an ACL and an RBAC decide; either may be nil.
+// admissionOf returns the admission of an ACL and an RBAC policy; either may be nil.
 func admissionOf(acl *ir.ACL, rbac *ir.RBAC) *admission {
 	a := &admission{acl: map[netip.Prefix]bool{}, allow: true, allowed: map[netip.Prefix]bool{}, blocked: map[netip.Prefix]bool{}}
 	if acl != nil {
@@ -48,7 +48,7 @@ func admissionOf(acl *ir.ACL, rbac *ir.RBAC) *admission {
 	return a
 }
 
-// prefixes returns all ranges, sorted.
+// prefixes returns all ranges, sorted, each once.
 func (a *admission) prefixes() (out []netip.Prefix) {
 	for _, set := range []map[netip.Prefix]bool{a.acl, a.allowed, a.blocked} {
 		for prefix := range set {
@@ -59,6 +59,7 @@ func (a *admission) prefixes() (out []netip.Prefix) {
 	return slices.Compact(out)
 }
 
+// comparePrefixes orders ranges by address, then by length.
 func comparePrefixes(a, b netip.Prefix) int {
 	if order := a.Addr().Compare(b.Addr()); order != 0 {
 		return order
@@ -66,10 +67,11 @@ func comparePrefixes(a, b netip.Prefix) int {
 	return a.Bits() - b.Bits()
 }
 
-// decision is the result for one address.
+// decision is the result of an admission for one address: what acl decides, and whether the address is in a
+// range of allowed and of blocked.
 type decision struct{ acl, allowed, blocked bool }
 
-// of returns the decision about an address. Of an ACL, the longest range decides.
+// of returns the decision about an address. For the ACL, the longest range with the address decides.
 func (a *admission) of(address netip.Addr) decision {
 	out, decided := decision{acl: a.allow}, false
 	for _, bits := range a.lengths {
@@ -85,8 +87,9 @@ func (a *admission) of(address netip.Addr) decision {
 	return out
 }
 
-// clients returns an address for each combination of the decisions before and after. Combinations
-// that differ come first. Decisions can change only at the beginning of a range, and after its end.
+// clients returns one address for each combination of the decisions before and after. Combinations that differ
+// come first. Decisions can change only at the beginning of a range and after its end, so it tries only such
+// addresses. It returns nil if neither admission has a range and both have the same default.
 func clients(before, after *admission) (out []netip.Addr) {
 	both := slices.Concat(before.prefixes(), after.prefixes())
 	if len(both) == 0 && before.allow == after.allow {

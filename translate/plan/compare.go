@@ -19,15 +19,15 @@ type Side struct {
 	View *ir.View
 	// Problems are all problems, with their places.
 	Problems []manifest.Problem
-	// Objects are all valid objects. Only their keys and hashes are read.
+	// Objects are all valid objects. Compare reads only their keys and hashes.
 	Objects []*manifest.Object
 	// Resources are all Envoy resources.
 	Resources []Resource
-	// Places returns where fields are written, as store.Store.Places does; nil if it is not known.
+	// Places returns where fields are written, as store.Store.Places does. It is nil if places are not known.
 	Places func([]manifest.Field) []store.Place
 }
 
-// comparison is the work on one Report.
+// comparison is the state of one Compare. In each pair of values, index 0 is before and index 1 is after.
 type comparison struct {
 	before, after   Side
 	report          *Report
@@ -38,7 +38,7 @@ type comparison struct {
 	counted         map[[2]*ir.Rule]bool
 	budget          *budget
 	samples         map[sampleKey]samples
-	expressions     map[string]ast.Expr     // of CEL; nil is one that cannot be read
+	expressions     map[string]ast.Expr     // CEL expressions by their text, nil if invalid
 	changedObjects  map[manifest.Key]Kind   // see objectKinds
 	unclear         map[string]bool         // see undecided
 	mistakes        map[manifest.Key]string // see mistakeOf
@@ -47,8 +47,8 @@ type comparison struct {
 	requests, other []*Change
 }
 
-// Compare returns what differs between two configurations. Its search for example requests is
-// limited: rules that it did not reach are Undecided. It fails only if the context ends.
+// Compare returns what differs between two configurations. The search for example requests is limited: rules
+// beyond the limit are Undecided. It returns an error only if ctx ends.
 func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	c := &comparison{
 		before: before, after: after, report: &Report{Requests: []Change{}}, patterns: patterns{},
@@ -92,6 +92,7 @@ func comparePortKeys(a, b portKey) int {
 	return cmp.Or(cmp.Compare(a.gateway, b.gateway), cmp.Compare(a.port, b.port), cmp.Compare(a.scheme, b.scheme))
 }
 
+// portsOf returns all ports of a View by their keys.
 func portsOf(view *ir.View) map[portKey]*ir.PortView {
 	out := map[portKey]*ir.PortView{}
 	for _, gateway := range view.Gateways {
@@ -124,9 +125,9 @@ func (c *comparison) ports() {
 	}
 }
 
-// otherScheme returns the port of the same Envoy listener with another scheme, nil if there is
-// none. HTTPS and TLS share an Envoy listener (listen.PortName). It counts as https if one of its
-// listeners is HTTPS.
+// otherScheme returns the port with the same Envoy listener and another scheme. It returns nil if there is
+// none. HTTPS and TLS share an Envoy listener (listen.PortName). A port with HTTPS and TLS listeners has the
+// scheme https.
 func otherScheme(ports map[portKey]*ir.PortView, key portKey) *ir.PortView {
 	switch key.scheme {
 	case "https":
@@ -141,21 +142,21 @@ func otherScheme(ports map[portKey]*ir.PortView, key portKey) *ir.PortView {
 
 func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
 
-// portPair is a port before and after; one of them may be nil.
+// portPair is a port before and after; one of the two may be nil.
 type portPair struct {
 	*comparison
 	key   portKey
 	ports [2]*ir.PortView
 	names [2]*names
-	// elsewhere are the ports of the same Envoy listener where that has another scheme.
+	// elsewhere are the ports of the same Envoy listener with another scheme (see otherScheme).
 	elsewhere [2]*ir.PortView
-	// places and changed are found out once: see portPlaces and changedNames.
+	// places and changed cache the results of portPlaces and changedNames.
 	places  []Place
 	changed []string
 }
 
-// portPlaces returns the places of the listeners that only one side has. If there are none, it
-// returns the places of all listeners of the port.
+// portPlaces returns the places of the listeners that only one side has. If there are none, it returns the
+// places of all listeners of the port. The number of places is limited.
 func (p *portPair) portPlaces() []Place {
 	if p.places != nil {
 		return p.places
@@ -189,19 +190,21 @@ func (p *portPair) portPlaces() []Place {
 	return p.places
 }
 
-// chain returns the chain of a side for a name in the handshake, as explain does.
+// chain returns the filter chain that a server name selects on one side, as explain.Chain does. found is false
+// if there is none.
 func (p *portPair) chain(side int, name string) (chain string, found bool) {
 	return explain.Chain(p.names[side].around(name), name)
 }
 
-// table returns the virtual host of a side for a host, as explain does.
+// table returns the virtual host for a host in a chain of one side, as explain.Table does.
 func (p *portPair) table(side int, chain, host string) *ir.HostView {
 	shown := *p.ports[side]
 	shown.Port = p.names[side].around(chain, host)
 	return explain.Table(&shown, chain, host)
 }
 
-// leadsTo reports whether a server name leads to the given chains on both sides.
+// leadsTo reports whether a server name selects the given chains on both sides. found reports for each side
+// whether there is a chain.
 func (p *portPair) leadsTo(name string, chains [2]string, found [2]bool) bool {
 	for side := range p.ports {
 		if chain, ok := p.chain(side, name); ok != found[side] || chain != chains[side] {

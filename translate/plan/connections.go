@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// streams compares what happens to connections and datagrams.
+// streams reports TLS, TCP and UDP connections that the two sides handle differently.
 func (p *portPair) streams() {
 	names := map[string]bool{}
 	scheme, all := "tcp", false
@@ -35,7 +35,7 @@ func (p *portPair) streams() {
 	if len(names) == 0 {
 		return
 	}
-	for _, name := range p.changedNames() { // HTTPS may take connections from a wildcard
+	for _, name := range p.changedNames() { // for these, HTTPS may replace the listener of a wildcard
 		names[name] = true
 	}
 	taken := func(pattern string) bool { return names[pattern] || p.names[0].has(pattern) || p.names[1].has(pattern) }
@@ -44,7 +44,8 @@ func (p *portPair) streams() {
 	}
 }
 
-// connections reports the connections for a name if the two sides handle them differently.
+// connections reports the connections for a name if the two sides handle them differently. host is a hostname
+// that the name covers, for the example.
 func (p *portPair) connections(scheme, name, host string) {
 	var streams [2]*ir.Stream
 	for side := range p.ports {
@@ -87,6 +88,7 @@ func (p *portPair) connections(scheme, name, host string) {
 	h.group(plain, &p.comparison.other)
 }
 
+// aclOf returns the ACL of a stream. It returns nil if there is none, or if s is nil.
 func aclOf(s *ir.Stream) *ir.ACL {
 	if s == nil || s.Access == nil {
 		return nil
@@ -94,7 +96,7 @@ func aclOf(s *ir.Stream) *ir.ACL {
 	return s.Access.ACL
 }
 
-// sameStreams reports whether two streams handle every connection in the same way.
+// sameStreams reports whether two streams handle every connection in the same way. Either may be nil.
 func (p *portPair) sameStreams(streams [2]*ir.Stream) bool {
 	if streams[0] == nil || streams[1] == nil {
 		return streams[0] == streams[1]
@@ -102,7 +104,7 @@ func (p *portPair) sameStreams(streams [2]*ir.Stream) bool {
 	return p.effects[0].of(streamEffect(streams[0])) == p.effects[1].of(streamEffect(streams[1]))
 }
 
-// streamEffect returns the parts of a stream that decide what happens to connections.
+// streamEffect returns the parts of a stream that decide how connections are handled.
 func streamEffect(s *ir.Stream) any {
 	if s.Route == nil {
 		return [2]any{s.TLS, s.Access}
@@ -110,7 +112,8 @@ func streamEffect(s *ir.Stream) any {
 	return [4]any{s.TLS, s.Access, s.Route.Backends, s.Route.Cluster}
 }
 
-// connection returns what explain returns for a connection on one side, with its stream.
+// connection returns the answer for a connection on one side, and the stream of the connection. The stream is
+// nil if no TCP, TLS or UDP listener accepts the connection.
 func (p *portPair) connection(side int, q explain.Query) (Answer, *ir.Stream) {
 	if p.ports[side] == nil {
 		return Answer{Outcome: explain.NoListener}, nil
@@ -146,7 +149,7 @@ func (p *portPair) connection(side int, q explain.Query) (Answer, *ir.Stream) {
 	return out, a.Stream
 }
 
-// streamReasons returns the differences between two streams.
+// streamReasons returns the differences between two streams. If only one of them is nil, there is one Reason.
 func (h *hostPair) streamReasons(streams [2]*ir.Stream) (out []Reason) {
 	x, y := streamWords(streams[0]), streamWords(streams[1])
 	if x != y {
@@ -176,6 +179,7 @@ func (h *hostPair) streamReasons(streams [2]*ir.Stream) (out []Reason) {
 	return out
 }
 
+// streamPlaces returns the backendRefs of the routes of both streams, as currentFirst selects them.
 func streamPlaces(streams [2]*ir.Stream) (out []Place) {
 	for side, s := range streams {
 		if s != nil && s.Route != nil {
@@ -185,8 +189,8 @@ func streamPlaces(streams [2]*ir.Stream) (out []Place) {
 	return currentFirst(out)
 }
 
-// accessReason returns which clients may use the connections, before and after, with the place of
-// the policy.
+// accessReason returns which clients may connect, before and after, with the places of the policies. It also
+// adds the change of the field acl to the report's policies.
 func (h *hostPair) accessReason(before, after *ir.Stream) Reason {
 	x, y := accessWords(before.Access), accessWords(after.Access)
 	text := "acl of the connections: " + change(x, y)
@@ -221,7 +225,7 @@ func (h *hostPair) accessReason(before, after *ir.Stream) Reason {
 	return Reason{text, at}
 }
 
-// accessWords returns which clients may use connections, in words; "" for all.
+// accessWords returns which clients may connect, in words. It returns "" if all may.
 func accessWords(a *ir.Access) string {
 	switch {
 	case a == nil:
@@ -237,6 +241,7 @@ func accessWords(a *ir.Access) string {
 	return strings.Join(append(words, others), ", ")
 }
 
+// streamWords returns where a stream sends connections, in words. s may be nil.
 func streamWords(s *ir.Stream) string {
 	switch {
 	case s == nil:
@@ -255,7 +260,8 @@ func streamWords(s *ir.Stream) string {
 	return s.Route.Origin.Key.String() + " sends to " + orNone(backends)
 }
 
-// countRule adds a rule of a route to a change of a policy.
+// countRule counts a rule of a route for a change of a policy field. Equal changes are one PolicyChange. rule
+// identifies the rule in its route; the same rule is counted once.
 func (c *comparison) countRule(one PolicyChange, route manifest.Key, rule string) {
 	key := fmt.Sprint(one.Kind, one.Field, one.Before, one.After, one.Policies)
 	known := c.policies[key]

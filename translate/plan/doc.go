@@ -1,10 +1,10 @@
-// Package plan compares two configurations and finds the requests that are answered otherwise.
+// Package plan compares two configurations and finds the requests that are answered differently.
 //
-// It compares the tables of both Views, and does not try requests by chance. The rules of a table
-// are tried in order, so a request can get another answer only if its rule, before or after, is one
-// that was added, removed or moved, or that does something else now (align.go). For each such rule,
-// the paths of both tables fall into few classes, in each of which every path meets the same rules
-// (paths.go, language.go). In each class, plan makes a request for every pair of a rule before and a
-// rule after that can be the first ones to match (pairs.go). Package explain answers the request
-// from both Views, and plan reports it only if the answers differ (compare.go).
+// It compares the tables of both Views, and does not try random requests. The rules of a table are tried in
+// order. So a request can get another answer only if the first rule that matches it was added, removed, moved,
+// or changed (align.go). For each such rule, the paths of both tables are divided into a few classes. All paths
+// of a class match the same rules (paths.go, language.go). In each class, plan looks at every pair of a rule
+// before and a rule after that one request can meet first, and makes a request for the pair (pairs.go). Package
+// explain answers the request from both Views. If the answers differ, plan reports a changed request; if not, a
+// request with different handling (Report.Handling).
 package plan

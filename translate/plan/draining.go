@@ -10,11 +10,11 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// listener compares the Envoy listener of a port.
+// listener reports how the Envoy listener of a port differs, and whose connections Envoy drains.
 func (p *portPair) listener() {
 	before, after := p.ports[0], p.ports[1]
 	if after == nil && p.elsewhere[1] != nil {
-		return // the pair of the other scheme has it
+		return // the port with the other scheme reports the Envoy listener
 	}
 	if before == nil {
 		before = p.elsewhere[0]
@@ -43,7 +43,7 @@ func (p *portPair) listener() {
 	p.report.Listeners = append(p.report.Listeners, one)
 }
 
-// listenerResource returns a port's Envoy listener, nil if it is unknown.
+// listenerResource returns the Envoy listener of a port of one side. It returns nil if it is unknown.
 func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
 	if p.listeners[side] == nil {
 		p.listeners[side] = map[string]*Resource{}
@@ -57,9 +57,9 @@ func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
 	return p.listeners[side][port.Gateway+" "+port.Name]
 }
 
-// drained returns the filter chains that the new listener does not have: Envoy drains their
-// connections. all is true if another part of the listener differs, or if it is a UDP listener.
-// Then Envoy replaces the listener and drains all of its connections.
+// drained returns the filter chains that the new listener does not have: Envoy drains their connections. all is
+// true if another part of the listener differs, if its content is unknown, or if the new listener has no filter
+// chains (UDP). Then Envoy drains all connections of the listener.
 func drained(before, after *Resource) (chains []ChainSum, all bool) {
 	x, y := before.Sums(), after.Sums()
 	if x == nil || y == nil || len(y.Chains) == 0 {
@@ -77,8 +77,8 @@ func drained(before, after *Resource) (chains []ChainSum, all bool) {
 	return chains, x.Rest != y.Rest
 }
 
-// listenersOf returns the names of a port's listeners with the given filter chains. chains nil
-// stands for all chains.
+// listenersOf returns the names of a port's listeners that the given filter chains belong to. If chains is nil,
+// it returns all listeners.
 func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 	hostnames := map[string]bool{}
 	for _, chain := range chains {
@@ -106,7 +106,7 @@ func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 	return out
 }
 
-// listenerWords returns the differences of a listener, in words.
+// listenerWords returns the differences of an Envoy listener, in words.
 func (p *portPair) listenerWords(before, after *ir.Port) string {
 	var words []string
 	add := func(differs bool, text string) {
@@ -134,7 +134,7 @@ func (p *portPair) listenerWords(before, after *ir.Port) string {
 	return strings.Join(words, ", ")
 }
 
-// streamsAlone returns the streams of a port without the content of their backends.
+// streamsAlone returns the streams of a port, for comparison, without what their backends contain.
 func streamsAlone(port *ir.Port) (out []any) {
 	for i := range port.Streams {
 		out = append(out, streamEffect(&port.Streams[i]), port.Streams[i].Domains)

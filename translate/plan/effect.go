@@ -11,17 +11,17 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// effect is a hash of what is done with a request. Equal effects treat every request equally. The
-// place where they are written does not count.
+// effect is a hash of what a rule or cluster does with a request. Equal effects treat every request equally.
+// The place in the YAML is not part of the hash.
 type effect [sha256.Size]byte
 
-// effects computes the effects of one View.
+// effects computes the effects of the rules and clusters of one View.
 type effects struct {
 	clusters map[string]*ir.Cluster
-	// known are the effects of rules and clusters that were asked for.
+	// rules and names cache the effects of rules, and of clusters by name.
 	rules map[*ir.Rule]effect
 	names map[string]effect
-	// unasked are the issuers of rules that are closed because nobody has asked them.
+	// unasked are the issuers without a discovery document. Rules that need the document answer 500.
 	unasked map[string]bool
 }
 
@@ -29,7 +29,8 @@ func newEffects(view *ir.View) *effects {
 	return &effects{clusters: view.Clusters, rules: map[*ir.Rule]effect{}, names: map[string]effect{}, unasked: map[string]bool{}}
 }
 
-// ofRule returns the effect of the rule's action and of the clusters that it sends to.
+// ofRule returns the effect of the rule's action and of the clusters that the action names. It adds the issuer
+// of unaskedBy to unasked.
 func (e *effects) ofRule(rule *ir.Rule) effect {
 	known, ok := e.rules[rule]
 	if !ok {
@@ -42,7 +43,8 @@ func (e *effects) ofRule(rule *ir.Rule) effect {
 	return known
 }
 
-// unaskedBy returns the issuer whose missing discovery document closes a rule, "" for none.
+// unaskedBy returns the issuer without a discovery document that makes a rule answer an error. It returns "" if
+// there is none.
 func unaskedBy(rule *ir.Rule) string {
 	if rule.Action.Respond == nil {
 		return ""
@@ -50,7 +52,8 @@ func unaskedBy(rule *ir.Rule) string {
 	return rule.Action.Respond.Unasked
 }
 
-// of returns the effect of any value of package ir.
+// of returns the effect of any value of package ir. It panics if the value contains a type that effectWriter
+// does not know.
 func (e *effects) of(value any) (out effect) {
 	w := &effectWriter{effects: e, sum: sha256.New()}
 	w.value(reflect.ValueOf(value))
@@ -58,7 +61,8 @@ func (e *effects) of(value any) (out effect) {
 	return out
 }
 
-// ofCluster returns the effect of sending to a cluster.
+// ofCluster returns the effect of sending to a cluster. It returns the zero effect if the View has no such
+// cluster.
 func (e *effects) ofCluster(name string) effect {
 	known, ok := e.names[name]
 	if ok {
@@ -71,14 +75,15 @@ func (e *effects) ofCluster(name string) effect {
 	return known
 }
 
-// effectWriter hashes values. The content of a slice, map or pointer is preceded by its length, so
-// that different values are different texts.
+// effectWriter hashes values. It writes a length or a marker before each slice, map, text and pointer, so that
+// different values give different hashes.
 type effectWriter struct {
 	*effects
 	sum hash.Hash
 }
 
-// provenance reports whether a field is about the place of a value, and has no effect on requests.
+// provenance reports whether a field of a struct only says where the value comes from. Such fields are not
+// hashed.
 func provenance(owner reflect.Type, field string) bool {
 	switch owner {
 	case reflect.TypeFor[ir.Action]():
@@ -105,13 +110,15 @@ func provenance(owner reflect.Type, field string) bool {
 	return false
 }
 
+// value hashes a value. For a field Cluster it also hashes the effect of the named cluster. It panics for a
+// kind of value that package ir does not use.
 func (w *effectWriter) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		w.pointer(v)
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[ir.Backend]() && v.FieldByName("Weight").IsZero() {
-			w.number(0) // it gets no request, whatever it is
+			w.number(0) // it gets no request, so its other fields have no effect
 			return
 		}
 		for i := range v.NumField() {
@@ -153,8 +160,8 @@ func (w *effectWriter) value(v reflect.Value) {
 	}
 }
 
-// pointer hashes the value that a pointer leads to. Extras and header changes that are empty count
-// as nil.
+// pointer hashes the value that a pointer refers to. A nil pointer, empty Extras and empty HeaderMods have the
+// same hash.
 func (w *effectWriter) pointer(v reflect.Value) {
 	emptyIsNil := v.Type() == reflect.TypeFor[*ir.Extras]() || v.Type() == reflect.TypeFor[*ir.HeaderMods]()
 	if v.IsNil() || emptyIsNil && v.Elem().IsZero() {
@@ -165,7 +172,7 @@ func (w *effectWriter) pointer(v reflect.Value) {
 	w.value(v.Elem())
 }
 
-// entries hashes a map with keys that are texts.
+// entries hashes a map whose keys are strings.
 func (w *effectWriter) entries(v reflect.Value) {
 	w.number(uint64(v.Len()))
 	keys := v.MapKeys()

@@ -11,12 +11,12 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// maxByExpression bounds the requests that are made for one expression.
+// maxByExpression bounds the requests that are made for one CEL expression.
 const maxByExpression = 24
 
-// byExpression returns variants of a request for which a CEL expression may be true or false. It
-// changes the method, the path and the headers that the expression compares. The results are only
-// candidates: explain finds the actual value.
+// byExpression returns variants of a request for which a CEL expression may be true or false. They differ in
+// the method, the path and the headers that the expression compares. They are candidates: package explain
+// computes the actual value. It returns nil for an invalid expression.
 func (c *comparison) byExpression(text string, r request) (out []request) {
 	root, known := c.expressions[text]
 	if !known {
@@ -36,11 +36,13 @@ func (c *comparison) byExpression(text string, r request) (out []request) {
 	return out
 }
 
+// celEnvironment returns the environment that parses CEL expressions. Of the macros it has only "has".
 var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
 })
 
-// solve returns variants of the requests for which an expression may have the value want.
+// solve returns variants of the requests for which the expression may have the value want. For an expression of
+// an unknown form it returns the requests unchanged.
 func solve(e ast.Expr, want bool, requests []request) []request {
 	if e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly() {
 		return set(requests, attribute{"header", strings.ToLower(e.AsSelect().FieldName())}, "any", want)
@@ -54,7 +56,7 @@ func solve(e ast.Expr, want bool, requests []request) []request {
 	case name == operators.LogicalNot:
 		return solve(args[0], !want, requests)
 	case name == operators.LogicalAnd || name == operators.LogicalOr:
-		if (name == operators.LogicalAnd) == want { // both
+		if (name == operators.LogicalAnd) == want { // both operands must have the value
 			return solve(args[1], want, solve(args[0], want, requests))
 		}
 		return bounded(slices.Concat(solve(args[0], want, requests), solve(args[1], want, requests)))
@@ -68,9 +70,12 @@ func solve(e ast.Expr, want bool, requests []request) []request {
 	return requests
 }
 
+// bounded returns the first maxByExpression requests.
 func bounded(requests []request) []request { return requests[:min(len(requests), maxByExpression)] }
 
-// compared returns variants of the requests in which an attribute equals a text, or does not.
+// compared returns variants of the requests in which an attribute equals a text (equal is true) or differs from
+// the text. The operands may be in either order. If no operand is an attribute, or none is a text, it returns
+// the requests.
 func compared(a, b ast.Expr, equal bool, requests []request) []request {
 	if _, is := literal(a); is {
 		a, b = b, a
@@ -83,8 +88,9 @@ func compared(a, b ast.Expr, equal bool, requests []request) []request {
 	return set(requests, at, text, equal)
 }
 
-// member returns variants of the requests in which an attribute is in a list or not, or a header
-// exists or not.
+// member returns variants of the requests for the expression "a in b". If want is true, the attribute a is in
+// the list b, or the request has the header a. If want is false, it is not. Other operands leave the requests
+// unchanged.
 func member(a, b ast.Expr, want bool, requests []request) []request {
 	if name, isText := literal(a); isText && isHeaders(b) {
 		return set(requests, attribute{"header", strings.ToLower(name)}, "any", want)
@@ -102,8 +108,8 @@ func member(a, b ast.Expr, want bool, requests []request) []request {
 	return bounded(out)
 }
 
-// called returns variants of the requests in which a text function on an attribute has the value
-// want.
+// called returns variants of the requests in which a text function on an attribute has the value want. It
+// returns the requests if it does not know the function, or if the argument is not a text.
 func called(function string, target, arg ast.Expr, want bool, requests []request) []request {
 	at, is := attributeOf(target)
 	text, isText := literal(arg)
@@ -128,9 +134,11 @@ func called(function string, target, arg ast.Expr, want bool, requests []request
 	return bounded(out)
 }
 
-// attribute is a part of a request that expressions read: its method, its path, or a header.
+// attribute is a part of a request that expressions read. kind is "method", "path" or "header"; header is the
+// name of the header.
 type attribute struct{ kind, header string }
 
+// attributeOf returns the attribute that an expression reads. ok is false if it reads something else.
 func attributeOf(e ast.Expr) (at attribute, ok bool) {
 	switch e.Kind() {
 	case ast.SelectKind:
@@ -165,12 +173,15 @@ func attributeOf(e ast.Expr) (at attribute, ok bool) {
 	return at, false
 }
 
+// isRequest reports whether an expression is the variable request.
 func isRequest(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == "request" }
 
+// isHeaders reports whether an expression is request.headers.
 func isHeaders(e ast.Expr) bool {
 	return e.Kind() == ast.SelectKind && e.AsSelect().FieldName() == "headers" && isRequest(e.AsSelect().Operand())
 }
 
+// literal returns the text of a string literal. ok is false for any other expression.
 func literal(e ast.Expr) (text string, ok bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false
@@ -179,7 +190,8 @@ func literal(e ast.Expr) (text string, ok bool) {
 	return text, ok
 }
 
-// set returns the requests with an attribute set to a value or, if want is false, to another value.
+// set returns copies of the requests in which the attribute has the value. If want is false, the method is
+// another one, the header is removed, and the path stays. A path is only set if it begins with "/".
 func set(requests []request, at attribute, value string, want bool) (out []request) {
 	for _, r := range requests {
 		r.headers = r.headers.Clone()
@@ -204,6 +216,7 @@ func set(requests []request, at attribute, value string, want bool) (out []reque
 	return out
 }
 
+// otherMethod returns a method that differs from the given one: POST for GET, GET for any other.
 func otherMethod(method string) string {
 	if method == http.MethodGet {
 		return http.MethodPost

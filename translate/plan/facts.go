@@ -10,18 +10,21 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// addPolicies adds the collected changes of policy fields to the report.
 func (c *comparison) addPolicies() {
 	for _, key := range slices.Sorted(maps.Keys(c.policies)) {
 		c.report.Policies = append(c.report.Policies, *c.policies[key])
 	}
 }
 
-// problems compares the problems without their places, because lines move without any other change.
+// problems reports the problems that only one side has. It ignores the places of problems, because lines move
+// without any other change.
 func (c *comparison) problems() {
 	c.report.Introduced = without(c.after.Problems, c.before.Problems)
 	c.report.Fixed = without(c.before.Problems, c.after.Problems)
 }
 
+// without returns the problems of list that others does not have. Problems are compared without their places.
 func without(list, others []manifest.Problem) (out []manifest.Problem) {
 	known := map[manifest.Problem]int{}
 	for _, p := range others {
@@ -35,6 +38,8 @@ func without(list, others []manifest.Problem) (out []manifest.Problem) {
 	return out
 }
 
+// unplaced returns a problem without its place, for comparison. A problem of an object is identified by its
+// code, severity, object and field. Any other problem is identified by its code, severity, file and message.
 func unplaced(p manifest.Problem) manifest.Problem {
 	if p.Object.IsZero() {
 		return manifest.Problem{Code: p.Code, Severity: p.Severity, File: p.File, Message: p.Message}
@@ -42,7 +47,7 @@ func unplaced(p manifest.Problem) manifest.Problem {
 	return manifest.Problem{Code: p.Code, Severity: p.Severity, Object: p.Object, Field: p.Field}
 }
 
-// certificates compares the certificates that listeners present.
+// certificates reports the certificates of listeners that differ, by the key of their Secret.
 func (c *comparison) certificates() {
 	byKey := func(view *ir.View) map[manifest.Key]ir.Certificate {
 		out := map[manifest.Key]ir.Certificate{}
@@ -68,6 +73,7 @@ func (c *comparison) certificates() {
 	}
 }
 
+// kindOf returns the Kind of a difference. had and has report whether the value exists before and after.
 func kindOf(had, has bool) Kind {
 	switch {
 	case !had:
@@ -86,7 +92,7 @@ func (c *comparison) objects() {
 	}
 }
 
-// objectKinds returns how each object changed. It leaves out equal objects.
+// objectKinds returns how each object changed. Equal objects are not in the map. The map is computed once.
 func (c *comparison) objectKinds() map[manifest.Key]Kind {
 	if c.changedObjects != nil {
 		return c.changedObjects
@@ -113,7 +119,7 @@ func (c *comparison) objectKinds() map[manifest.Key]Kind {
 	return c.changedObjects
 }
 
-// resources counts the Envoy resources.
+// resources reports, for each type, how many Envoy resources differ.
 func (c *comparison) resources() {
 	type resource struct{ gateway, kind, name string }
 	versions := [2]map[resource]string{{}, {}}

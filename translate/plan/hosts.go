@@ -14,18 +14,18 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// hostPair is a class of hosts of a port, with the tables that serve it before and after.
+// hostPair is a class of hosts of a port, with the tables for these hosts before and after.
 type hostPair struct {
 	*portPair
-	// named is the class as a hostname or wildcard, and host a member. sni is the name in the
-	// handshake, the host if that leads to the same chains.
+	// named is the hostname or wildcard of the class, and host is a member of the class. sni is the server name in
+	// the TLS handshake. It equals host if host selects the same filter chains.
 	named, host, sni string
 	views            [2]*ir.HostView
 	tables           [2]*table
 	indexes          [2]*index
 }
 
-// fill reads the tables.
+// fill builds the tables and indexes from the views.
 func (h *hostPair) fill() {
 	for side := range h.views {
 		h.tables[side] = newTable(h.views[side], h.host, h.effects[side])
@@ -65,7 +65,8 @@ func (h *hostPair) compare() {
 	}
 }
 
-// undecided reports requests without an example, once for each rule that may take them.
+// undecided reports requests for which no example was found. It reports them once for each rule that may match
+// the requests.
 func (h *hostPair) undecided(p pair, match, why string) {
 	region := h.region(p, match)
 	region.Why = why
@@ -76,8 +77,8 @@ func (h *hostPair) undecided(p pair, match, why string) {
 	}
 }
 
-// addUnasked reports rules that are closed on both sides because of a missing discovery document,
-// if their policy changed.
+// addUnasked reports rules that answer 500 on both sides because of a missing discovery document. It reports a
+// rule only if the object of its policy, or any GatewayExtension, changed.
 func (h *hostPair) addUnasked() {
 	for _, e := range h.tables[0].entries {
 		if e.changed || e.twin == nil || unaskedBy(e.rule) == "" || unaskedBy(e.twin.rule) == "" {
@@ -118,10 +119,12 @@ func (h *hostPair) context() (out []Reason) {
 	return out
 }
 
+// orNone returns the elements of a list as one text. It returns "none" for an empty list.
 func orNone(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
 
-// add reports the requests of a pair with an example that gets another answer. If the policies of
-// the rules differ, the example shows an effect of a policy, else it is the simplest one.
+// add reports the requests of a pair. It tries variants of the request r, and reports the best one whose answer
+// changes. If the policies of the two rules differ, the best one shows the effect of a policy (see shown). If
+// no answer changes, it reports r under Handling.
 func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	if p.before != nil && p.after != nil && p.before.match == p.after.match {
 		h.countPolicies(p)
@@ -160,8 +163,8 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	}
 }
 
-// shown returns how well a change shows the effect of a policy: 2 if the policy does not answer any
-// more, 1 if it answers now.
+// shown returns how well a change shows the effect of a policy. It is 2 if a policy answered before and does
+// not after, 1 in the opposite case, and 0 otherwise.
 func shown(c Change) int {
 	switch {
 	case c.Before.policed && !c.After.policed:
@@ -172,7 +175,7 @@ func shown(c Change) int {
 	return 0
 }
 
-// mostShown returns the highest possible value of shown for a pair, 0 if its rules have the same
+// mostShown returns the highest value that shown can have for a pair. It is 0 if both rules have the same
 // policies.
 func (h *hostPair) mostShown(p pair) (most int) {
 	if p.before == nil || p.after == nil {
@@ -189,14 +192,15 @@ func (h *hostPair) mostShown(p pair) (most int) {
 			continue
 		}
 		most = max(most, 1)
-		if inForce(kind, a) { // less than before may be denied
+		if inForce(kind, a) { // the policy may deny requests before, and no longer after
 			most = 2
 		}
 	}
 	return most
 }
 
-// group adds a change to the group with the same answers and reasons.
+// group adds a change to an earlier one in list with the same answers and reasons. If there is none, it appends
+// the change to list.
 func (h *hostPair) group(one *Change, list *[]*Change) {
 	key := fmt.Sprintf("%t %q %q %v", list == &h.comparison.requests, one.Before.Words(), one.After.Words(), append(reasonKeys(one.Reasons), fmt.Sprint(one.Lost)))
 	if known := h.groups[key]; known != nil {
@@ -207,6 +211,7 @@ func (h *hostPair) group(one *Change, list *[]*Change) {
 	*list = append(*list, one)
 }
 
+// reasonKeys returns a text for each reason, from its text and its first object.
 func reasonKeys(reasons []Reason) (out []string) {
 	for _, r := range reasons {
 		text := r.Text
@@ -218,6 +223,7 @@ func reasonKeys(reasons []Reason) (out []string) {
 	return out
 }
 
+// region returns the Region for the rules of a pair. match is the condition as text.
 func (h *hostPair) region(p pair, match string) Region {
 	return Region{
 		Gateway: h.key.gateway, Port: h.key.port, Scheme: h.key.scheme, Host: h.named, Match: match,
@@ -225,6 +231,7 @@ func (h *hostPair) region(p pair, match string) Region {
 	}
 }
 
+// ruleOf returns the Rule of an entry, and nil for nil. It is the rule of the last route of the delegation.
 func ruleOf(e *entry) *Rule {
 	if e == nil {
 		return nil
@@ -234,7 +241,7 @@ func ruleOf(e *entry) *Rule {
 	return &Rule{Object: last.Object, Rule: last.Rule, RuleName: last.RuleName, Match: last.Match, At: last.MatchAt, envoy: e.rule.Name}
 }
 
-// query returns the question for a request to the host.
+// query returns the query for package explain for a variant of a request to the host.
 func (h *hostPair) query(v variant) explain.Query {
 	q := explain.Query{
 		Gateway: h.key.gateway, Scheme: h.key.scheme, Host: h.authority(h.host), SNI: h.sni, Port: h.key.port,
@@ -248,7 +255,7 @@ func (h *hostPair) query(v variant) explain.Query {
 	return q
 }
 
-// authority returns a host with its port. It leaves out the default port of the scheme.
+// authority returns a host with the port. It leaves out the default port of the scheme.
 func (h *hostPair) authority(host string) string {
 	if h.key.scheme == "http" && h.key.port == 80 || h.key.scheme == "https" && h.key.port == 443 {
 		return host
@@ -258,8 +265,8 @@ func (h *hostPair) authority(host string) string {
 
 func portText(port uint32) string { return fmt.Sprint(port) }
 
-// exampleOf returns a question in the form that people write. If the server name differs from the
-// host, it is in the URL, and the host is a header.
+// exampleOf returns a query as an Example. If the server name differs from the host, the URL has the server
+// name, and the host is the header Host.
 func exampleOf(q explain.Query) Example {
 	e := Example{Method: q.Method, URL: q.URL(), query: q}
 	if len(q.Headers) > 0 {
@@ -279,8 +286,8 @@ func exampleOf(q explain.Query) Example {
 	return e
 }
 
-// answer returns the answer of one side. It passes only rules with a matching path to package
-// explain, so that the cost does not depend on the size of the table.
+// answer returns the answer of one side. It passes only rules with a matching path to package explain, so that
+// the cost does not depend on the size of the table.
 func (h *hostPair) answer(side int, q explain.Query) Answer {
 	port := h.ports[side]
 	if port == nil {
@@ -303,7 +310,7 @@ func (h *hostPair) answer(side int, q explain.Query) Answer {
 	return answerOf(explain.Request(view, q), clusters, q.Method)
 }
 
-// answerOf converts an answer of explain.
+// answerOf converts an answer of package explain.
 func answerOf(a explain.Answer, clusters map[string]*ir.Cluster, method string) Answer {
 	o := a.Outcome
 	out := Answer{Status: o.Status, Location: o.Location, Outcome: outcomeOf(a), Unless: o.Unless, policed: o.Policed}
@@ -332,6 +339,7 @@ func answerOf(a explain.Answer, clusters map[string]*ir.Cluster, method string) 
 	return out
 }
 
+// grpcText returns the gRPC status for an HTTP status, as number and name.
 func grpcText(status uint32) string {
 	code, name := explain.GRPCStatus(status)
 	return fmt.Sprintf("%d %s", code, name)
@@ -356,7 +364,7 @@ func outcomeOf(a explain.Answer) explain.OutcomeKind {
 	return explain.Responded
 }
 
-// variant is a request with the client's address.
+// variant is a request and the client's address. An invalid address means that the client does not matter.
 type variant struct {
 	request
 	from netip.Addr

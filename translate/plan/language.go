@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// The characters that plan writes into paths and into values, the plainest first. No other one is
-// needed for what people write; an expression that wants another one is reported as not decided.
+// The characters that plan writes into paths and values, the plainest first. They are enough for the regular
+// expressions that people usually write. An expression that needs another character is reported as Undecided.
 const (
 	plainCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZ_.~"
 	pathCharacters  = plainCharacters + "/!$&'()*+,;=:@%"
@@ -17,14 +17,15 @@ const (
 	queryCharacters = plainCharacters + "/!$'()*+,:@"
 )
 
-// maxSteps bounds the states of automata that are visited for one table or value.
+// maxSteps bounds the states of automata that are visited for the paths of one table. A header or parameter
+// value gets a tenth of it.
 const maxSteps = 50_000
 
-// automaton is the NFA of one expression.
+// automaton is the NFA of one regular expression.
 type automaton struct{ prog *syntax.Prog }
 
-// newAutomaton returns the automaton of an expression for whole values; ok is false if it has
-// conditions that depend on what follows, such as \b.
+// newAutomaton returns the automaton that reads whole values for an expression. ok is false if the expression
+// is invalid, or if it has a word boundary (\b, \B).
 func newAutomaton(pattern string) (a automaton, ok bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -42,8 +43,8 @@ func newAutomaton(pattern string) (a automaton, ok bool) {
 	return automaton{prog}, true
 }
 
-// closure returns the instructions that can be reached without reading a character. begin and end
-// mean that the text begins or ends here.
+// closure returns the instructions that can be reached from the given ones without reading a character. begin
+// and end report whether the text begins or ends here.
 func (a automaton) closure(from []uint32, begin, end bool) []uint32 {
 	var holds syntax.EmptyOp
 	if begin {
@@ -82,7 +83,8 @@ func (a automaton) closure(from []uint32, begin, end bool) []uint32 {
 	return out
 }
 
-// step returns the instructions after a character.
+// step returns the instructions that can follow after the character r is read. begin reports whether r is the
+// first character of the text.
 func (a automaton) step(from []uint32, begin bool, r rune) []uint32 {
 	var out []uint32
 	for _, pc := range a.closure(from, begin, false) {
@@ -94,6 +96,7 @@ func (a automaton) step(from []uint32, begin bool, r rune) []uint32 {
 	return slices.Compact(out)
 }
 
+// consumes reports whether an instruction reads a character.
 func consumes(inst *syntax.Inst) bool {
 	switch inst.Op {
 	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
@@ -102,21 +105,23 @@ func consumes(inst *syntax.Inst) bool {
 	return false
 }
 
-// accepts reports whether a text that ends here matches.
+// accepts reports whether the expression matches if the text ends here. begin reports whether the text is
+// empty.
 func (a automaton) accepts(from []uint32, begin bool) bool {
 	return slices.ContainsFunc(a.closure(from, begin, true), func(pc uint32) bool { return a.prog.Inst[pc].Op == syntax.InstMatch })
 }
 
-// language is several automata that read one text.
+// language is a list of automata that read the same text, and the characters of the texts to try.
 type language struct {
 	all      []automaton
 	alphabet []rune
-	left     *int    // how many states may still be visited
-	budget   *budget // of the Compare; may be nil
+	left     *int    // how many more states may be visited
+	budget   *budget // of the Compare, may be nil: then only left limits the search
 }
 
-// newLanguage returns the language of those expressions that have an automaton. whole is false if
-// some have none. Of characters that all expressions treat equally, it keeps one.
+// newLanguage returns a language with the automata of the expressions. Its alphabet has one character of each
+// group that all expressions treat equally, and always "/" and ".". whole is false if an expression has no
+// automaton.
 func newLanguage(expressions []string, characters string, left *int) (l *language, whole bool) {
 	l, whole = &language{left: left}, true
 	for _, pattern := range expressions {
@@ -137,7 +142,7 @@ func newLanguage(expressions []string, characters string, left *int) (l *languag
 	return l, whole
 }
 
-// sign returns a text that is equal for characters that all expressions treat equally.
+// sign returns a text that is equal for two characters if all expressions treat them equally.
 func (l *language) sign(r rune) string {
 	var b strings.Builder
 	for _, a := range l.all {
@@ -158,6 +163,7 @@ type reading struct {
 	states [][]uint32
 }
 
+// begin returns the reading of the empty text.
 func (l *language) begin() reading {
 	states := make([][]uint32, len(l.all))
 	for i, a := range l.all {
@@ -166,8 +172,7 @@ func (l *language) begin() reading {
 	return reading{states: states}
 }
 
-// read returns the reading after one more character. alive is false if no expression can match any
-// more.
+// read returns the reading after one more character. alive is false if no expression can match any longer text.
 func (l *language) read(from reading, r rune) (next reading, alive bool) {
 	next = reading{text: from.text + string(r), states: make([][]uint32, len(l.all))}
 	for i, a := range l.all {
@@ -177,7 +182,7 @@ func (l *language) read(from reading, r rune) (next reading, alive bool) {
 	return next, alive
 }
 
-// accepted returns the set of expressions that match the text, as a key; "" for none.
+// accepted returns a key for the set of expressions that match the text. It returns "" if none matches.
 func (l *language) accepted(at reading) string {
 	var b strings.Builder
 	some := false
@@ -192,20 +197,21 @@ func (l *language) accepted(at reading) string {
 	return b.String()
 }
 
-// search configures texts.
+// search selects the texts that language.texts tries and returns.
 type search struct {
-	// start is how each text begins.
+	// start is the text that each result begins with.
 	start string
-	// enters reports whether a text and all that begin with it may be looked at.
+	// enters reports whether the search may continue with a text. If not, longer texts with this beginning are not
+	// tried either.
 	enters func(text string) bool
-	// wanted reports whether a text may be returned.
+	// wanted reports whether a text may be a result.
 	wanted func(text string) bool
-	// differs returns what tells two texts apart, beside the states of the automata.
+	// differs returns a key. Two texts with equal keys and equal states of the automata are treated as one.
 	differs func(text string) string
 }
 
-// texts returns a shortest text for each set of expressions that can match a text together. whole
-// is false if the search ended early.
+// texts returns a shortest text for each set of expressions that can match together. whole is false if the
+// search stopped at a limit.
 func (l *language) texts(s search) (found []string, whole bool) {
 	at := l.begin()
 	for _, r := range s.start {
@@ -242,7 +248,8 @@ func (l *language) texts(s search) (found []string, whole bool) {
 	return found, true
 }
 
-// byExpression returns a path of each class that an expression matches. It leaves out exact paths.
+// byExpression returns a path for each set of regular expressions that can match together below each prefix.
+// Paths that are exact values of a rule are left out. It sets c.unsure if some paths may be missing.
 func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	if len(c.expressions) == 0 {
 		return nil
@@ -266,7 +273,7 @@ func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	return paths
 }
 
-// leaves reports whether all paths that begin with the text are below a longer prefix.
+// leaves reports whether a longer prefix contains every path that begins with the text.
 func (c *pathClasses) leaves(text, prefix string) bool {
 	end := strings.LastIndexByte(text, '/')
 	if end <= len(prefix) {
@@ -276,7 +283,8 @@ func (c *pathClasses) leaves(text, prefix string) bool {
 	return is
 }
 
-// near returns a key for how a text can still become one of the exact values, and for its ending.
+// near returns a key that is part of the state of the search (see search.differs). It is the text itself while
+// the text can still become an exact value or a prefix, and the key of its ending otherwise.
 func (c *pathClasses) near(text string) string {
 	for _, list := range [][]string{c.exact, c.prefixes} {
 		if i, _ := slices.BinarySearch(list, text); i < len(list) && strings.HasPrefix(list[i], text) {
@@ -286,8 +294,8 @@ func (c *pathClasses) near(text string) string {
 	return ending(text)
 }
 
-// ending returns a key for the end of the beginning of a path: an unfinished escape, or a segment
-// of dots. Envoy normalizes beginnings with equal keys in the same way.
+// ending returns a key for an unfinished escape or a dot segment at the end of a text. It returns "" if there
+// is neither. Envoy normalizes texts with equal keys in the same way.
 func ending(text string) string {
 	segment := text[strings.LastIndexByte(text, '/')+1:]
 	switch {
@@ -306,8 +314,8 @@ func isNormal(text string) bool {
 	return strings.HasPrefix(text, "/") && !strings.Contains(text, "//") && !strings.Contains(text, "/./") && !strings.Contains(text, "/../")
 }
 
-// isEscaped reports whether each % of a path begins an escape that Envoy keeps. If the path is not
-// whole, the last escape may be cut.
+// isEscaped reports whether each % of a path begins an escape that Envoy keeps (%2F or %20). If whole is false,
+// the text may end within an escape.
 func isEscaped(text string, whole bool) bool {
 	for rest := text; ; {
 		_, after, found := strings.Cut(rest, "%")
@@ -324,12 +332,13 @@ func isEscaped(text string, whole bool) bool {
 	}
 }
 
+// endsNormal reports whether the end of a whole path is unchanged by Envoy's normalization.
 func endsNormal(text string) bool {
 	return isEscaped(text, true) && !strings.HasSuffix(text, "/.") && !strings.HasSuffix(text, "/..")
 }
 
-// samples returns values that an expression matches: of each set of other expressions that can match
-// together with it, one. The values that no other one matches are first. whole is false if a set may be missing.
+// samples returns values that an expression matches: one for each set of other expressions that can match the
+// same value. The values that the fewest others match come first. whole is false if a set may be missing.
 func (p patterns) samples(pattern string, others []string, characters string, most *budget) (values []string, whole bool) {
 	left := maxSteps / 10
 	l, readable := newLanguage(append([]string{pattern}, others...), characters, &left)
@@ -340,7 +349,8 @@ func (p patterns) samples(pattern string, others []string, characters string, mo
 	return values, readable && ended && l.speaksAll() && !p.match(pattern, "")
 }
 
-// speaksAll reports whether the alphabet has a character for each that the expressions tell apart.
+// speaksAll reports whether the alphabet represents every printable Latin-1 character. A character is
+// represented if the alphabet has a character that all expressions treat equally.
 func (l *language) speaksAll() bool {
 	known := map[string]bool{}
 	for _, r := range l.alphabet {

@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ways returns the patterns that cover a host, the most specific first: itself, its wildcards, "*" and "".
+// ways returns the patterns that cover a host, the most specific first: the host, its wildcards, "*" and "".
 func ways(host string) []string {
 	out := []string{host}
 	for i := 1; i < len(host); i++ {
@@ -22,10 +22,10 @@ func ways(host string) []string {
 type names struct {
 	port    *ir.Port
 	chains  map[string][]int
-	streams map[string][]int // by the hostname of the listener, and by those of the connections
+	streams map[string][]int // by the hostname of the listener, and by the hostnames of the connections
 }
 
-// newNames returns the names of a port. A nil port has none.
+// newNames returns the names of a port. If port is nil, the result is empty.
 func newNames(port *ir.PortView) *names {
 	n := &names{chains: map[string][]int{}, streams: map[string][]int{}}
 	if port == nil {
@@ -46,11 +46,11 @@ func newNames(port *ir.PortView) *names {
 	return n
 }
 
-// has reports whether a chain or a stream has a name.
+// has reports whether a chain or a stream has the name.
 func (n *names) has(name string) bool { return len(n.chains[name])+len(n.streams[name]) > 0 }
 
-// around returns the port with only those chains and streams that the hosts can meet. explain
-// returns the same for these hosts as with the whole port.
+// around returns the port with only those chains and streams that apply to the hosts. For these hosts, package
+// explain returns the same answers as with the whole port.
 func (n *names) around(hosts ...string) *ir.Port {
 	if len(n.port.Chains)+len(n.port.Streams) <= 2 {
 		return n.port
@@ -61,7 +61,7 @@ func (n *names) around(hosts ...string) *ir.Port {
 			chains, streams = append(chains, n.chains[name]...), append(streams, n.streams[name]...)
 		}
 	}
-	if len(n.port.Chains) > 0 { // the first says whether the port has TLS
+	if len(n.port.Chains) > 0 { // the first chain decides whether the port has TLS
 		chains = append(chains, 0)
 	}
 	out := *n.port
@@ -69,7 +69,7 @@ func (n *names) around(hosts ...string) *ir.Port {
 	return &out
 }
 
-// picked returns the elements at the given indexes, in the order of the list.
+// picked returns the elements at the given indexes, in the order of the list. It sorts indexes.
 func picked[T any](list []T, indexes []int) (out []T) {
 	slices.Sort(indexes)
 	for _, i := range slices.Compact(indexes) {
@@ -78,8 +78,8 @@ func picked[T any](list []T, indexes []int) (out []T) {
 	return out
 }
 
-// memberOf returns a host that a pattern covers and that no longer pattern covers for which taken
-// is true.
+// memberOf returns a host that the pattern covers, and that no longer pattern in taken covers. taken reports
+// whether a pattern is in use. A pattern without a wildcard is returned unchanged.
 func memberOf(pattern string, taken func(pattern string) bool) string {
 	suffix, wild := strings.CutPrefix(pattern, "*")
 	if !wild {
@@ -96,17 +96,17 @@ func memberOf(pattern string, taken func(pattern string) bool) string {
 	}
 }
 
-// among returns a function that reports whether a pattern is in a set.
+// among returns a function that reports whether a pattern is in the set.
 func among(set map[string]bool) func(string) bool {
 	return func(pattern string) bool { return set[pattern] }
 }
 
-// maxCross bounds the hosts of a port that are asked for over connections which were opened for others.
+// maxCross bounds how many hosts of a port are tried over connections that were opened for other hosts.
 const maxCross = 10_000
 
-// hosts compares the tables of all hosts. Its cost depends on the number of names and tables, not
-// of their combinations. Connections for one name with another host are tried only for the first
-// names.
+// hosts compares the tables of all hosts. The cost depends on the number of names and tables, not on their
+// combinations. For connections with one server name and a request for another host, only the first maxCross
+// hosts are tried.
 func (p *portPair) hosts() {
 	cross := maxCross
 	for _, name := range p.serverNames() {
@@ -140,6 +140,7 @@ func (p *portPair) hosts() {
 	}
 }
 
+// sorted returns the members of a set in order.
 func sorted(set map[string]bool) []string {
 	out := make([]string, 0, len(set))
 	for one := range set {
@@ -149,11 +150,11 @@ func sorted(set map[string]bool) []string {
 	return out
 }
 
-// serverName is a class of server names, with one member.
+// serverName is a class of server names: its hostname or wildcard, and one member of the class.
 type serverName struct{ pattern, member string }
 
-// serverNames returns classes of server names that lead to different chains. Without TLS there is
-// one class.
+// serverNames returns the classes of server names that can lead to different filter chains. Without TLS it
+// returns one empty class.
 func (p *portPair) serverNames() (out []serverName) {
 	if p.key.scheme != "https" {
 		return []serverName{{}}
@@ -175,9 +176,10 @@ func (p *portPair) serverNames() (out []serverName) {
 	return out
 }
 
-// domains returns classes of hosts for connections with a server name: those of the tables, and the
-// names of listeners that only one side has. The hosts of all other listeners get equal answers.
-// whole is false if there are too many.
+// domains returns the classes of hosts for connections with a server name. These are the hosts of the tables
+// and rules, and the hostnames of listeners that only one side has. All other hosts get equal answers. cross is
+// how many hosts may still be tried, and is reduced. whole is false if some hosts are missing because cross is
+// used up.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")
@@ -219,7 +221,7 @@ func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cro
 	return all, whole
 }
 
-// hostsOf returns the virtual hosts of a chain.
+// hostsOf returns the virtual hosts of a chain on one side. port.Hosts is sorted by chain.
 func (p *portPair) hostsOf(side int, chain string) []ir.HostView {
 	hosts := p.ports[side].Hosts
 	compare := func(h ir.HostView, chain string) int { return strings.Compare(h.Chain, chain) }
@@ -231,7 +233,8 @@ func (p *portPair) hostsOf(side int, chain string) []ir.HostView {
 	return hosts[from:to]
 }
 
-// changedNames returns the hostnames of listeners with TLS that only one side has.
+// changedNames returns the hostnames of chains and streams that only one side has, sorted. The list is computed
+// once.
 func (p *portPair) changedNames() []string {
 	if p.changed == nil {
 		p.changed = []string{}

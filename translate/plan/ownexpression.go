@@ -8,11 +8,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxOwn bounds the changed expressions whose paths are looked for one by one.
+// maxOwn bounds the changed entries that byExpressions searches.
 const maxOwn = 512
 
-// byExpressions looks for pairs at paths of each changed expression, together with the rules that
-// can match the same path. Combining all expressions of a large table would be too expensive.
+// byExpressions searches pairs at the paths of each changed regular expression. It searches each expression
+// only together with the rules that can match the same paths. To combine all expressions of a large table is
+// too expensive.
 func (f *finder) byExpressions(changed []*entry) {
 	for i, e := range changed {
 		if e.rule.Match.Path.Kind != ir.PathRegex || f.spent() {
@@ -42,8 +43,8 @@ func (f *finder) byExpressions(changed []*entry) {
 	}
 }
 
-// besides returns the classes of the paths that an entry's expression may match. It uses only rules
-// whose paths may begin like the expression.
+// besides returns the classes of the paths that an entry's expression may match. They contain only values and
+// expressions that can match a path with the same beginning as the entry's expression.
 func (c *pathClasses) besides(e *entry) *pathClasses {
 	start := c.patterns.start(e.rule.Match.Path.Value)
 	may := func(other string) bool { return strings.HasPrefix(start, other) || strings.HasPrefix(other, start) }
@@ -66,12 +67,13 @@ func (c *pathClasses) besides(e *entry) *pathClasses {
 	return own
 }
 
-// start returns the common beginning of all texts that an expression matches.
+// start returns the literal text that every match of an expression begins with. It returns "" if there is none,
+// or if the expression is invalid.
 func (p patterns) start(pattern string) string {
-	key := "\x00" + pattern // no expression of a folder
+	key := "\x00" + pattern // a key that no expression of a folder has
 	expression, known := p[key]
 	if !known {
-		expression, _ = regexp.Compile(pattern) // as it is: the start of one with ^ is not known
+		expression, _ = regexp.Compile(pattern) // not anchored: LiteralPrefix returns "" after ^
 		p[key] = expression
 	}
 	if expression == nil {
@@ -81,9 +83,11 @@ func (p patterns) start(pattern string) string {
 	return start
 }
 
+// tooMany is the reason for a pair that a limit kept the search from trying.
 const tooMany = "there are too many combinations of rules to try"
 
-// whyUnfound returns why the search for an entry's requests is incomplete, "" if it is complete.
+// whyUnfound returns why the search for an entry's requests is incomplete. It returns "" if the search is
+// complete.
 func (f *finder) whyUnfound(e *entry) string {
 	if f.spent() {
 		return tooMany

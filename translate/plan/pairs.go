@@ -9,16 +9,17 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pair is a rule before and a rule after that one request can meet. nil means no rule.
+// pair is a rule before and a rule after that are the first to match one request. nil means that no rule
+// matches.
 type pair struct{ before, after *entry }
 
-// found is a pair with a request that meets it.
+// found is a pair with a request that meets the pair.
 type found struct {
 	pair
 	request request
 }
 
-// request has the parts of a request that matches compare.
+// request contains the parts of a request that matches compare.
 type request struct {
 	method, path string
 	headers      http.Header
@@ -27,7 +28,7 @@ type request struct {
 
 type parameter struct{ name, value string }
 
-// unfound is a pair that may be possible, with the reason why no request was found.
+// unfound is a pair for which no request was found, although there may be one. why is the reason.
 type unfound struct {
 	pair
 	why string
@@ -39,17 +40,18 @@ const maxPairs = 2_000_000
 // finder finds the pairs of two tables whose effects differ.
 type finder struct {
 	classes  *pathClasses
-	always   bool // all effects differ
+	always   bool // all effects count as different
 	found    map[pair]request
 	order    []pair
-	open     map[pair]string   // pairs that may be possible, and why no request was found
+	open     map[pair]string   // pairs that may be possible, and why no request was found for them
 	unsure   map[*entry]string // why not all paths of an entry were tried
 	attempts int
 	*comparison
 }
 
-// pairsOf returns the pairs of two aligned tables whose effects differ. open are pairs that may be
-// possible, but for which no request was found. whole is false if the search ended early.
+// pairsOf returns the pairs of two aligned tables whose effects differ, each with a request. open are the pairs
+// that may be possible, but for which no request was found. whole is false if the search ended early. If always
+// is true, all effects count as different.
 func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []unfound, whole bool) {
 	f := &finder{classes: newPathClasses(before, after, c.patterns), comparison: c, always: always, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
 	var changed []*entry
@@ -80,6 +82,8 @@ func (c *comparison) pairsOf(before, after *table, always bool) (all []found, op
 	return all, open, !f.spent()
 }
 
+// placeOf returns the index of the rule after of a pair. If the pair has none, it returns the index of the rule
+// before.
 func placeOf(p pair) int {
 	if p.after != nil {
 		return p.after.place
@@ -87,9 +91,7 @@ func placeOf(p pair) int {
 	return p.before.place
 }
 
-// addUnfound adds the changed entries that may have a pair and for which none was found. Either not
-// all paths of their expressions were found, or they need characters that plan does not write, or
-// there were too many attempts.
+// addUnfound adds the changed entries without a pair to f.open if their search is incomplete (see whyUnfound).
 func (f *finder) addUnfound(changed []*entry) {
 	known := map[*entry]bool{}
 	for p := range f.found {
@@ -108,7 +110,8 @@ func (f *finder) addUnfound(changed []*entry) {
 	}
 }
 
-// all returns the entries with a path.
+// all returns the entries that may have the same path as the given one: those with its exact value, those with
+// its prefix, or all with a regular expression.
 func (x *index) all(path ir.Path) []*entry {
 	switch path.Kind {
 	case ir.PathExact:
@@ -144,14 +147,15 @@ func (f *finder) at(path string) {
 	}
 }
 
-// lists are the entries whose path matches, before and after.
+// lists are the entries before and after whose path matches one path.
 type lists struct {
 	before, after []*entry
 	patterns      patterns
 	*comparison
 }
 
-// try looks for a request with the path that meets the pair.
+// try looks for a request with the path that meets the pair, and records it in f.found. If there may be a
+// request but it finds none, it records the reason in f.open.
 func (f *finder) try(path string, l lists, p pair) {
 	if _, known := f.found[p]; known || !f.differs(p) || !possible(p) {
 		return
@@ -185,13 +189,13 @@ func (f *finder) try(path string, l lists, p pair) {
 	}
 }
 
-// differs reports whether the rules of a pair have different effects.
+// differs reports whether the rules of a pair have different effects. A pair with only one rule differs.
 func (f *finder) differs(p pair) bool {
 	return p.before == nil || p.after == nil || f.always || p.before.effect != p.after.effect
 }
 
-// possible reports whether a pair is possible: no twin of one rule comes before the other rule and
-// takes its requests.
+// possible reports whether one request can meet both rules of a pair. It is false if the twin of one rule comes
+// before the other rule, because the twin would match first.
 func possible(p pair) bool {
 	a, b := p.before, p.after
 	switch {
@@ -211,7 +215,7 @@ func possible(p pair) bool {
 	return true
 }
 
-// pairOf returns the rules that a request meets.
+// pairOf returns the first entries before and after that a request matches.
 func (l lists) pairOf(r request) (p pair) {
 	first := func(list []*entry) *entry {
 		i := slices.IndexFunc(list, func(e *entry) bool { return l.patterns.takes(&e.rule.Match, r) })
@@ -223,7 +227,8 @@ func (l lists) pairOf(r request) (p pair) {
 	return pair{first(l.before), first(l.after)}
 }
 
-// takes reports whether a match accepts the request. It does not compare the path.
+// takes reports whether the method, headers and query of a request fulfil a match. It does not compare the
+// path.
 func (p patterns) takes(m *ir.Match, r request) bool {
 	if m.Method != "" && m.Method != r.method {
 		return false
@@ -242,6 +247,7 @@ func (p patterns) takes(m *ir.Match, r request) bool {
 	return true
 }
 
+// equal reports whether a value fulfils a match of a header or query parameter.
 func (p patterns) equal(want ir.ValueMatch, value string) bool {
 	if want.Regex {
 		return p.match(want.Value, value)
@@ -249,10 +255,10 @@ func (p patterns) equal(want ir.ValueMatch, value string) bool {
 	return want.Value == value
 }
 
-// requests returns requests with a path that both rules of a pair match. They have as few
-// conditions as possible: if an earlier rule matches such a request, it matches every other request
-// with the path and this pair, too. why is "" if the list is complete, else the reason why it may
-// not be.
+// requests returns requests with a path that the matches of both rules of a pair accept. Each request has as
+// few headers and parameters as possible. If an earlier rule matches such a request, it also matches every
+// other request with the path and this pair. why is the reason why requests may be missing, "" if none is
+// missing.
 func (l lists) requests(path string, p pair) (out []request, why string) {
 	matches := p.matches()
 	method, ok := l.method(matches)
@@ -287,7 +293,7 @@ func (l lists) requests(path string, p pair) (out []request, why string) {
 	return all, why
 }
 
-// unsendable returns why no request can meet a match, "" if one may.
+// unsendable returns why no request can fulfil a match. It returns "" if a request may exist.
 func unsendable(m *ir.Match) string {
 	for _, want := range m.Query {
 		if !want.Regex && !inURL(want.Value) {
@@ -302,6 +308,7 @@ func inURL(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' || r == '&' })
 }
 
+// matches returns the matches of the rules of a pair, one or two.
 func (p pair) matches() (out []*ir.Match) {
 	for _, e := range []*entry{p.before, p.after} {
 		if e != nil {
@@ -311,8 +318,9 @@ func (p pair) matches() (out []*ir.Match) {
 	return out
 }
 
-// method returns the methods to try: the method of the matches, or one that no rule has. ok is
-// false if the matches have different methods.
+// method returns the methods to try. If the matches have a method, it returns that method. Otherwise it returns
+// one method that no rule has, or all known methods if the rules have all of them. ok is false if the matches
+// have different methods.
 func (l lists) method(matches []*ir.Match) (methods []string, ok bool) {
 	var want string
 	for _, m := range matches {

@@ -9,12 +9,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// index finds the entries of a table whose path matches.
+// index finds the entries of a table by their paths.
 type index struct {
 	exact, prefix map[string][]*entry
 	regex         []*entry
 }
 
+// newIndex returns the index of a table.
 func newIndex(t *table) *index {
 	x := &index{exact: map[string][]*entry{}, prefix: map[string][]*entry{}}
 	for _, e := range t.entries {
@@ -34,8 +35,8 @@ func newIndex(t *table) *index {
 // segments returns a prefix without a slash at its end. For "/" it returns "".
 func segments(prefix string) string { return strings.TrimSuffix(prefix, "/") }
 
-// at returns the entries whose path matches, in their order. It stops after the first that matches
-// every request with the path.
+// at returns the entries whose path matches, in the order of the table. The list ends with the first entry that
+// matches every request with the path. Later entries cannot match.
 func (x *index) at(path string, patterns patterns) []*entry {
 	list := slices.Clone(x.exact[path])
 	for end := len(path); end >= 0; end = strings.LastIndexByte(path[:end], '/') {
@@ -59,7 +60,8 @@ func (x *index) at(path string, patterns patterns) []*entry {
 	return list
 }
 
-// within compares a prefix by whole segments. The prefixes "" and "/" contain every path.
+// within reports whether a path equals a prefix or is below it. Prefixes are compared by whole segments: "/a"
+// does not contain "/ab". The prefixes "" and "/" contain every path.
 func within(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, segments(prefix))
 	return ok && (rest == "" || rest[0] == '/')
@@ -68,7 +70,7 @@ func within(path, prefix string) bool {
 // patterns caches compiled regular expressions.
 type patterns map[string]*regexp.Regexp
 
-// match reports whether an expression matches a whole value.
+// match reports whether an expression matches a whole value. An invalid expression matches nothing.
 func (p patterns) match(pattern, value string) bool {
 	expression, known := p[pattern]
 	if !known {
@@ -78,17 +80,18 @@ func (p patterns) match(pattern, value string) bool {
 	return expression != nil && expression.MatchString(value)
 }
 
-// pathClasses are the classes of the paths of two tables: all paths of a class match the same rules.
+// pathClasses are the classes of the paths of two tables. All paths of a class match the same rules.
 type pathClasses struct {
 	before, after *index
-	// exact and prefixes are the values of both tables, sorted; a prefix is as segments returns it.
+	// exact and prefixes are the path values of both tables, sorted. Prefixes are as segments returns them.
 	exact, prefixes []string
 	expressions     []string
 	patterns        patterns
-	// unsure is true if the classes of regular expressions may not be all.
+	// unsure is true if some classes of the regular expressions may be missing.
 	unsure bool
 }
 
+// newPathClasses returns the path classes of two tables. known caches the regular expressions.
 func newPathClasses(before, after *table, known patterns) *pathClasses {
 	c := &pathClasses{before: newIndex(before), after: newIndex(after), patterns: known}
 	for _, x := range []*index{c.before, c.after} {
@@ -116,8 +119,8 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 	return c
 }
 
-// around returns one path of each path class that an exact path or prefix of the entries contains. With a prefix,
-// it adds paths for regular expressions; most limits these.
+// around returns one path of each path class that an exact path or a prefix of the entries contains. If an
+// entry has a prefix, it adds paths for all regular expressions. most limits the search for these paths.
 func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
 	everywhere := map[string]bool{}
@@ -145,7 +148,7 @@ func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	return slices.Compact(paths)
 }
 
-// insideAnother reports whether the set also has a shorter prefix of the prefix.
+// insideAnother reports whether a set has a shorter prefix that contains the prefix.
 func insideAnother(prefix string, set map[string]bool) bool {
 	for end := strings.LastIndexByte(prefix, '/'); end >= 0; end = strings.LastIndexByte(prefix[:end], '/') {
 		if set[prefix[:end]] {
@@ -170,8 +173,8 @@ func below(sorted []string, prefix string) []string {
 	return out
 }
 
-// member returns a path of the class of paths with this longest prefix. If possible, no expression
-// matches the path.
+// member returns a path whose longest prefix is the given one. If one of a few simple paths matches no regular
+// expression, it returns that path.
 func (c *pathClasses) member(prefix string) string {
 	choices := []string{prefix, prefix + "/", prefix + "/any", prefix + "/any-other", prefix + "/~any", prefix + "/any/other", prefix + "/0"}
 	fallback := ""
@@ -192,7 +195,8 @@ func (c *pathClasses) member(prefix string) string {
 	return fallback
 }
 
-// fresh returns a member of the class that is not in the list of choices of member.
+// fresh returns a path whose longest prefix is the given one, for a class that contains no simple path of
+// member.
 func (c *pathClasses) fresh(prefix string) string {
 	path := prefix + "/any"
 	for !c.isMember(path, prefix) {
@@ -201,8 +205,8 @@ func (c *pathClasses) fresh(prefix string) string {
 	return path
 }
 
-// isMember reports whether the prefix is the longest one of the path, and the path is none of the
-// exact values.
+// isMember reports whether the prefix is the longest one that contains the path, and the path is no exact
+// value.
 func (c *pathClasses) isMember(path, prefix string) bool {
 	if _, is := slices.BinarySearch(c.exact, path); is {
 		return false

@@ -10,15 +10,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// losses returns the policies that do not apply to the requests of a pair any more because another
-// rule matches them, and counts them. A rule that is closed loses nothing.
+// losses returns the policy fields of the rule before that do not apply to the requests of a pair any more, and
+// counts them. It returns nil if the rule after answers without a backend.
 func (h *hostPair) losses(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	for _, kind := range lostKinds(a, b) {
 		field, _ := (ir.Part{Kind: kind}).PolicyField()
 		had, places := partWords(kind, a), partPlaces(kind, a, true)
 		out = append(out, Reason{fmt.Sprintf("%s no longer holds for these requests: %s has none; before: %s", field, ruleOf(p.after).Words(), had), places})
-		if p.before.match != p.after.match { // countPolicies has those of one match
+		if p.before.match != p.after.match { // countPolicies counts the fields of rules with the same match
 			h.count(PolicyChange{Kind: Removed, Field: string(field), Before: had, Policies: objectsOf(places)}, p.before.rule)
 		}
 	}
@@ -39,13 +39,14 @@ func lostKinds(before, after *ir.Action) (kinds []string) {
 	return kinds
 }
 
-// inForce reports whether an action has an effective part of a kind.
+// inForce reports whether an action has an effective part of a kind: one that exists and is not turned off.
 func inForce(kind string, a *ir.Action) bool {
 	words := partWords(kind, a)
 	return words != "" && words != explain.TurnedOff
 }
 
-// countPolicies counts the policy fields that a rule gains, loses or changes.
+// countPolicies counts the policy fields that a rule gains, loses or changes. It counts each pair of rules
+// once.
 func (h *hostPair) countPolicies(p pair) {
 	if h.counted[[2]*ir.Rule{p.before.rule, p.after.rule}] {
 		return
@@ -82,11 +83,12 @@ func (h *hostPair) countPolicies(p pair) {
 	}
 }
 
-// countClosed counts the fields of the policy that closes a rule.
+// countClosed counts the fields of the policy that makes the rule after answer 500. It counts nothing if the
+// rule after answers normally again.
 func (h *hostPair) countClosed(p pair) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	if b.ClosedBy() == "" {
-		return // the rule is open again: nothing is lost
+		return // the rule answers normally again, so nothing is lost
 	}
 	for _, part := range components(a) {
 		field, isPolicy := (ir.Part{Kind: part.kind}).PolicyField()
@@ -97,14 +99,14 @@ func (h *hostPair) countClosed(p pair) {
 	}
 }
 
-// count adds a rule to a change of a policy. A rule counts once, independent of its matches and
+// count counts a rule for a change of a policy field. A rule counts once, independent of its matches and
 // listeners.
 func (h *hostPair) count(one PolicyChange, rule *ir.Rule) {
 	h.countRule(one, rule.Source.Key, fmt.Sprint(rule.Position[:len(rule.Position)-1]))
 }
 
-// details returns differences of a field that its words may leave out: addresses, expressions and
-// the fields of CORS. It is "" if one side lacks the field.
+// details returns differences of a policy field that partWords may leave out: addresses, expressions and the
+// fields of CORS. It returns "" if there is no such difference, or if one side lacks the field.
 func (h *hostPair) details(kind string, before, after *ir.Action) string {
 	x, y := before.Extras.OrNone(), after.Extras.OrNone()
 	cors := func(a, b *ir.CORS) string {
@@ -133,11 +135,12 @@ func (h *hostPair) details(kind string, before, after *ir.Action) string {
 	return ""
 }
 
+// joined returns the texts that are not empty, separated by "; ".
 func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }
 
-// aclLines returns the ranges of an ACL with their decisions.
+// aclLines returns each range of an ACL with its decision, "allow" or "deny".
 func aclLines(acl *ir.ACL) (out []string) {
 	for i := range acl.Rules {
 		verb := map[bool]string{true: "allow ", false: "deny "}[acl.Rules[i].Allow]
@@ -148,10 +151,10 @@ func aclLines(acl *ir.ACL) (out []string) {
 	return out
 }
 
-// maxListed bounds the values of a list that are shown.
+// maxListed bounds how many values of a list are shown.
 const maxListed = 6
 
-// listDetails returns the values that a list has gained and lost, in words; "" for none.
+// listDetails returns the values that a list gained and lost, in words. It returns "" if there are none.
 func listDetails(name string, before, after []string) string {
 	only := func(list, others []string) string {
 		known := map[string]bool{}
@@ -179,7 +182,7 @@ func listDetails(name string, before, after []string) string {
 	return strings.Join(words, "; ")
 }
 
-// oneLine returns a text without line breaks.
+// oneLine returns a text with each run of white space replaced by one space.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // corsDetails returns the fields of CORS that differ, except the origins.
@@ -198,7 +201,7 @@ func corsDetails(a, b *ir.CORS) (out []string) {
 	return out
 }
 
-// prefixes parses ranges. It leaves out those that cannot be parsed.
+// prefixes parses address ranges. It leaves out ranges that cannot be parsed.
 func prefixes(texts []string) (out []netip.Prefix) {
 	for _, text := range texts {
 		if prefix, err := netip.ParsePrefix(text); err == nil {

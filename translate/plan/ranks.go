@@ -8,34 +8,34 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Effect is the effect of a Change on its Example, in one word.
+// Effect is what a Change does to its Example, in one word.
 type Effect string
 
-// The effects, the one to look at first in front: a Change has the first that it is.
+// The effects, the most important first. If several of them apply to a Change, it has the first.
 const (
-	// Opens: Envoy rejected the request before, and a backend gets it.
+	// Opens: a policy rejected the request before, and a backend gets it after.
 	Opens Effect = "opens"
-	// LosesPolicy: a field of policies no longer holds, which Change.Lost names. The Example may get the same
+	// LosesPolicy: a policy field no longer applies. Change.Lost names the field. The Example may get the same
 	// answer.
 	LosesPolicy Effect = "loses-policy"
-	// Fails: a backend got the request before, and Envoy answers with an error or closes the connection.
+	// Fails: Envoy forwarded or redirected the request before, and does neither after.
 	Fails Effect = "fails"
-	// OtherRule: another rule takes the request.
+	// OtherRule: another rule matches the request.
 	OtherRule Effect = "other-rule"
 	// OtherBackends: other backends get the request.
 	OtherBackends Effect = "other-backends"
-	// OtherShares: the same backends share the requests otherwise.
+	// OtherShares: the same backends get the requests in other proportions.
 	OtherShares Effect = "other-shares"
-	// Differs: something else of the answer, of what the backend receives or of how it is handled differs.
+	// Differs: the answer, the request to the backend, or its handling differs in another way.
 	Differs Effect = "differs"
 )
 
-// allEffects returns all effects, in order.
+// allEffects returns all effects, the most important first.
 func allEffects() []Effect {
 	return []Effect{Opens, LosesPolicy, Fails, OtherRule, OtherBackends, OtherShares, Differs}
 }
 
-// effect returns the effect of a change.
+// effect returns the effect of a change: the first of allEffects that applies.
 func (c *Change) effect() Effect {
 	passed := func(a Answer) bool { return a.Outcome == explain.Forwarded || a.Outcome == explain.Redirected }
 	region := c.Regions[0]
@@ -59,14 +59,14 @@ func (c *Change) effect() Effect {
 	return Differs
 }
 
-// sameRule reports whether two rules have the same object and match. A rule that moved within its
-// object is the same.
+// sameRule reports whether two rules are the same rule of the same object. They are if they have the same name,
+// or the same Envoy route. So a named rule that moved within its object is the same.
 func sameRule(a, b *Rule) bool {
 	return a.Object == b.Object && (a.envoy == b.envoy || a.RuleName == b.RuleName)
 }
 
-// clustersOf returns the backends of an answer, sorted. "" stands for the share that no backend
-// gets.
+// clustersOf returns the clusters of an answer, sorted, each once. "" is in the list if a share goes to no
+// backend.
 func clustersOf(a Answer) (out []string) {
 	for _, b := range a.Backends {
 		out = append(out, b.Cluster)
@@ -75,7 +75,7 @@ func clustersOf(a Answer) (out []string) {
 	return slices.Compact(out)
 }
 
-// rank sets the effects of changes, and sorts the most important first.
+// rank sets the Effect of each change, and sorts the list by it, the most important first.
 func rank(list []*Change) {
 	for _, c := range list {
 		c.Effect = c.effect()
@@ -86,7 +86,8 @@ func rank(list []*Change) {
 	})
 }
 
-// lost returns the policy fields that do not apply to the requests of a pair any more.
+// lost returns the policy fields that no longer apply to the requests of a pair. It returns nil if one of the
+// rules is nil.
 func (p pair) lost() (fields []ir.Field) {
 	if p.before == nil || p.after == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// words returns the requests of a pair as text: the narrower match, or both.
+// words returns a text for the requests that can meet a pair. It is the text of the narrower match. If neither
+// match is narrower, both texts are in it.
 func (p pair) words() string {
 	switch {
 	case p.before == nil:
@@ -32,7 +33,8 @@ func (p pair) words() string {
 	return first + ", and also " + second
 }
 
-// narrower reports whether b certainly matches every request that a matches.
+// narrower reports whether b certainly matches every request that a matches. A false result may also mean that
+// this is not known.
 func narrower(a, b *ir.Match) bool {
 	inPath := a.Path == b.Path && a.Within == b.Within
 	if b.Path.Kind == ir.PathPrefix && b.Within == "" && a.Path.Kind != ir.PathRegex {
@@ -47,7 +49,9 @@ func narrower(a, b *ir.Match) bool {
 	return inPath && (b.Method == "" || a.Method == b.Method) && has(a.Headers, b.Headers) && has(a.Query, b.Query)
 }
 
-// reasons returns why the rules of a pair are different, or have different effects.
+// reasons returns why the rules of a pair differ. If both rules have the same route and match, these are the
+// differences of their actions. Otherwise they are why another rule matches, and which policies no longer
+// apply.
 func (h *hostPair) reasons(p pair) []Reason {
 	if p.before == nil || p.after == nil {
 		return []Reason{h.order(p)}
@@ -58,6 +62,8 @@ func (h *hostPair) reasons(p pair) []Reason {
 	return append([]Reason{h.order(p)}, h.losses(p)...)
 }
 
+// placeOfRule returns the place of an entry's match. before says whether the place is in the configuration
+// before.
 func placeOfRule(e *entry, before bool) Place {
 	rule := ruleOf(e)
 	return Place{Source: rule.At, Before: before}
@@ -71,8 +77,8 @@ type component struct {
 	value any
 }
 
-// components returns the parts of an action except its targets. Policy fields are those of
-// ir.Extras.
+// components returns the parts of an action, except its backends. The parts and their order are the same for
+// every action, so that two results can be compared index by index.
 func components(a *ir.Action) []component {
 	e := a.Extras.OrNone()
 	field := func(f ir.Field, value any) component { return component{f.PartKind(), value} }
@@ -95,12 +101,13 @@ func components(a *ir.Action) []component {
 	}
 }
 
-// differences returns how the actions of two rules with the same match differ.
+// differences returns how the actions of two rules with the same match differ. It returns at least one Reason.
 func (h *hostPair) differences(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	out = append(out, h.targets(p)...)
 	before, after := components(a), components(b)
-	if a.ClosedBy() != b.ClosedBy() { // what a closed rule lacks is not removed
+	// A rule that an invalid policy makes answer 500 has no parts. They are not reported as removed.
+	if a.ClosedBy() != b.ClosedBy() {
 		before = nil
 	}
 	for i := range before {
@@ -120,7 +127,8 @@ func (h *hostPair) differences(p pair) (out []Reason) {
 	return out
 }
 
-// currentFirst returns the places after, or all places if there are none after.
+// currentFirst returns the places in the configuration after, each once. If there are none, it returns all
+// places.
 func currentFirst(places []Place) []Place {
 	var now []Place
 	for _, at := range places {
@@ -134,7 +142,7 @@ func currentFirst(places []Place) []Place {
 	return places
 }
 
-// change returns the old and new value in words. "" means no value.
+// change returns the old and the new value of a setting, in words. "" means that the setting has no value.
 func change(before, after string) string {
 	switch {
 	case before == after:
@@ -147,7 +155,8 @@ func change(before, after string) string {
 	return after + "; before: " + before
 }
 
-// partWords returns what the parts of a kind do together, "" if there are none.
+// partWords returns, in words, what the first part of a kind does. It returns "" if the action has no such
+// part.
 func partWords(kind string, a *ir.Action) string {
 	for _, part := range a.Parts {
 		if part.Kind == kind {
@@ -161,6 +170,8 @@ func partWords(kind string, a *ir.Action) string {
 	return ""
 }
 
+// partPlaces returns the places of an action's parts of a kind. before says whether they are in the
+// configuration before.
 func partPlaces(kind string, a *ir.Action, before bool) (out []Place) {
 	for _, part := range a.Parts {
 		if part.Kind == kind {
@@ -170,7 +181,8 @@ func partPlaces(kind string, a *ir.Action, before bool) (out []Place) {
 	return out
 }
 
-// targets returns the differences of the targets of requests.
+// targets returns how the backends of two rules differ, or what the rules answer without a backend. It returns
+// nil if there is no difference.
 func (h *hostPair) targets(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	place := []Place{placeOfRule(p.after, false)}
@@ -195,9 +207,8 @@ func (h *hostPair) targets(p pair) (out []Reason) {
 	return out
 }
 
-// targetPlaces returns the places that change the targets. These are the policy that closes the
-// rule, or the removed backends in their former places, or the changed references, or else the
-// rule.
+// targetPlaces returns the places to blame for a changed answer of a rule, in this order of preference: the
+// policy that makes the rule answer 500; the removed backends; the changed backendRefs; the rule.
 func (h *hostPair) targetPlaces(p pair) (out []Place) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	source := p.after.rule.Source.Key
@@ -225,14 +236,14 @@ func (h *hostPair) targetPlaces(p pair) (out []Place) {
 	return out
 }
 
-// references returns the place of the rule's references to backends.
+// references returns the field backendRefs of the rule of an entry.
 func (h *hostPair) references(e *entry) explain.Source {
 	rule := ruleOf(e)
 	return explain.Source{Object: rule.Object, Field: fmt.Sprintf("spec.rules[%d].backendRefs", rule.Rule)}
 }
 
-// goneBackends returns the objects of backends that the configuration after does not have: their
-// former places, or the places of their invalid versions.
+// goneBackends returns the places of the backends in before that were removed. If the newest version of a
+// backend is invalid, the place is in the configuration after. Otherwise it is in the configuration before.
 func (h *hostPair) goneBackends(p pair) (out []Place) {
 	a, b := p.before.rule.Action.Forward, p.after.rule.Action.Forward
 	if a == nil {
@@ -250,8 +261,8 @@ func (h *hostPair) goneBackends(p pair) (out []Place) {
 	return out
 }
 
-// mistakeOf returns the error because of which an object of the configuration before is in none of the objects after,
-// "" if it is one of them, or is not written any more.
+// mistakeOf returns the error that makes an object of the configuration before missing in the configuration
+// after. It returns "" if the object is not missing, or if no error names it.
 func (c *comparison) mistakeOf(object manifest.Key) string {
 	if c.objectKinds()[object] != Removed {
 		return ""
@@ -267,7 +278,8 @@ func (c *comparison) mistakeOf(object manifest.Key) string {
 	return c.mistakes[object]
 }
 
-// answers says what an action answers with: its backends with their weights, or itself.
+// answers returns, in words, the backends of an action with their weights. For an action without backends it
+// returns what Envoy answers.
 func answers(a *ir.Action) string {
 	switch {
 	case a.Respond != nil:

@@ -15,23 +15,23 @@ import (
 
 // Report is what differs between two configurations. docs/json.md documents its JSON.
 type Report struct {
-	// Summary is one line, which can be read alone.
+	// Summary is one line that can be understood alone.
 	Summary string `json:"summary"`
-	// Changes is false if nothing differs that gatefold would do or report.
+	// Changes is false if gatefold does and reports the same for both configurations.
 	Changes bool `json:"changes"`
-	// Requests are the requests that get another answer, Handling those that are handled otherwise
-	// and whose example gets the same answer: another timeout, for example.
+	// Requests are changes whose example gets another answer. Handling are changes whose example gets the same
+	// answer, but is handled differently: with another timeout, for example.
 	Requests []Change `json:"requests"`
 	Handling []Change `json:"handling,omitempty"`
-	// Undecided are rules that changed, and for which no request was found although one may be there.
+	// Undecided are the requests of changed rules for which no example was found, although one may exist.
 	Undecided []Region `json:"undecided,omitempty"`
-	// Unasked are issuers of OpenID whose endpoints only `gatefold serve` asks for: plan compares rules that need
-	// them as closed.
+	// Unasked are OpenID issuers without known endpoints: only `gatefold serve` requests these. plan compares
+	// rules that need such an issuer as rules that answer 500.
 	Unasked []string `json:"unasked,omitempty"`
 	// Introduced and Fixed are problems.
 	Introduced []manifest.Problem `json:"introduced,omitempty"`
 	Fixed      []manifest.Problem `json:"fixed,omitempty"`
-	// Policies are the fields of policies that rules gain, lose or have otherwise.
+	// Policies are the policy fields that rules gain, lose or change.
 	Policies     []PolicyChange      `json:"policies,omitempty"`
 	Listeners    []ListenerChange    `json:"listeners,omitempty"`
 	Certificates []CertificateChange `json:"certificates,omitempty"`
@@ -43,51 +43,51 @@ type Report struct {
 // Kind is the kind of a difference.
 type Kind string
 
-// The ways in which something differs.
+// The kinds of differences.
 const (
 	Added   Kind = "added"
 	Removed Kind = "removed"
 	Changed Kind = "changed"
-	// Closed is a policy's: it is not in force, and its requests are answered with 500.
+	// Closed is the kind of a policy field that is not applied. Its requests are answered with 500.
 	Closed Kind = "closed"
 )
 
 // Change is a group of regions of requests that change in the same way.
 type Change struct {
-	// Effect is what changes, in a word; changes are sorted by it.
+	// Effect is what changes, in one word. Changes are sorted by it.
 	Effect Effect `json:"effect"`
-	// Lost are the fields of policies that no longer hold, as paths below the policy's spec.
+	// Lost are the policy fields that no longer apply, as paths below the policy's spec.
 	Lost []ir.Field `json:"lost,omitempty"`
-	// Regions are never empty. Example is a request of the first.
+	// Regions are never empty. Example is a request of the first region.
 	Regions []Region `json:"regions"`
 	Example Example  `json:"example"`
 	// Before and After are the answers to the Example.
 	Before Answer `json:"before"`
 	After  Answer `json:"after"`
-	// Reasons say why, most important first.
+	// Reasons are why the answer or the handling changes, the most important first.
 	Reasons []Reason `json:"reasons"`
 }
 
-// Region is the requests for one host that one rule matches before and one rule after.
+// Region is the requests for one host that match one rule before and one rule after.
 type Region struct {
 	Gateway string `json:"gateway"` // "namespace/name"
 	Port    uint32 `json:"port"`
 	Scheme  string `json:"scheme"`
 	// Host is a hostname, a wildcard, or "*" for every other host.
 	Host string `json:"host"`
-	// Match is the condition as text.
+	// Match is the condition of the requests as text.
 	Match string `json:"match"`
-	// Before and After are the rules; nil if no rule takes the requests.
+	// Before and After are the rules that match, nil if no rule matches.
 	Before *Rule `json:"before,omitempty"`
 	After  *Rule `json:"after,omitempty"`
-	// Why says why an undecided region has no example.
+	// Why is the reason why an undecided region has no example.
 	Why string `json:"why,omitempty"`
 }
 
 // Rule is a rule of a route.
 type Rule struct {
 	Object manifest.Key `json:"object"`
-	// Rule and Match count from 0. RuleName is rules[].name.
+	// Rule and Match are indexes from 0. RuleName is rules[].name.
 	Rule     int            `json:"rule"`
 	RuleName string         `json:"ruleName,omitempty"`
 	Match    int            `json:"match"`
@@ -96,7 +96,7 @@ type Rule struct {
 	envoy string
 }
 
-// Words names the rule.
+// Words returns a text that names the rule by its object, its index and its name.
 func (r *Rule) Words() string {
 	if r.RuleName != "" {
 		return fmt.Sprintf("%s, rule %d (%s)", r.Object, r.Rule, r.RuleName)
@@ -104,7 +104,7 @@ func (r *Rule) Words() string {
 	return fmt.Sprintf("%s, rule %d", r.Object, r.Rule)
 }
 
-// Envoy returns the name of the Envoy route, "" for nil.
+// Envoy returns the name of the Envoy route. It returns "" if r is nil.
 func (r *Rule) Envoy() string {
 	if r == nil {
 		return ""
@@ -112,18 +112,18 @@ func (r *Rule) Envoy() string {
 	return r.envoy
 }
 
-// Example is a request, or a connection, which has only a URL.
+// Example is a request, or a connection. A connection has only a URL, and From if the client's address matters.
 type Example struct {
 	Method  string      `json:"method,omitempty"`
 	URL     string      `json:"url"`
 	Headers http.Header `json:"headers,omitempty"`
-	// From is the client's address, "" if it does not matter.
+	// From is the client's address, "" if the address does not matter.
 	From string `json:"from,omitempty"`
 
 	query explain.Query
 }
 
-// Query returns the question for explain.
+// Query returns the Example as a query for package explain.
 func (e *Example) Query() explain.Query { return e.query }
 
 // Answer is what happens to the Example.
@@ -132,25 +132,27 @@ type Answer struct {
 	Status     uint32              `json:"status,omitempty"`
 	GRPCStatus string              `json:"grpcStatus,omitempty"`
 	Location   string              `json:"location,omitempty"`
-	// Reason says why Envoy answers by itself, "" if nothing is known beside the rule.
+	// Reason is why Envoy itself answers. It is "" if a backend answers, or if nothing more than the rule is
+	// known.
 	Reason   string  `json:"reason,omitempty"`
 	Backends []Share `json:"backends,omitempty"`
-	// Unless says what may happen instead: it depends on what the example does not say, or on a service.
+	// Unless lists when something else happens. That depends on what the Example leaves open, or on an external
+	// service.
 	Unless []string `json:"unless,omitempty"`
 
-	policed bool // a policy answers
+	policed bool // a policy, not a backend or the rule, answers
 }
 
-// sameAs reports whether clients and backends get the same, as far as the example shows. It ignores
-// the reason of a local reply and the header with the timeout for backends.
+// sameAs reports whether two answers are the same for the client and the backends. It ignores Unless, the
+// reason of an answer without a backend, and the timeout header that backends receive.
 func (a Answer) sameAs(b Answer) bool {
 	seen := func(a Answer) Answer {
 		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)
 		if a.Outcome != explain.Forwarded {
-			a.Reason = "" // why Envoy answers so is not part of the answer
+			a.Reason = "" // the reason is not part of the answer
 		}
 		if a.Outcome != explain.Forwarded && !slices.ContainsFunc(a.Backends, func(b Share) bool { return b.Status != a.Status }) {
-			a.Backends = nil // the client gets the status, whichever backend it is of
+			a.Backends = nil // the client gets the same status from every backend
 		}
 		for i := range a.Backends {
 			if receives := a.Backends[i].Receives; receives != nil {
@@ -167,7 +169,7 @@ func (a Answer) sameAs(b Answer) bool {
 
 // Share is a backend that gets some of the requests.
 type Share struct {
-	// Cluster is "" for a reference that is not resolved. Status is the answer for its share if no
+	// Cluster is "" for a reference that is not resolved. Status is Envoy's answer to these requests, 0 if the
 	// backend answers.
 	Cluster    string  `json:"cluster,omitempty"`
 	Status     uint32  `json:"status,omitempty"`
@@ -179,7 +181,7 @@ type Share struct {
 	Receives *explain.ReceivesReport `json:"receives,omitempty"`
 }
 
-// Words returns the answer in one line.
+// Words returns the answer as one line of text. It includes at most maxUnless of a.Unless.
 func (a Answer) Words() string {
 	words := a.plainWords()
 	if len(a.Unless) > 0 {
@@ -188,9 +190,10 @@ func (a Answer) Words() string {
 	return words
 }
 
-// maxUnless bounds what may happen instead in one line.
+// maxUnless is how many texts of Answer.Unless Answer.Words includes.
 const maxUnless = 3
 
+// plainWords returns the answer as one line of text, without a.Unless.
 func (a Answer) plainWords() string {
 	text := strings.TrimSpace(fmt.Sprintf("%d %s", a.Status, http.StatusText(int(a.Status))))
 	if a.GRPCStatus != "" {
@@ -216,6 +219,7 @@ func (a Answer) plainWords() string {
 	return text
 }
 
+// words returns a share as text. percent reports whether the text begins with the percentage.
 func (s Share) words(percent bool) string {
 	text := s.Cluster
 	switch {
@@ -232,38 +236,38 @@ func (s Share) words(percent bool) string {
 	return text
 }
 
-// Reason says what differs, and where that is written.
+// Reason is one difference, and where it is written.
 type Reason struct {
 	Text string `json:"text"`
-	// At are the places. Those of a removed rule or field are in the configuration before.
+	// At are the places of the difference. A removed rule or field has its place in the configuration before.
 	At []Place `json:"at,omitempty"`
 }
 
 // Place is a field in one of the configurations.
 type Place struct {
 	explain.Source
-	// Before is true for a place in the configuration before.
+	// Before is true if the place is in the configuration before.
 	Before bool `json:"before,omitempty"`
 }
 
-// PolicyChange is a policy field that rules gain (Added), lose (Removed) or have with another value
-// (Changed), or that closes them (Closed).
+// PolicyChange is a policy field that rules gain (Added), lose (Removed) or have with another value (Changed).
+// If the field makes the rules answer 500, the Kind is Closed.
 type PolicyChange struct {
 	Kind  Kind   `json:"change"`
 	Field string `json:"field"`
-	// Before and After say what it does; After of a Closed one says why.
+	// Before and After are what the field does, in words. If the Kind is Closed, After is the reason.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Policies are the objects with the field: those before for a field that is lost.
+	// Policies are the objects with the field. For a Removed field they are the objects before.
 	Policies []manifest.Key `json:"policies,omitempty"`
-	// Routes are the routes with such rules, and Rules is how many rules these are.
+	// Routes are the routes with such rules. Rules is the number of these rules.
 	Routes []manifest.Key `json:"routes"`
 	Rules  int            `json:"rules"`
 
-	rules map[string]bool // those counted
+	rules map[string]bool // keys of the rules that are counted in Rules
 }
 
-// ListenerChange is a port of a Gateway that differs.
+// ListenerChange is a port of a Gateway whose Envoy listener differs.
 type ListenerChange struct {
 	Kind    Kind   `json:"change"`
 	Gateway string `json:"gateway"`
@@ -271,14 +275,14 @@ type ListenerChange struct {
 	Scheme  string `json:"scheme"`
 	// Envoy is the name of the Envoy listener.
 	Envoy string `json:"envoy"`
-	// Drains is true if Envoy closes connections that are open, once their requests have ended.
+	// Drains is true if Envoy closes some open connections after their requests have ended.
 	Drains bool `json:"drains"`
-	// Draining are the listeners of the Gateway whose connections these are.
+	// Draining are the listeners of the Gateway whose connections Envoy drains.
 	Draining []string `json:"draining,omitempty"`
 	What     string   `json:"what,omitempty"`
 }
 
-// CertificateChange is a certificate that a listener presents.
+// CertificateChange is a certificate that differs, or that only one configuration has. A listener presents it.
 type CertificateChange struct {
 	Kind   Kind         `json:"change"`
 	Object manifest.Key `json:"object"` // the Secret
@@ -286,7 +290,8 @@ type CertificateChange struct {
 	Before string   `json:"before,omitempty"`
 	After  string   `json:"after,omitempty"`
 	Names  []string `json:"names,omitempty"`
-	// NotAfter is when the certificate After, or else the one Before, expires, as a date.
+	// NotAfter is the date on which the certificate After expires. For a removed certificate it is the date of
+	// Before.
 	NotAfter string `json:"notAfter,omitempty"`
 }
 

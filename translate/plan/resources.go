@@ -13,29 +13,30 @@ import (
 // Resource is an Envoy resource of a Side.
 type Resource struct {
 	Gateway, Type, Name string
-	// Version differs if the content does.
+	// Version changes whenever the content changes.
 	Version string
-	// Listener is what of a listener says which connections Envoy drains. It is nil for other types, and if Body
-	// has it.
+	// Listener has the hashes of an Envoy listener's parts. They show which connections Envoy drains. It is nil
+	// for other types, and for a listener with a Body.
 	Listener *ListenerSums
-	// Body is the message of a listener, nil if it is not known.
+	// Body is the encoded message of a listener. It is nil for other types, and in a snapshot.
 	Body []byte `json:"-"`
 }
 
 // ListenerSums are the hashes of the parts of an Envoy listener.
 type ListenerSums struct {
 	Chains []ChainSum
-	// Rest is the sum of all but the filter chains.
+	// Rest is the hash of everything except the filter chains.
 	Rest string
 }
 
-// ChainSum is the hash of a filter chain, with the server names that lead to it.
+// ChainSum is the hash of a filter chain, with the server names that select the chain.
 type ChainSum struct {
 	ServerNames []string
 	Sum         string
 }
 
-// ResourcesOf returns the resources of updates that begin from a cold start.
+// ResourcesOf returns the resources of updates, which must be the updates of a cold start. It leaves out
+// removals.
 func ResourcesOf(updates []xds.Update) []Resource {
 	out := make([]Resource, 0, len(updates))
 	for _, u := range updates {
@@ -46,7 +47,7 @@ func ResourcesOf(updates []xds.Update) []Resource {
 	return out
 }
 
-// ResourceOf returns a resource of a Gateway.
+// ResourceOf returns the Resource for a resource of a Gateway. Only a listener gets a Body.
 func ResourceOf(gateway string, r *xds.Resource) Resource {
 	out := Resource{Gateway: gateway, Type: r.Type, Name: r.Name, Version: r.Version}
 	if r.Type == xds.ListenerType {
@@ -55,7 +56,8 @@ func ResourceOf(gateway string, r *xds.Resource) Resource {
 	return out
 }
 
-// Sums returns the hashes of a listener's parts, nil for other resources.
+// Sums returns the hashes of a listener's parts. It returns nil for other resources, and for a Body that cannot
+// be decoded.
 func (r *Resource) Sums() *ListenerSums {
 	if r.Listener != nil || r.Body == nil {
 		return r.Listener
@@ -73,6 +75,7 @@ func (r *Resource) Sums() *ListenerSums {
 	return sums
 }
 
+// sumOf returns the SHA-256 of a message in hex.
 func sumOf(message proto.Message) string {
 	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	if err != nil {

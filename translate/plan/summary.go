@@ -9,11 +9,10 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// maxPlaces bounds the fields of each side whose places are looked up: each document is parsed again
-// for that.
+// maxPlaces bounds the fields of each side whose places are looked up. Each lookup parses a document again.
 const maxPlaces = 2000
 
-// locate sets the places of the first sources.
+// locate sets the places of the first maxPlaces sources of each side of the report.
 func (c *comparison) locate() {
 	var sources [2][]*explain.Source
 	add := func(source *explain.Source, before bool) {
@@ -65,6 +64,7 @@ func (c *comparison) locate() {
 	}
 }
 
+// sources calls add with the places of both rules. The second argument of add is true for the rule before.
 func (r *Region) sources(add func(*explain.Source, bool)) {
 	if r.Before != nil {
 		add(&r.Before.At, true)
@@ -74,7 +74,7 @@ func (r *Region) sources(add func(*explain.Source, bool)) {
 	}
 }
 
-// summarize writes the summary.
+// summarize sets Summary and Changes.
 func (r *Report) summarize() {
 	var words []string
 	say := func(n int, one, many string) {
@@ -130,8 +130,8 @@ func (r *Report) summarize() {
 	r.Summary = strings.Join(words, ", ")
 }
 
-// kindsOf counts the kinds of requests in changes, their regions and their listeners. Equal
-// requests on several listeners are one kind.
+// kindsOf returns how many kinds of requests, regions and listeners are in a list of changes. Equal requests on
+// several listeners are one kind.
 func kindsOf(list []Change) (kinds, regions, listeners int) {
 	type listener struct {
 		gateway, scheme string
@@ -143,7 +143,7 @@ func kindsOf(list []Change) (kinds, regions, listeners int) {
 		regions += len(c.Regions)
 		for _, r := range c.Regions {
 			one := kind{r.Host, r.Match, r.Before.Envoy(), r.After.Envoy()}
-			if r.Before == nil && r.After == nil { // a connection, a port, or the hosts of listeners
+			if r.Before == nil && r.After == nil { // a connection, a whole port, or hosts without rules
 				one.before = fmt.Sprint(r.Gateway, r.Scheme, r.Port)
 			}
 			known[one], on[listener{r.Gateway, r.Scheme, r.Port}] = true, true

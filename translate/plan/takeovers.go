@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// routeMatch is a match of a route, independent of its position in the route.
+// routeMatch identifies a match of a route, independent of its position in the route. match is a matchKey.
 type routeMatch struct {
 	route manifest.Key
 	match string
@@ -18,19 +18,20 @@ type routeMatch struct {
 
 func routeMatchOf(e *entry) routeMatch { return routeMatch{e.rule.Source.Key, e.match} }
 
-// domainAt is a virtual host of a port.
+// domainAt identifies a virtual host of a port.
 type domainAt struct {
 	portKey
 	chain, domain string
 }
 
-// whereabouts has the rules of a whole configuration, with the tables that they are in.
+// whereabouts records where the rules of one side are. domains has the virtual hosts that contain a match;
+// named has the rules by the name of their Envoy route.
 type whereabouts struct {
 	domains map[routeMatch][]domainAt
 	named   map[string]*ir.Rule
 }
 
-// rulesOf returns the whereabouts of a side. It computes them once.
+// rulesOf returns the whereabouts of a side (0 is before). They are computed once.
 func (c *comparison) rulesOf(side int) *whereabouts {
 	if c.whereabouts[side] != nil {
 		return c.whereabouts[side]
@@ -55,14 +56,14 @@ type fate uint8
 
 const (
 	unchanged fate = iota
-	absent         // the other side has no such rule
+	absent         // the other side does not have the rule
 	edited         // the other side has the rule with another match
-	moved          // the other side has the rule for other hosts
-	hidden         // the other side has the rule, and a more specific host takes the requests
+	moved          // the other side has the rule only for other hosts
+	hidden         // the other side has the rule, but a virtual host with a more specific domain gets the requests
 )
 
-// fateOf returns what happened to an entry of one side (0 is before) on the other side. For an
-// edited entry it also returns the other rule.
+// fateOf returns what happened to an entry of one side (0 is before) on the other side. For an edited entry it
+// also returns the rule of the other side; otherwise that is nil. A nil entry is unchanged.
 func (h *hostPair) fateOf(side int, e *entry) (fate, *ir.Rule) {
 	other := 1 - side
 	if e == nil || h.counterpart(other, e) != nil && h.counterpart(other, e).rule.Source.Key == e.rule.Source.Key {
@@ -74,7 +75,7 @@ func (h *hostPair) fateOf(side int, e *entry) (fate, *ir.Rule) {
 			if h.views[other] == nil || h.views[other].Domain != view.Domain {
 				return hidden, nil
 			}
-			return unchanged, nil // it comes behind another one of the same match
+			return unchanged, nil // it comes after another rule with the same match
 		}
 		return moved, nil
 	}
@@ -85,7 +86,7 @@ func (h *hostPair) fateOf(side int, e *entry) (fate, *ir.Rule) {
 	return edited, one
 }
 
-// order returns why another rule gets the requests.
+// order returns the reason why another rule gets the requests of a pair.
 func (h *hostPair) order(p pair) Reason {
 	was, old := h.fateOf(0, p.before)
 	is, _ := h.fateOf(1, p.after)
@@ -109,8 +110,9 @@ func (h *hostPair) order(p pair) Reason {
 	return Reason{text, at}
 }
 
-// fatePlace returns the place of a rule or, if it serves other hosts now, the place of the
-// hostnames.
+// fatePlace returns the place that explains the fate of an entry. For a moved rule of a changed route, these
+// are the hostnames of the route. For an absent rule of an invalid route, this is the route. Otherwise it is
+// the match of the rule. before says whether the place is in the configuration before.
 func (h *hostPair) fatePlace(e *entry, what fate, before bool) Place {
 	if route := e.rule.Source.Key; what == moved && h.objectKinds()[route] == Changed {
 		return Place{Source: explain.Source{Object: route, Field: "spec.hostnames"}}
@@ -120,6 +122,7 @@ func (h *hostPair) fatePlace(e *entry, what fate, before bool) Place {
 	return placeOfRule(e, before)
 }
 
+// orderWords returns the text of order. was is the fate of the rule before, is the fate of the rule after.
 func (h *hostPair) orderWords(p pair, was, is fate) string {
 	if p.before != nil && p.after != nil && p.before.rule.Name == p.after.rule.Name && was == edited && is == edited {
 		return h.afterWords(p, is)
@@ -163,7 +166,7 @@ func hostWords(domain string) string {
 	return "the host " + domain
 }
 
-// afterWords returns where the rule after comes from, in words.
+// afterWords returns, in words, why the rule after gets the requests now.
 func (h *hostPair) afterWords(p pair, is fate) string {
 	name := ruleOf(p.after).Words()
 	switch is {
@@ -178,7 +181,7 @@ func (h *hostPair) afterWords(p pair, is fate) string {
 	return name + " is new"
 }
 
-// beforeWords returns what happened to the rule before, in words.
+// beforeWords returns, in words, why the rule before no longer gets the requests.
 func (h *hostPair) beforeWords(p pair, was fate) string {
 	name := ruleOf(p.before).Words()
 	switch was {
@@ -191,7 +194,7 @@ func (h *hostPair) beforeWords(p pair, was fate) string {
 		return name + " comes later"
 	}
 	route, root := p.before.rule.Source.Key, p.before.rule.Root.Key
-	if h.objectKinds()[route] == "" && root != route { // a child, which is as it was
+	if h.objectKinds()[route] == "" && root != route { // a delegated route that did not change
 		return name + " is no longer reached: " + h.lostParent(root)
 	}
 	if h.mistakeOf(route) != "" {
@@ -200,7 +203,7 @@ func (h *hostPair) beforeWords(p pair, was fate) string {
 	return name + " is gone"
 }
 
-// lostParent says why a root no longer delegates to a child.
+// lostParent returns, in words, why a root no longer delegates to a child.
 func (h *hostPair) lostParent(root manifest.Key) string {
 	switch {
 	case h.mistakeOf(root) != "":
@@ -213,7 +216,8 @@ func (h *hostPair) lostParent(root manifest.Key) string {
 	return "its parents changed"
 }
 
-// errorWords says of an object that is there that it has an error, behind a word; "" if it has none.
+// errorWords returns a text about the error of an object whose newest version is invalid (see mistakeOf).
+// behind is how the text begins. It returns "" if the object has no error.
 func (h *hostPair) errorWords(behind string, object manifest.Key) string {
 	if mistake := h.mistakeOf(object); mistake != "" {
 		return fmt.Sprintf("%s%s has an error (%s)", behind, object, mistake)
@@ -221,7 +225,7 @@ func (h *hostPair) errorWords(behind string, object manifest.Key) string {
 	return ""
 }
 
-// whatMoves says what lets a rule serve other hosts.
+// whatMoves returns, in words, the fields whose change lets a rule serve other hosts.
 func (h *hostPair) whatMoves(e *entry) string {
 	if h.objectKinds()[e.rule.Source.Key] == Changed {
 		return "its hostnames or parentRefs"
@@ -229,7 +233,7 @@ func (h *hostPair) whatMoves(e *entry) string {
 	return "its parents or their listeners"
 }
 
-// counterpart returns the entry of a side with the same match, nil if there is none.
+// counterpart returns the entry of a side with the same match. It returns nil if there is none.
 func (h *hostPair) counterpart(side int, e *entry) *entry {
 	if e.twin != nil {
 		return e.twin

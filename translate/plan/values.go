@@ -8,10 +8,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxChoices bounds the values that are tried of one regular expression.
+// maxChoices bounds how many values of one regular expression are tried.
 const maxChoices = 8
 
-// withHeader returns the requests with a header that a match wants.
+// withHeader returns variants of the requests that have a header as want requires. Each request gets each of
+// the values in turn. A request whose header already matches want is returned unchanged; with a regular
+// expression, its variants are returned too. The number of results is limited.
 func (l lists) withHeader(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	name := http.CanonicalHeaderKey(want.Name)
 	for _, r := range requests {
@@ -32,8 +34,9 @@ func (l lists) withHeader(requests []request, want ir.ValueMatch, values []strin
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// withParameter returns the requests with a query parameter that a match wants, none if it already
-// has another value. Envoy compares the first of several values.
+// withParameter returns variants of the requests that have a query parameter as want requires. A request that
+// already has the parameter is returned unchanged if its value matches want, and left out if not. Envoy
+// compares only the first value of a parameter. The number of results is limited.
 func (l lists) withParameter(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	for _, r := range requests {
 		if i := slices.IndexFunc(r.query, func(one parameter) bool { return one.name == want.Name }); i >= 0 {
@@ -51,8 +54,9 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// values returns values that are wanted: of an expression, those that the fewest other rules want
-// first. free is true if no other rule wants the first one, or if there are no others that the rules tell apart.
+// values returns values that match want. For a regular expression these are several: first those that the
+// fewest other rules match. of returns the headers or parameters of another rule. free is true if the values
+// suffice: no value that is left out could lead to another pair.
 func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true
@@ -81,7 +85,7 @@ func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, ch
 	return values, len(values) > 0 && l.patterns.count(others, values[0]) == 0 || all.whole && len(values) == len(all.values)
 }
 
-// maxOthers bounds the other values of the same header or parameter that a value keeps clear of.
+// maxOthers bounds the other values of the same header or parameter that values are compared with.
 const maxOthers = 64
 
 // sideOf returns the pair of an entry and its twin.

@@ -11,8 +11,8 @@ import (
 // maxVariants bounds the requests that are tried for one example.
 const maxVariants = 200
 
-// variants returns the request of a pair, and variants that its rules' policies may treat
-// differently. All meet the same pair, unless a rule matches the added headers.
+// variants returns the request of a pair, and variants of it that the policies of the rules may treat
+// differently. All variants meet the same pair. It may set the Content-Type of r for gRPC.
 func (h *hostPair) variants(p pair, r request) []variant {
 	byGRPC := false
 	for _, m := range p.matches() {
@@ -38,8 +38,8 @@ func (h *hostPair) variants(p pair, r request) []variant {
 	return out[:min(len(out), maxVariants)]
 }
 
-// byAccess returns variants that the rules' ACL and RBAC may treat differently: from other clients,
-// or with values that expressions compare.
+// byAccess returns variants of a request that the ACL and RBAC of the rules may treat differently. They have
+// other client addresses, or values that CEL expressions compare.
 func (h *hostPair) byAccess(p pair, r request) (out []variant) {
 	var both [2]*admission
 	requests := []request{r}
@@ -76,13 +76,14 @@ func (h *hostPair) byAccess(p pair, r request) (out []variant) {
 	return out[:min(len(out), maxVariants)]
 }
 
-// samePlace reports whether a request meets the pair, too.
+// samePlace reports whether a request meets the pair.
 func (h *hostPair) samePlace(p pair, r request) bool {
 	l := lists{before: h.indexes[0].at(r.path, h.patterns), after: h.indexes[1].at(r.path, h.patterns), patterns: h.patterns, comparison: h.comparison}
 	return l.pairOf(r) == p
 }
 
-// byPolicies returns variants that the policies of an action may treat differently.
+// byPolicies returns variants of a request that the policies of an action may treat differently. It leaves out
+// variants that do not meet the pair.
 func (h *hostPair) byPolicies(p pair, r request, action *ir.Action) (out []variant) {
 	with := func(method string, headers ...string) {
 		one := r
@@ -119,7 +120,7 @@ func (h *hostPair) byPolicies(p pair, r request, action *ir.Action) (out []varia
 	return out
 }
 
-// originsOf returns origins that a list of matches allows.
+// originsOf returns origins that the matches of a list accept, at most maxChoices.
 func originsOf(list []ir.StringMatch) (out []string) {
 	for _, m := range list {
 		switch m.Kind {
@@ -139,7 +140,8 @@ func originsOf(list []ir.StringMatch) (out []string) {
 	return out[:min(len(out), maxChoices)]
 }
 
-// namesOf returns the names of headers that an action removes, replaces or reads.
+// namesOf returns the names of headers that an action removes, replaces or reads. It leaves out pseudo-headers
+// and Host.
 func namesOf(action *ir.Action) (names []string) {
 	add := func(m ir.HeaderMods) {
 		names = append(names, m.Remove...)
@@ -164,7 +166,7 @@ func namesOf(action *ir.Action) (names []string) {
 	return out
 }
 
-// readBy returns the headers that a template reads.
+// readBy returns the names of headers that a template reads.
 func readBy(template ir.Template) (names []string) {
 	for _, e := range template {
 		if e.Func == "header" || e.Func == "request_header" {

@@ -10,11 +10,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// WholePort is the Match of a Region with all requests to a port, whatever their host.
+// WholePort is the Match of a Region that contains all requests to a port, for any host.
 const WholePort = "every request to the port"
 
-// whole reports a port that comes or goes: every request to it changes. The example is one that a route
-// serves, if there is a route.
+// whole reports a port that only one side has. Every request to it changes. If the port has routes, the example
+// is a request that a route serves.
 func (p *portPair) whole() {
 	side := 0
 	if p.ports[0] == nil {
@@ -24,8 +24,8 @@ func (p *portPair) whole() {
 	h.add(pair{}, r, WholePort, []Reason{{Text: p.wholeWords(side), At: h.portPlaces()}})
 }
 
-// wholeWords returns which listeners are added or removed, and where listeners with the same name
-// are on the other side.
+// wholeWords returns, in words, which listeners were added or removed with the port. If the other side has a
+// listener of the same name on another port, it adds that port.
 func (p *portPair) wholeWords(side int) string {
 	port := p.ports[side].Port
 	verb := []string{"is gone", "is new"}[side]
@@ -55,6 +55,7 @@ func (p *portPair) wholeWords(side int) string {
 	return text
 }
 
+// listenerNames returns the names of listeners as text, at most maxListed.
 func listenerNames(all []ir.Listener) string {
 	var names []string
 	for i, l := range all {
@@ -70,11 +71,12 @@ func listenerNames(all []ir.Listener) string {
 	return "listeners " + strings.Join(names, ", ")
 }
 
-// maxServed bounds the hosts that are tried for a request that a route serves, and the rules of each.
+// maxServed bounds how many hosts servedRequest tries, and how many rules of each host.
 const maxServed = 32
 
-// servedRequest returns a request that a route of the port serves. If one of the first requests
-// that it tries reaches a backend, it returns that one.
+// servedRequest returns the request that shows best that a route of the port is served (see rankOf), and its
+// host. It tries one request for each of the first rules, and stops at the first request that reaches a
+// backend.
 func (p *portPair) servedRequest(side int) (best *hostPair, request request) {
 	port := p.ports[side]
 	domains := map[string]bool{}
@@ -112,7 +114,8 @@ func (p *portPair) servedRequest(side int) (best *hostPair, request request) {
 	return best, request
 }
 
-// rankOf returns how well an answer shows that a port serves.
+// rankOf returns how well an answer shows that a port serves requests, from 0 to 4. 4 means that a backend gets
+// the request.
 func rankOf(a Answer) int {
 	switch a.Outcome {
 	case explain.Forwarded:
@@ -128,11 +131,12 @@ func rankOf(a Answer) int {
 	return 0
 }
 
+// plainRequest returns GET / without headers.
 func plainRequest() request {
 	return request{path: "/", method: http.MethodGet, headers: http.Header{}}
 }
 
-// hostAt returns the tables of the two ports for a host. One port may be nil.
+// hostAt returns the tables for a host on both sides. A side without the port has an empty table.
 func (p *portPair) hostAt(host string) *hostPair {
 	h := &hostPair{portPair: p, sni: host, host: host, named: "*"}
 	for side, port := range p.ports {
