@@ -14,15 +14,15 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Route has the parts of a route that decide where it attaches.
+// Route is a route with the labels of its namespace. They decide where the route attaches.
 type Route struct {
 	route.Common
-	// NamespaceLabels are the labels of its namespace, with
-	// kubernetes.io/metadata.name among them.
+	// NamespaceLabels are the labels of the route's namespace, including kubernetes.io/metadata.name.
 	NamespaceLabels map[string]string
 }
 
-// hostnames returns the route's hostnames in words.
+// hostnames returns the hostnames of the route as text, for messages. If it names none, these are the hosts
+// that it may serve.
 func (r Route) hostnames() string {
 	if len(r.Hostnames) == 0 {
 		return r.Hosts.String()
@@ -30,66 +30,66 @@ func (r Route) hostnames() string {
 	return strings.Join(r.Hostnames, ", ")
 }
 
-// groupKind returns the route's kind in the form of listeners.
+// groupKind returns the route's kind in the form of allowedRoutes.kinds.
 func (r Route) groupKind() gwv1.RouteGroupKind {
 	group := gwv1.Group(r.Key.Group)
 	return gwv1.RouteGroupKind{Group: &group, Kind: gwv1.Kind(r.Key.Kind)}
 }
 
-// Place is where rules of a route serve: a virtual host of a chain on a port, or a server name of a
-// stream.
+// Place is one position in Envoy's configuration that rules of a route are added to. For HTTP it is a virtual
+// host of a chain on a port. For TCP, TLS and UDP it is a server name of a stream.
 type Place struct {
 	Port   int32
 	UDP    bool
-	Chain  string // as ir.Chain.Name
-	Domain string // "*" is every host
-	// Listener is the ID of the listener with the place, "" if it is not set.
+	Chain  string // ir.Chain.Name of the chain
+	Domain string // a hostname or wildcard; "*" for every host
+	// Listener is the ID of the listener that the place belongs to. It is "" in a Place that is used as a map key.
 	Listener string
-	// Raw is true if TLS is forwarded to the backends.
+	// Raw is true if the listener forwards TLS to the backends without termination.
 	Raw bool
 }
 
-// Attachment is the result for one parentRef to a Gateway.
+// Attachment is the result for one parentRef of a route.
 type Attachment struct {
-	// Accepted is zero if the route attached, and else says why it did not.
+	// Accepted is zero if the route attached. Otherwise it is the reason why not. Hint is what to do in that case.
 	Accepted manifest.Verdict[gwv1.RouteConditionReason]
 	Hint     string
-	// Listeners are the IDs of those the route is attached to.
+	// Listeners are the IDs of the listeners that the route is attached to.
 	Listeners []string
 	Places    []Place
-	// Shadowed, for a route that attached and has no place, says which listeners have its
+	// Shadowed is a message for a route that attached but has no Place. It names the listeners that serve its
 	// hosts.
 	Shadowed string
 }
 
+// notAttached returns the Attachment of a route that did not attach for the given reason.
 func notAttached(reason gwv1.RouteConditionReason, message, hint string) Attachment {
 	return Attachment{Accepted: manifest.Because(reason, message), Hint: hint}
 }
 
-// NoParent returns the attachment to a Gateway or ListenerSet that does not exist. hint is what to
-// do.
+// NoParent returns the Attachment to a Gateway or ListenerSet that does not exist. hint is what to do.
 func NoParent(key manifest.Key, hint string) Attachment {
 	return notAttached(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
 }
 
-// InvalidParent returns the attachment to an invalid Gateway or ListenerSet.
+// InvalidParent returns the Attachment to an invalid Gateway or ListenerSet.
 func InvalidParent(key manifest.Key) Attachment {
 	return notAttached(gwv1.RouteReasonNoMatchingParent, key.String()+" is not valid, and not served", "fix it first; its status says what is wrong with it")
 }
 
-// AttachNothing returns the attachment to a ListenerSet that its Gateway does not accept.
+// AttachNothing returns the Attachment to a ListenerSet that its Gateway does not accept.
 func (s *Set) AttachNothing() Attachment {
 	return notAttached(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Accepted.Message), "fix the ListenerSet first")
 }
 
-// maxOwned bounds how many hosts of other listeners a message names.
+// maxOwned bounds how many hosts, or how many other listeners, a message names.
 const maxOwned = 4
 
-// Attach returns the listeners that ref names and that admit the route (Envoy Gateway's
-// translator design, Outline 2: section name, allowed kinds and namespaces, hostnames). parent
-// is the object of ref, the Gateway or one of its ListenerSets; only its listeners are
-// considered. owner returns the ID of the listener that serves a domain of a port; it is called
-// if listeners share hosts.
+// Attach attaches a route to the listeners that ref selects and that admit the route. They admit it by section
+// name, allowed kinds, namespaces and hostnames (Envoy Gateway's translator design, Outline 2). parent is the
+// object of ref: the Gateway or one of its ListenerSets. Only its listeners are considered. owner returns the
+// ID of the listener that serves a domain of a port. It is called only for a listener that shares hosts with
+// another one (Part.Shared).
 func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
@@ -132,7 +132,7 @@ func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, ow
 	return out
 }
 
-// ownerOf returns the ID of the listener that serves a domain of a listener.
+// ownerOf returns the ID of the listener that serves a domain of l. It may be another listener of the port.
 func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) string) string {
 	if !p.Shared[slices.Index(p.Listeners, l)] {
 		return l.ID()
@@ -140,8 +140,8 @@ func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) st
 	return owner(l.socket(), domain)
 }
 
-// notAllowed returns the attachment to listeners that reject the route. The message names the
-// condition that none of them meets: protocol, kind or namespace.
+// notAllowed returns the Attachment for listeners that do not admit the route. The message names the first
+// condition that none of the listeners meets: protocol, kind, then namespace.
 func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 	reason := gwv1.RouteReasonNotAllowedByListeners
 	kind := func(l *Listener) bool { return l.admitsKind(r) }
@@ -161,10 +161,11 @@ func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 		openTo(named, r)+"set allowedRoutes.namespaces of a listener, or move the route")
 }
 
-// maxOpenTo is how many listeners a hint describes.
+// maxOpenTo is how many listeners the hint of openTo describes.
 const maxOpenTo = 3
 
-// openTo returns a hint with the namespaces whose routes the listeners accept.
+// openTo returns a hint with the namespaces whose routes the listeners accept. It returns "" if no listener
+// accepts the kind of the route.
 func openTo(named []*Listener, r Route) string {
 	var words []string
 	labelled := false
@@ -189,7 +190,7 @@ func openTo(named []*Listener, r Route) string {
 	return text
 }
 
-// namespaces returns the namespaces whose routes may attach, in words.
+// namespaces returns, in words, the namespaces whose routes may attach. It is not called for namespaces "All".
 func (l *Listener) namespaces() string {
 	switch {
 	case l.From == gwv1.NamespacesFromSame:
@@ -200,10 +201,10 @@ func (l *Listener) namespaces() string {
 	return "no namespace"
 }
 
-// speaks reports whether routes of a kind may attach to listeners of the protocol.
+// speaks reports whether routes of the kind may attach to a listener with this protocol.
 func (l *Listener) speaks(kind route.Kind) bool { return slices.Contains(kind.Protocols, l.Protocol) }
 
-// protocolWords returns the protocols of listeners that a kind may attach to.
+// protocolWords returns, as text, the protocols of listeners that routes of the kind may attach to.
 func protocolWords(kind route.Kind) string {
 	var names []string
 	for _, protocol := range kind.Protocols {
@@ -212,8 +213,7 @@ func protocolWords(kind route.Kind) string {
 	return strings.Join(names, " or ")
 }
 
-// namedBy returns the listeners of an object that a parentRef selects: all, or those with its
-// sectionName and port.
+// namedBy returns the listeners of own that a parentRef selects: all, or those with its sectionName and port.
 func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	var out []*Listener
 	for _, l := range own {
@@ -225,6 +225,7 @@ func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	return out
 }
 
+// wanted returns the sectionName and port of a parentRef in words. It returns "" if both are unset.
 func wanted(ref gwv1.ParentReference) string {
 	var out string
 	if ref.SectionName != nil {
@@ -236,7 +237,8 @@ func wanted(ref gwv1.ParentReference) string {
 	return out
 }
 
-// meantListener returns the listener name that is most similar to the sectionName.
+// meantListener returns a suggestion, as text: the listener name that is most similar to the sectionName. It
+// returns "" if no name is similar.
 func meantListener(ref gwv1.ParentReference, own []*Listener) string {
 	if ref.SectionName == nil {
 		return ""
@@ -251,6 +253,7 @@ func meantListener(ref gwv1.ParentReference, own []*Listener) string {
 	return ""
 }
 
+// listenerNames returns the names and ports of listeners as text.
 func listenerNames(own []*Listener) string {
 	var names []string
 	for _, l := range own {
@@ -259,14 +262,17 @@ func listenerNames(own []*Listener) string {
 	return strings.Join(names, ", ")
 }
 
+// admits reports whether the listener admits the route by kind and namespace.
 func (l *Listener) admits(r Route) bool {
 	return l.admitsKind(r) && l.admitsNamespace(r)
 }
 
+// admitsKind reports whether the listener admits routes of the kind of r.
 func (l *Listener) admitsKind(r Route) bool {
 	return slices.ContainsFunc(l.Kinds, func(k gwv1.RouteGroupKind) bool { return sameKind(k, r.groupKind()) })
 }
 
+// admitsNamespace reports whether the listener admits routes of the namespace of r.
 func (l *Listener) admitsNamespace(r Route) bool {
 	switch l.From {
 	case gwv1.NamespacesFromAll:
@@ -280,8 +286,9 @@ func (l *Listener) admitsNamespace(r Route) bool {
 	return false
 }
 
-// intersect returns the hosts that a listener and a route share: the more specific one of each
-// pair, sorted and unique.
+// intersect returns the hosts that a listener and a route have in common: the more specific name of each
+// matching pair, sorted and unique. The names are as in Place.Domain. It returns nil if they have none in
+// common.
 func intersect(listener string, hosts ir.Hosts) []string {
 	if hosts.Every() {
 		return []string{domain(listener)}
@@ -299,6 +306,7 @@ func intersect(listener string, hosts ir.Hosts) []string {
 	return slices.Compact(out)
 }
 
+// domain returns the Place.Domain for a hostname of a listener: "*" for "".
 func domain(hostname string) string {
 	if hostname == "" {
 		return "*"
@@ -306,8 +314,8 @@ func domain(hostname string) string {
 	return hostname
 }
 
-// covers reports whether every host of b is a host of a. A wildcard covers one
-// label or more before its suffix (Gateway API, Listener.hostname).
+// covers reports whether every host of b is a host of a; "" stands for every host. A wildcard covers one label
+// or more before its suffix (Gateway API, Listener.hostname).
 func covers(a, b string) bool {
 	suffix, wild := strings.CutPrefix(a, "*")
 	return a == "" || a == b || wild && strings.HasSuffix(strings.TrimPrefix(b, "*"), suffix) && b != ""
@@ -318,8 +326,8 @@ func (l *Listener) place(domain string) Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID(), Raw: l.Passthrough}
 }
 
-// Places returns the virtual hosts that exist even without routes. A host of a listener answers 404
-// then, so that routes of other listeners do not get its requests.
+// Places returns one Place for each HTTP and HTTPS listener that serves. Its virtual host exists even without
+// routes and then answers 404, so that routes of other listeners do not get its requests.
 func (g *Gateway) Places() []Place {
 	var out []Place
 	for _, l := range g.Listeners {

@@ -10,14 +10,14 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// HostnameNotAllowed is the code of problems with hostnames that a namespace may not serve, and
-// the reason in conditions. The Gateway API has no reason for it.
+// HostnameNotAllowed is the code of problems with hostnames that a namespace may not serve. It is also the
+// reason in conditions, because the Gateway API has no such reason.
 const HostnameNotAllowed = "HostnameNotAllowed"
 
 // Bound is the set of hosts that a namespace may serve (tenancy.AnnotationHosts).
 type Bound struct {
 	Namespace manifest.Key
-	// Hosts is every host without the annotation, and empty if the annotation is invalid.
+	// Hosts contains every host if there is no annotation, and no host if the annotation is invalid.
 	Hosts ir.Hosts
 }
 
@@ -29,8 +29,8 @@ func (b Bound) String() string {
 	return fmt.Sprintf("%s may serve %s", b.Namespace, b.Hosts)
 }
 
-// Hint returns what to do: first, if it is not empty, or change the bound. If the bound cannot be
-// read, it is to fix the Namespace.
+// Hint returns what to do about a host that the namespace may not serve: first, if it is not "", or add the
+// host to the annotation. If the annotation is invalid, it returns only that the Namespace must be fixed.
 func (b Bound) Hint(first string) string {
 	if b.Hosts.None() {
 		return "fix the Namespace"
@@ -42,18 +42,18 @@ func (b Bound) Hint(first string) string {
 	return first + "; or " + hint
 }
 
-// Cause returns the field with the bound.
+// Cause returns the annotation with the hosts, as a field of the Namespace.
 func (b Bound) Cause() manifest.Field {
 	return manifest.Field{Object: b.Namespace, Path: "metadata.annotations[" + tenancy.AnnotationHosts + "]"}
 }
 
-// NoHost returns the attachment of a route without any host that its namespace may serve.
+// NoHost returns the Attachment of a route that has no host which its namespace may serve.
 func (b Bound) NoHost() Attachment {
 	return notAttached(HostnameNotAllowed, "the route serves no host: "+b.String(), b.Hint(""))
 }
 
-// checkHostname rejects a listener with a hostname that its namespace may not serve. For protocols
-// without hostnames, only ports are limited.
+// checkHostname rejects a listener with a hostname that its namespace may not serve. It ignores TCP and UDP
+// listeners, which have no hostname.
 func (r *specReader) checkHostname(field string, l *Listener) {
 	named := l.SpeaksHTTP() || l.Protocol == gwv1.TLSProtocolType
 	if !named || !l.Accepted.Good() || Covers(r.bound.Hosts, domain(l.Hostname)) {

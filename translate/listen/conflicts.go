@@ -11,11 +11,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// resolveConflicts marks listeners that cannot be distinguished (Envoy Gateway's translator design,
-// Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different
-// protocols on one port, a duplicate hostname, or a duplicate name in an object. Within one object
-// both listeners are marked; between objects, only the later one. A listener that is marked or not
-// accepted has no effect on later ones.
+// resolveConflicts sets Conflicted of listeners that cannot be distinguished (Envoy Gateway's translator
+// design, Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different protocols
+// on one port, a duplicate hostname, or a duplicate name in an object. Within one object both listeners are
+// conflicted. Between objects, only the listener of the later object is. A listener that is conflicted or not
+// accepted has no effect on later objects.
 func resolveConflicts(listeners []*Listener) {
 	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
 	for begin := 0; begin < len(listeners); {
@@ -33,13 +33,15 @@ func resolveConflicts(listeners []*Listener) {
 	}
 }
 
-// standing are the listeners of earlier objects without conflicts: the first of each port, whose
-// protocol all others must have, and all by hostname.
+// standing contains the listeners of earlier objects without conflicts. ports has the first listener of each
+// port; all others of the port must have its protocol. hosts has all listeners by claim.
 type standing struct {
 	ports map[Socket]*Listener
 	hosts map[Place]*Listener
 }
 
+// conflict returns why l cannot be distinguished from a listener of an earlier object. It returns the zero
+// Verdict if there is no conflict.
 func (s standing) conflict(l *Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
 	for _, before := range []*Listener{s.ports[l.socket()], s.hosts[l.claim()]} {
 		if before == nil {
@@ -52,6 +54,7 @@ func (s standing) conflict(l *Listener) manifest.Verdict[gwv1.ListenerConditionR
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
+// add adds the listeners of an object that are accepted and not conflicted.
 func (s standing) add(own []*Listener) {
 	for _, l := range own {
 		if !l.Accepted.Good() || !l.Conflicted.Good() {
@@ -64,13 +67,13 @@ func (s standing) add(own []*Listener) {
 	}
 }
 
-// claim returns the place that no other listener may have.
+// claim returns the port and hostname of the listener. No two served listeners may have the same.
 func (l *Listener) claim() Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Domain: domain(l.Hostname)}
 }
 
-// resolveWithin marks conflicts within one object. It ignores listeners that lost to another
-// object.
+// resolveWithin sets Conflicted of listeners of one object that conflict with each other. It ignores listeners
+// that already conflict with another object.
 func resolveWithin(own []*Listener) {
 	own = slices.DeleteFunc(slices.Clone(own), func(l *Listener) bool { return !l.Conflicted.Good() })
 	for _, a := range own {
@@ -82,8 +85,8 @@ func resolveWithin(own []*Listener) {
 	}
 }
 
-// worse returns the more important conflict. A conflict of protocols is more important than one of
-// hostnames. Of two conflicts of protocols, the later one is.
+// worse returns the more important of two conflicts. A conflict of protocols is more important than one of
+// hostnames. If both are conflicts of protocols, it returns b.
 func worse(a, b manifest.Verdict[gwv1.ListenerConditionReason]) manifest.Verdict[gwv1.ListenerConditionReason] {
 	if b.Reason == gwv1.ListenerReasonProtocolConflict {
 		return b
@@ -91,7 +94,8 @@ func worse(a, b manifest.Verdict[gwv1.ListenerConditionReason]) manifest.Verdict
 	return cmp.Or(a, b)
 }
 
-// conflict returns why a listener cannot be distinguished from another one.
+// conflict returns why a listener cannot be distinguished from another one. It returns the zero Verdict if
+// there is no conflict.
 func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
 	name := "listener " + other.Name
 	if l.Owner != other.Owner {
@@ -100,7 +104,7 @@ func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason]
 	switch {
 	case l.Port != other.Port || layer(l.Protocol) != layer(other.Protocol):
 	case l.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol || other.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol:
-		// A listener of an unknown protocol has no port: a typing error affects that listener alone.
+		// A listener with an unknown protocol uses no port, so it cannot conflict on one.
 	case family(l.Protocol) != family(other.Protocol):
 		return manifest.Because(gwv1.ListenerReasonProtocolConflict,
 			fmt.Sprintf("%s has protocol %s on the same port %d", name, other.Protocol, other.Port))
@@ -118,8 +122,8 @@ func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason]
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
-// family returns a name for protocols that can share a port if their hostnames differ. HTTPS and
-// TLS both use the server name in the handshake.
+// family returns the same value for protocols that can share a port if their hostnames differ. HTTPS and TLS
+// can, because both use the server name in the handshake.
 func family(p gwv1.ProtocolType) gwv1.ProtocolType {
 	if p == gwv1.HTTPSProtocolType {
 		return gwv1.TLSProtocolType
@@ -135,9 +139,9 @@ func layer(p gwv1.ProtocolType) string {
 	return "tcp"
 }
 
-// reportConflicts adds one problem for each listener that the user must change. All listeners in a
-// conflict have the condition. Of two protocols on a port, the one with fewer listeners must
-// change.
+// reportConflicts adds one problem for each listener that the user must change. All listeners in a conflict
+// have the condition. If one object has protocols of several families on a port, only listeners outside the
+// largest family have the problem.
 func (g *Gateway) reportConflicts() {
 	mixed := map[portOf][]*Listener{}
 	for _, l := range g.Listeners {
@@ -159,7 +163,7 @@ func (g *Gateway) reportConflicts() {
 	}
 }
 
-// portOf is a port in the listeners of one object.
+// portOf identifies a port of the listeners of one object.
 type portOf struct {
 	owner manifest.Key
 	Socket
@@ -170,8 +174,8 @@ func ofOneFamily(all []*Listener) bool {
 	return !slices.ContainsFunc(all, func(l *Listener) bool { return family(l.Protocol) != family(all[0].Protocol) })
 }
 
-// mainProtocol returns the first protocol of the family with most listeners. If families are equal,
-// the first one counts.
+// mainProtocol returns the first protocol of the family with the most listeners. If several families have the
+// most, it uses the one whose listener comes first.
 func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	count := map[gwv1.ProtocolType]int{}
 	for _, l := range all {
@@ -186,8 +190,8 @@ func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	return main
 }
 
-// oddProtocol returns the problem message for a listener whose protocol conflicts on its port. It lists listeners
-// of that port with a protocol of another family, at most maxOwned.
+// oddProtocol returns the problem message for a listener whose protocol conflicts on its port. The message
+// lists the listeners in all whose protocol is of another family, at most maxOwned.
 func oddProtocol(odd *Listener, all []*Listener) string {
 	var others []string
 	for _, l := range all {

@@ -10,20 +10,20 @@ import (
 // Contender is a route with the hosts that it would serve on one listener.
 type Contender struct {
 	Origin  *ir.Origin
-	Domains []string // as in Place
+	Domains []string // as Place.Domain
 }
 
-// Loss is a host of a route that belongs to another route.
+// Loss is a host that a route does not get, because the route By has it.
 type Loss struct {
 	By manifest.Key
 	// Domain is the common host: the narrower of the two names.
 	Domain string
 }
 
-// Contest returns the routes that a listener does not accept. If an HTTPRoute and a GRPCRoute
-// have a host in common, the first is accepted and the other is not (Gateway API,
-// GRPCRouteSpec.hostnames). all are the routes of both kinds, in the conflict resolution order.
-// A route that is not accepted does not exclude others.
+// Contest returns the routes that one listener does not accept. An HTTPRoute and a GRPCRoute must not have a
+// host in common: the first of the two is accepted, and the other is not (Gateway API,
+// GRPCRouteSpec.hostnames). all are the routes of both kinds, in the conflict resolution order. A route that is
+// not accepted does not exclude other routes.
 func Contest(all []*Contender) map[manifest.Key]Loss {
 	lost := map[manifest.Key]Loss{}
 	taken := map[string]*holdings{} // by kind
@@ -42,6 +42,7 @@ func Contest(all []*Contender) map[manifest.Key]Loss {
 	return lost
 }
 
+// beaten returns the Loss of a route to an earlier route of another kind. The bool is false if there is none.
 func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	for kind, other := range taken {
 		if kind == c.Origin.Key.Kind {
@@ -56,12 +57,13 @@ func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	return Loss{}, false
 }
 
-// holdings are the hosts of one kind of route: at a domain, and anywhere below a wildcard. Each has
-// the first route there and its domain.
+// holdings are the hosts of the accepted routes of one kind. at has the first route of each domain. below has,
+// for each wildcard, the first route with a domain that the wildcard covers.
 type holdings struct{ at, below map[string]Loss }
 
 func newHoldings() *holdings { return &holdings{at: map[string]Loss{}, below: map[string]Loss{}} }
 
+// take adds the domains of an accepted route.
 func (h *holdings) take(c *Contender) {
 	for _, domain := range c.Domains {
 		if _, had := h.at[domain]; !had {
@@ -75,7 +77,7 @@ func (h *holdings) take(c *Contender) {
 	}
 }
 
-// holder returns a route that shares a host with domain.
+// holder returns a route that has a host in common with domain. held is false if there is none.
 func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	for _, at := range append(wildcards(domain), domain) {
 		if loss, held = h.at[at]; held {
@@ -86,8 +88,7 @@ func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	return loss, held
 }
 
-// wildcards returns the wildcards that cover a domain: "*.example.com", "*.com" and "*" for
-// "a.example.com".
+// wildcards returns the wildcards that cover a domain: "*.example.com", "*.com" and "*" for "a.example.com".
 func wildcards(domain string) []string {
 	var out []string
 	for rest := strings.TrimPrefix(domain, "*."); ; {

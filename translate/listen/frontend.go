@@ -10,26 +10,29 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// References resolve the references of a Gateway.
+// References resolves the references of a Gateway: Certificate resolves a reference to a Secret, Authority a
+// reference to CA certificates.
 type References struct {
-	// Bound is that of the Gateway's namespace.
+	// Bound is the set of hosts that the Gateway's namespace may serve.
 	Bound       Bound
 	Certificate func(gwv1.SecretObjectReference) Certificate
 	Authority   func(gwv1.ObjectReference) Authority
 }
 
-// validation is how client certificates are verified. Several listeners may have the same one.
+// validation is how client certificates are verified. Several listeners may share one validation.
 type validation struct {
-	clients            *ir.Clients // nil where there is no need, and where none can
+	clients            *ir.Clients // nil if certificates are not verified, or if no CA certificate can be used
 	accepted, resolved manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
-// frontend is the content of a Gateway's spec.tls.frontend: by port, and the default.
+// frontend is the content of a Gateway's spec.tls.frontend: a validation for each port in perPort, and the
+// default.
 type frontend struct {
 	ports    map[int32]validation
 	standard validation
 }
 
+// readFrontend reads spec.tls.frontend. If it is unset, r.frontend stays nil.
 func (r *specReader) readFrontend(from *gwv1.GatewayTLSConfig, follow References) {
 	if from == nil || from.Frontend == nil {
 		return
@@ -41,8 +44,8 @@ func (r *specReader) readFrontend(from *gwv1.GatewayTLSConfig, follow References
 	r.frontend.standard = r.validation("spec.tls.frontend.default.validation", from.Frontend.Default.Validation, follow)
 }
 
-// ask makes the listeners that terminate TLS request client certificates. The configuration of a
-// port wins over the default (Gateway API, FrontendTLSConfig).
+// ask makes the listeners that terminate TLS request client certificates. The configuration of a port wins over
+// the default (Gateway API, FrontendTLSConfig).
 func (f *frontend) ask(listeners []*Listener) {
 	if f == nil {
 		return
@@ -63,7 +66,7 @@ func (f *frontend) ask(listeners []*Listener) {
 	}
 }
 
-// validation reads one configuration. Without any usable CA certificate, no client is
+// validation reads one configuration. If no CA certificate can be used, listeners with this validation are not
 // accepted.
 func (r *specReader) validation(field string, from *gwv1.FrontendTLSValidation, follow References) (v validation) {
 	if from == nil {
@@ -90,7 +93,7 @@ func (r *specReader) validation(field string, from *gwv1.FrontendTLSValidation, 
 	return v
 }
 
-// readClient reads the certificate that the Gateway presents to backends.
+// readClient reads the reference to the certificate that the Gateway presents to backends.
 func (r *specReader) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 	if from == nil || from.Backend == nil || from.Backend.ClientCertificateRef == nil {
 		return
@@ -110,12 +113,12 @@ func (r *specReader) readClient(from *gwv1.GatewayTLSConfig, follow References) 
 // Client is the certificate that a Gateway presents to backends.
 type Client struct {
 	Secret manifest.Key
-	// Usable is zero if it can be used.
+	// Usable is zero if the certificate can be used. Otherwise it is the reason why not.
 	Usable manifest.Verdict[gwv1.GatewayConditionReason]
 }
 
-// Shows returns the Secret of the certificate that the Gateway presents to backends. ok is false if
-// there is none.
+// Shows returns the Secret with the certificate that the Gateway presents to backends. ok is false if there is
+// no usable certificate.
 func (g *Gateway) Shows() (secret manifest.Key, ok bool) {
 	if g.Client == nil || !g.Client.Usable.Good() {
 		return manifest.Key{}, false

@@ -1,5 +1,5 @@
-// Package listen reads Gateways: listeners, their conflicts, what may attach to
-// them, and where. Every function is pure.
+// Package listen reads Gateways and ListenerSets: their listeners, the conflicts between listeners, and which
+// routes attach to them. Its functions are pure.
 package listen
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Gateway is a Gateway after validation of its listeners, with those of its ListenerSets.
+// Gateway is a Gateway whose listeners are validated, with the listeners of its ListenerSets.
 type Gateway struct {
 	Origin *ir.Origin
 	// Name is "namespace/name", as in Envoy's node.cluster.
@@ -24,63 +24,61 @@ type Gateway struct {
 	Generation int64
 	// Addresses are the IP addresses to bind, sorted.
 	Addresses []string
-	// Listeners are the Gateway's own, then those of its ListenerSets, in the order of
-	// precedence.
+	// Listeners are the Gateway's own listeners, then those of its ListenerSets in the order of CompareSets.
 	Listeners []*Listener
-	// What index and indexHosts note.
+	// spans, hosts and shared are computed by index and indexHosts.
 	spans  map[manifest.Key]span
 	hosts  map[Place]*Listener
 	shared map[Place]bool
-	// allowsSets is true if it takes ListenerSets of any namespace.
+	// allowsSets is true if the Gateway accepts ListenerSets of at least one namespace.
 	allowsSets bool
-	// Settings are the settings of its annotations.
+	// Settings are the settings from the Gateway's annotations.
 	Settings ir.Settings
-	// Insecure is true if a port requests client certificates but accepts clients without a
-	// valid one.
+	// Insecure is true if a port requests client certificates, but accepts clients without a valid one.
 	Insecure bool
 	frontend *frontend
-	// Client is the certificate to show to backends, nil for none.
+	// Client is the certificate to present to backends, nil if there is none.
 	Client *Client
-	// Unusable says why nothing can be served: the addresses cannot be used, or the Gateway is
-	// invalid. Its zero value means that it can.
+	// Unusable is the reason why nothing is served: the addresses cannot be used, or the Gateway is invalid. It is
+	// zero if the Gateway can be served.
 	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
 	Problems []manifest.Problem
 }
 
 // Listener is one listener of a Gateway or a ListenerSet.
 type Listener struct {
-	// Owner is the object that defines it, and Index its index there. Name is unique in that
-	// object.
+	// Owner is the object that defines the listener, and Index is the index in that object's list. Name is unique
+	// in that object.
 	Owner    manifest.Key
 	Index    int
 	Name     string
 	Hostname string // "" is every host
 	Port     int32
 	Protocol gwv1.ProtocolType
-	// rank is by what it contends with other Gateways for its port: its object's origin,
-	// and not before that of its Gateway.
+	// rank decides the order between Gateways that claim the same port. It is the later of two origins: the origin
+	// of the Owner, and the origin of the Gateway.
 	rank *ir.Origin
-	// Passthrough forwards TLS to the backends.
+	// Passthrough is true if the listener forwards TLS to the backends without termination.
 	Passthrough bool
 	// Kinds are the kinds of route that may attach.
 	Kinds []gwv1.RouteGroupKind
-	// Certificates are the usable Secrets of an HTTPS listener.
+	// Certificates are the usable Secrets of a listener that terminates TLS.
 	Certificates []manifest.Key
-	// TLS are its TLS options.
+	// TLS are the TLS options of the listener.
 	TLS ir.TLS
-	// From and Selector are the namespaces from which routes may attach.
+	// From and Selector are the namespaces whose routes may attach.
 	From     gwv1.FromNamespaces
 	Selector *metav1.LabelSelector
 
 	Accepted   manifest.Verdict[gwv1.ListenerConditionReason]
 	Conflicted manifest.Verdict[gwv1.ListenerConditionReason]
 	Resolved   manifest.Verdict[gwv1.ListenerConditionReason]
-	// Taken says why the port cannot be bound: another Gateway has it, or the Gateway has no
-	// usable address.
+	// Taken is the reason why the port cannot be bound: another Gateway has the port, or the listener's Gateway is
+	// unusable. It is zero if the port can be bound.
 	Taken manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
-// Serves reports whether the listener can be programmed.
+// Serves reports whether the listener can be configured in Envoy.
 func (l *Listener) Serves() bool {
 	return l.Accepted.Good() && l.Conflicted.Good() && l.Taken.Good() && l.Certified()
 }
@@ -88,11 +86,12 @@ func (l *Listener) Serves() bool {
 // specReader reads the spec of a Gateway, or the listeners of a ListenerSet, into a Gateway.
 type specReader struct {
 	*Gateway
-	bound Bound // of the namespace in which the listeners are written
+	bound Bound // of the namespace of the object that defines the listeners
 }
 
-// Read validates the listeners of a Gateway. given are the addresses to use if it names none: those
-// from the pool, or all interfaces. follow resolves its references. Call Join afterwards.
+// Read validates the spec of a Gateway. given are the addresses to use if the spec names none: addresses of the
+// pool, or all interfaces. follow resolves references. The result is complete only after the caller has called
+// Join.
 func Read(object *manifest.Object, given []string, follow References) *Gateway {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	r := &specReader{bound: follow.Bound, Gateway: &Gateway{
@@ -112,20 +111,21 @@ func Read(object *manifest.Object, given []string, follow References) *Gateway {
 	return r.Gateway
 }
 
+// problem adds a problem of the Gateway, with severity Error.
 func (g *Gateway) problem(code, field, message, hint string) {
 	g.Problems = append(g.Problems, manifest.Problem{
 		Code: code, Severity: manifest.Error, Object: g.Origin.Key, Field: field, Message: message, Hint: hint,
 	})
 }
 
-// problemOf adds a problem to the object that has the listener.
+// problemOf adds a problem of the object that defines the listener, with severity Error.
 func (g *Gateway) problemOf(l *Listener, code, field, message, hint string) {
 	g.problem(code, field, message, hint)
 	g.Problems[len(g.Problems)-1].Object = l.Owner
 }
 
-// addresses sets the IP addresses of the spec. It uses those given if the spec has none, or for an
-// entry without a value (docs/design/gateways.md).
+// addresses sets r.Addresses to the IP addresses of the spec. If the spec has no addresses, or an entry has no
+// value, it adds the given addresses (docs/design/gateways.md).
 func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	open := len(list) == 0
 	for i, address := range list {
@@ -143,7 +143,7 @@ func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 			r.rejectAddress(field+".value", fmt.Sprintf("%q is not an IP address", address.Value))
 			continue
 		}
-		// An IPv4 address in IPv6 clothes cannot be bound as written.
+		// Envoy binds an IPv4-mapped IPv6 address as IPv4, so it is written as IPv4.
 		r.Addresses = append(r.Addresses, ip.Unmap().String())
 	}
 	if open {
@@ -156,7 +156,7 @@ func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	r.Addresses = slices.Compact(r.Addresses)
 }
 
-// Bound returns the addresses that the Gateway binds, none if it cannot be served.
+// Bound returns the addresses that the Gateway binds. It returns nil if the Gateway cannot be served.
 func (g *Gateway) Bound() []string {
 	if !g.Unusable.Good() {
 		return nil
@@ -164,6 +164,7 @@ func (g *Gateway) Bound() []string {
 	return g.Addresses
 }
 
+// reportUnassigned reports that the address pool has no address for the Gateway, and sets Unusable.
 func (r *specReader) reportUnassigned() {
 	message := "no address of --address-pool is left"
 	r.problem(string(gwv1.GatewayReasonAddressNotAssigned), "spec.addresses", message, "give gatefold a larger pool, or name an address here")
@@ -172,6 +173,7 @@ func (r *specReader) reportUnassigned() {
 	}
 }
 
+// rejectAddress reports an address that cannot be used, and sets Unusable.
 func (r *specReader) rejectAddress(field, message string) {
 	r.problem("UnsupportedAddress", field, message, "use type IPAddress with an address of the machine that Envoy runs on")
 	if r.Unusable.Good() {
@@ -179,8 +181,8 @@ func (r *specReader) rejectAddress(field, message string) {
 	}
 }
 
-// readParameters rejects a reference to parameters: no kind of parameters is supported, and a
-// Gateway must be served exactly as it asks.
+// readParameters rejects a Gateway with a reference to parameters. No kind of parameters is supported, and it
+// is not safe to serve the Gateway without them.
 func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	if from == nil || from.ParametersRef == nil {
 		return
@@ -192,7 +194,7 @@ func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	}
 }
 
-// unusable returns the verdict for listeners of a Gateway that cannot be served, usually because it
+// unusable returns the Taken verdict for the listeners of a Gateway that cannot be served. Usually the Gateway
 // has no usable address.
 func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 	if g.Unusable.Reason == gwv1.GatewayReasonInvalidParameters {
@@ -201,7 +203,7 @@ func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 	return manifest.Because(gwv1.ListenerReasonPortUnavailable, g.Unusable.Message)
 }
 
-// listener validates one listener.
+// listener validates the listener with index i in its object, and reports its problems.
 func (r *specReader) listener(i int, from *gwv1.Listener, certificate func(gwv1.SecretObjectReference) Certificate) *Listener {
 	l := &Listener{Owner: r.Origin.Key, Index: i, Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, rank: r.Origin, From: gwv1.NamespacesFromSame}
 	if from.Hostname != nil {
@@ -226,8 +228,8 @@ func (r *specReader) listener(i int, from *gwv1.Listener, certificate func(gwv1.
 	return l
 }
 
-// checkProtocol sets the kinds of route that the listener's protocol serves
-// (Gateway API, ProtocolType).
+// checkProtocol sets l.Kinds to the kinds of route that the listener's protocol serves (Gateway API,
+// ProtocolType). It rejects a listener with an unknown protocol.
 func (r *specReader) checkProtocol(field string, l *Listener) {
 	if l.Kinds = route.KindsOf(l.Protocol); len(l.Kinds) > 0 {
 		return
@@ -241,12 +243,13 @@ func (r *specReader) checkProtocol(field string, l *Listener) {
 	r.problem("UnsupportedProtocol", field+".protocol", message, hint)
 }
 
-// SpeaksHTTP reports whether the listener serves requests, and not connections or datagrams.
+// SpeaksHTTP reports whether the listener serves HTTP requests, and not connections or datagrams.
 func (l *Listener) SpeaksHTTP() bool {
 	return l.Protocol == gwv1.HTTPProtocolType || l.Protocol == gwv1.HTTPSProtocolType
 }
 
-// checkKinds narrows the kinds to those that allowedRoutes names.
+// checkKinds narrows l.Kinds to the kinds that allowedRoutes names. It reports kinds that cannot attach to the
+// listener.
 func (r *specReader) checkKinds(field string, l *Listener, allowed *gwv1.AllowedRoutes) {
 	if allowed == nil || len(allowed.Kinds) == 0 {
 		return
@@ -265,7 +268,7 @@ func (r *specReader) checkKinds(field string, l *Listener, allowed *gwv1.Allowed
 	l.Kinds = kinds
 }
 
-// kindName returns the name of a kind. It includes the group unless that is the Gateway API's.
+// kindName returns the name of a kind, as text. A group other than the Gateway API's is included.
 func kindName(k gwv1.RouteGroupKind) string {
 	if k.Group == nil || *k.Group == gwv1.GroupName {
 		return string(k.Kind)
@@ -273,7 +276,7 @@ func kindName(k gwv1.RouteGroupKind) string {
 	return fmt.Sprintf("%s of group %q", k.Kind, *k.Group)
 }
 
-// kindNames names kinds that a listener may allow.
+// kindNames returns the names of kinds that a listener may allow, as text.
 func kindNames(kinds []gwv1.RouteGroupKind) string {
 	var names []string
 	for _, kind := range kinds {
@@ -282,10 +285,12 @@ func kindNames(kinds []gwv1.RouteGroupKind) string {
 	return strings.Join(names, " or ")
 }
 
+// sameKind reports whether b names the kind a. If b has no group, only the kinds are compared.
 func sameKind(a, b gwv1.RouteGroupKind) bool {
 	return a.Kind == b.Kind && (b.Group == nil || *a.Group == *b.Group)
 }
 
+// readNamespaces reads the namespaces whose routes may attach. It rejects a listener with an invalid selector.
 func (r *specReader) readNamespaces(field string, l *Listener, from *gwv1.RouteNamespaces) {
 	if from.From != nil {
 		l.From = *from.From

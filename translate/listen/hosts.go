@@ -7,8 +7,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Narrow returns the intersection of two sets of hosts: the narrower name of each matching
-// pair.
+// Narrow returns the intersection of two sets of hosts: the narrower name of each matching pair.
 func Narrow(hosts, own ir.Hosts) ir.Hosts {
 	if hosts.Every() {
 		return own
@@ -20,18 +19,19 @@ func Narrow(hosts, own ir.Hosts) ir.Hosts {
 	return ir.HostsOf(out...)
 }
 
-// Covers reports whether hosts contains all hosts of a domain, which is written as in Place.
+// Covers reports whether hosts contains all hosts of a domain. The domain is written as in Place.
 func Covers(hosts ir.Hosts, domain string) bool {
 	return hosts.Every() || slices.ContainsFunc(hosts.Names(), func(host string) bool { return covers(host, hostname(domain)) })
 }
 
-// Spans reports whether hosts contains all hosts of all places.
+// Spans reports whether own contains all hosts of all places.
 func Spans(own ir.Hosts, places []Place) bool {
 	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
 }
 
-// Within returns the places of a route that have some of the hosts, and those of them that
-// became narrower. It leaves out hosts of another listener of the port (listener isolation).
+// Within narrows the places of a route to the given hosts. held are the places that have at least one of the
+// hosts. If a place has other hosts too, narrower contains a Place for each of the given hosts that it has. A
+// host that another listener of the port serves is left out (listener isolation).
 func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place) {
 	if hosts.Every() {
 		return places, nil
@@ -43,7 +43,7 @@ func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place
 				held = append(held, p)
 			case g.owner(p.socket(), domain) == g.owner(p.socket(), p.Domain):
 				held = append(held, p)
-				// A wildcard between them may be claimed by another route as well.
+				// Another route may also claim a wildcard between the host and p.Domain, so each gets a Place as well.
 				for name := domain; name != p.Domain; {
 					narrower = append(narrower, Place{Port: p.Port, Chain: p.Chain, Domain: name})
 					_, rest, ok := strings.Cut(strings.TrimPrefix(name, "*."), ".")
@@ -58,9 +58,10 @@ func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place
 	return held, narrower
 }
 
+// socket returns the port of the place.
 func (p Place) socket() Socket { return Socket{p.Port, p.UDP} }
 
-// hostname is the inverse of domain.
+// hostname is the inverse of domain: it returns "" for "*".
 func hostname(domain string) string {
 	if domain == "*" {
 		return ""

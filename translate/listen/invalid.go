@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// InvalidGateway returns a Gateway that is invalid by its schema: nothing of it is served.
+// InvalidGateway returns the Gateway for an object that is invalid by its schema. Nothing of it is served.
 func InvalidGateway(from *store.Invalid) *Gateway {
 	return &Gateway{
 		Origin: &ir.Origin{Key: from.Key}, Name: from.Key.Namespace + "/" + from.Key.Name, Generation: from.Generation,
@@ -17,7 +17,7 @@ func InvalidGateway(from *store.Invalid) *Gateway {
 	}
 }
 
-// InvalidSet returns a ListenerSet that is invalid by its schema.
+// InvalidSet returns the Set for a ListenerSet that is invalid by its schema. It is not accepted.
 func InvalidSet(from *store.Invalid) *Set {
 	return &Set{
 		Origin: &ir.Origin{Key: from.Key}, Generation: from.Generation, Listeners: InvalidListeners(from),
@@ -25,8 +25,8 @@ func InvalidSet(from *store.Invalid) *Set {
 	}
 }
 
-// InvalidListeners returns the listeners of an invalid object. None is accepted: some have mistakes
-// of their own, and the others belong to an object that has.
+// InvalidListeners returns the listeners of an invalid object. None is accepted. A listener with a mistake has
+// that mistake in its message; the others have the message of the object.
 func InvalidListeners(from *store.Invalid) []*Listener {
 	var out []*Listener
 	for _, l := range from.Listeners {

@@ -13,24 +13,23 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Set is a ListenerSet (GEP-1713): its listeners, each validated separately, and whether its
-// Gateway accepts it.
+// Set is a ListenerSet (GEP-1713). Each of its listeners is validated separately.
 type Set struct {
 	Origin     *ir.Origin
 	Generation int64
-	// Gateway is the Gateway of its parentRef, "namespace/name".
+	// Gateway is the "namespace/name" of the Gateway in its parentRef.
 	Gateway string
-	// Accepted says why the Gateway does not accept the set; zero if it does.
+	// Accepted is zero if the Gateway accepts the set. Otherwise it is the reason why not.
 	Accepted  manifest.Verdict[gwv1.ListenerSetConditionReason]
 	Listeners []*Listener
 	Problems  []manifest.Problem
 }
 
-// CompareSets orders ListenerSets by precedence: older first, then by namespace/name (Gateway
-// API, ListenerSetSpec.listeners).
+// CompareSets orders ListenerSets by precedence: the older first, then by namespace and name (Gateway API,
+// ListenerSetSpec.listeners).
 func CompareSets(a, b *Set) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
-// ParentOf returns the key of a ListenerSet's parent.
+// ParentOf returns the key of a ListenerSet's parent. By default it is a Gateway of the same namespace.
 func ParentOf(object *manifest.Object) manifest.Key {
 	set, _ := manifest.As[*gwv1.ListenerSet](object)
 	ref := set.Spec.ParentRef
@@ -47,20 +46,19 @@ func ParentOf(object *manifest.Object) manifest.Key {
 	return key
 }
 
-// SetReferences resolve the references of a ListenerSet.
+// SetReferences resolves the references of a ListenerSet.
 type SetReferences struct {
-	// Bound is that of its own namespace.
+	// Bound is the set of hosts that the ListenerSet's namespace may serve.
 	Bound Bound
-	// Labels returns the labels of its own namespace.
+	// Labels returns the labels of the ListenerSet's namespace.
 	Labels func() map[string]string
-	// Absent returns the hint for a Gateway that does not exist.
+	// Absent returns the hint for a parentRef to a Gateway that does not exist.
 	Absent func(gateway manifest.Key) string
 	// Certificate resolves a reference to a Secret.
 	Certificate func(gwv1.SecretObjectReference) Certificate
 }
 
-// ReadSet validates a ListenerSet. gateway is the Gateway of its parentRef, nil if there is
-// none.
+// ReadSet validates a ListenerSet. gateway is the Gateway of the parentRef, nil if it does not exist.
 func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	from, _ := manifest.As[*gwv1.ListenerSet](object)
 	parent := ParentOf(object)
@@ -85,6 +83,7 @@ func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	return s
 }
 
+// reject sets s.Accepted to a reason, and adds the problem of the parentRef.
 func (s *Set) reject(reason gwv1.ListenerSetConditionReason, message, hint string) {
 	s.Accepted = manifest.Because(reason, message)
 	s.Problems = append(s.Problems, manifest.Problem{
@@ -93,7 +92,7 @@ func (s *Set) reject(reason gwv1.ListenerSetConditionReason, message, hint strin
 }
 
 // allowedFrom returns the namespaces whose ListenerSets a Gateway accepts (Gateway API,
-// ListenerNamespaces.from: "The default value None").
+// ListenerNamespaces.from: "The default value None"). The selector is used only with NamespacesFromSelector.
 func allowedFrom(gateway *gwv1.Gateway) (gwv1.FromNamespaces, *metav1.LabelSelector) {
 	allowed := gateway.Spec.AllowedListeners
 	if allowed == nil || allowed.Namespaces == nil || allowed.Namespaces.From == nil {
@@ -102,7 +101,7 @@ func allowedFrom(gateway *gwv1.Gateway) (gwv1.FromNamespaces, *metav1.LabelSelec
 	return *allowed.Namespaces.From, allowed.Namespaces.Selector
 }
 
-// readAllowedListeners rejects a selector that cannot be read. Then the Gateway accepts no
+// readAllowedListeners sets allowsSets. It reports an invalid selector, with which the Gateway accepts no
 // ListenerSet.
 func (r *specReader) readAllowedListeners(gateway *gwv1.Gateway) {
 	from, by := allowedFrom(gateway)
@@ -116,6 +115,8 @@ func (r *specReader) readAllowedListeners(gateway *gwv1.Gateway) {
 	}
 }
 
+// allows reports whether a Gateway accepts ListenerSets of a namespace. labelsOf returns the labels of the
+// namespace.
 func allows(object *manifest.Object, namespace string, labelsOf func() map[string]string) bool {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	switch from, by := allowedFrom(gateway); from {
@@ -130,8 +131,8 @@ func allows(object *manifest.Object, namespace string, labelsOf func() map[strin
 	return false
 }
 
-// Join adds the listeners of the accepted ListenerSets, in the order of CompareSets, and
-// resolves the conflicts between all listeners.
+// Join adds the listeners of the accepted ListenerSets, which must be in the order of CompareSets. Then it
+// resolves and reports the conflicts between all listeners.
 func (g *Gateway) Join(sets []*Set) {
 	for _, set := range sets {
 		for _, l := range set.Listeners {
@@ -149,15 +150,16 @@ func (g *Gateway) Join(sets []*Set) {
 	g.reportConflicts()
 }
 
-// ListenersOf returns the listeners of one object: the Gateway, or a ListenerSet. The caller
-// must not change them.
+// ListenersOf returns the listeners of one object: the Gateway or a ListenerSet. The caller must not change
+// them.
 func (g *Gateway) ListenersOf(owner manifest.Key) []*Listener {
 	span := g.spans[owner]
 	return g.Listeners[span.begin:span.end:span.end]
 }
 
-// AttachedSets counts the ListenerSets with at least one served listener, if the Gateway allows
-// any (Gateway API, GatewayStatus.attachedListenerSets).
+// AttachedSets returns how many ListenerSets have at least one served listener (Gateway API,
+// GatewayStatus.attachedListenerSets). allowed reports whether the Gateway accepts ListenerSets of any
+// namespace.
 func (g *Gateway) AttachedSets() (count int32, allowed bool) {
 	seen := map[manifest.Key]bool{g.Origin.Key: true}
 	for _, l := range g.Listeners {
@@ -169,8 +171,8 @@ func (g *Gateway) AttachedSets() (count int32, allowed bool) {
 	return count, g.allowsSets
 }
 
-// ID identifies the listener within its Gateway. Listeners of different ListenerSets may have
-// the same name.
+// ID returns the identifier of the listener, unique in its Gateway. Listeners of different ListenerSets may
+// have the same name, so the name alone is not enough.
 func (l *Listener) ID() string { return ir.Listener{Name: l.Name, Object: l.Owner}.ID() }
 
 // field returns the path of the listener in its object.

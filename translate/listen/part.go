@@ -9,21 +9,22 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Part is one object's part of a Gateway: the listeners of the Gateway itself or of one
-// ListenerSet, after all conflicts are resolved. Rules of a route read only the part that the route
-// names. So an edit of one ListenerSet does not affect routes of others.
+// Part is the part of a Gateway that one object defines: the listeners of the Gateway object itself, or of one
+// ListenerSet, after all conflicts are resolved. A route's rules read only the Part of its parentRef. So an
+// edit of one ListenerSet does not affect routes of others.
 type Part struct {
-	// Gateway is "namespace/name".
+	// Gateway is the "namespace/name" of the Gateway.
 	Gateway string
 	// Unusable is Gateway.Unusable.
 	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
 	// Listeners are in the order of the object. They must not be changed.
 	Listeners []*Listener
-	// Shared is true for a listener if another listener of its port serves some of its hosts.
+	// Shared is parallel to Listeners. It is true for a listener if another listener of its port serves some of
+	// its hosts.
 	Shared []bool
 }
 
-// Part returns the listeners of one object: of the Gateway, or of a ListenerSet.
+// Part returns the part of the Gateway that one object defines: the Gateway object, or a ListenerSet.
 func (g *Gateway) Part(owner manifest.Key) *Part {
 	out := &Part{Gateway: g.Name, Unusable: g.Unusable, Listeners: g.ListenersOf(owner)}
 	out.Shared = make([]bool, len(out.Listeners))
@@ -33,7 +34,7 @@ func (g *Gateway) Part(owner manifest.Key) *Part {
 	return out
 }
 
-// Named returns the listeners, one for each name: the status has one entry for each name.
+// Named returns the listeners without those whose name is a duplicate: the status has one entry for each name.
 func (p *Part) Named() []*Listener {
 	var out []*Listener
 	for _, l := range p.Listeners {
@@ -44,7 +45,7 @@ func (p *Part) Named() []*Listener {
 	return out
 }
 
-// EnvoyNames returns the name of the Envoy listener that serves each listener.
+// EnvoyNames returns the name of the Envoy listener for each served listener, by the listener's name.
 func (p *Part) EnvoyNames() map[string]string {
 	out := map[string]string{}
 	for _, l := range p.Listeners {
@@ -55,10 +56,10 @@ func (p *Part) EnvoyNames() map[string]string {
 	return out
 }
 
-// span is the range of one object's listeners in the list of the Gateway.
+// span is the range of one object's listeners in Gateway.Listeners.
 type span struct{ begin, end int }
 
-// index computes the span of each object's listeners.
+// index computes g.spans.
 func (g *Gateway) index() {
 	g.spans = make(map[manifest.Key]span, len(g.Listeners))
 	for i, l := range g.Listeners {
@@ -71,7 +72,8 @@ func (g *Gateway) index() {
 	}
 }
 
-// indexHosts indexes which listener serves which host of a port, and which hosts are shared.
+// indexHosts computes g.hosts, the served listener of each claim, and g.shared, the wildcards that cover the
+// hostname of a narrower listener.
 func (g *Gateway) indexHosts() {
 	g.hosts, g.shared = make(map[Place]*Listener, len(g.Listeners)), map[Place]bool{}
 	for _, l := range g.Listeners {
@@ -87,7 +89,7 @@ func (g *Gateway) indexHosts() {
 	}
 }
 
-// Same reports whether two Gateways are equal. It does not compare indexes, which follow from
+// Same reports whether two Gateways are equal. It does not compare spans, hosts and shared, which follow from
 // the rest.
 func Same(a, b *Gateway) bool {
 	if a == nil || b == nil {
@@ -100,8 +102,8 @@ func Same(a, b *Gateway) bool {
 	return reflect.DeepEqual(left, right)
 }
 
-// owner returns the listener of a port that serves a domain: the most specific
-// one (Gateway API, listener isolation).
+// owner returns the listener of a port that serves a domain: the most specific one (Gateway API, listener
+// isolation). It returns nil if there is none.
 func (g *Gateway) owner(at Socket, domain string) *Listener {
 	for _, host := range append([]string{domain}, wildcards(domain)...) {
 		if l := g.hosts[Place{Port: at.Port, UDP: at.UDP, Domain: host}]; l != nil {
@@ -111,7 +113,7 @@ func (g *Gateway) owner(at Socket, domain string) *Listener {
 	return nil
 }
 
-// OwnerName returns the ID of the listener that serves a domain on a port, "" for none.
+// OwnerName returns the ID of the listener that serves a domain on a port. It returns "" if there is none.
 func (g *Gateway) OwnerName(at Socket, domain string) string {
 	if l := g.owner(at, domain); l != nil {
 		return l.ID()

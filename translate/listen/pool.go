@@ -17,14 +17,14 @@ import (
 // AddressRequest is a Gateway's request for addresses of the pool.
 type AddressRequest struct {
 	Origin *ir.Origin
-	// Static are the IP addresses in its spec. No Gateway gets them from the pool.
+	// Static are the IP addresses in the Gateway's spec. The pool assigns them to no Gateway.
 	Static []netip.Addr
-	// Open is how many addresses it requests: one if the spec has none, else one for each entry
-	// without a value (Gateway API, GatewaySpecAddress.value).
+	// Open is how many addresses the Gateway requests. It is one if the spec has no addresses. Otherwise it is one
+	// for each entry without a value (Gateway API, GatewaySpecAddress.value).
 	Open int
 }
 
-// AddressRequestOf returns a Gateway's request for addresses of the pool.
+// AddressRequestOf returns the AddressRequest of a Gateway.
 func AddressRequestOf(object *manifest.Object) *AddressRequest {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	w := &AddressRequest{Origin: route.OriginOf(object)}
@@ -62,11 +62,13 @@ func CheckPool(pool netip.Prefix) error {
 	return nil
 }
 
-// AssignAddresses assigns addresses of the pool to Gateways, by key. A Gateway gets fewer than
-// requested if the pool is exhausted. requests must be in conflict resolution order. The address
-// depends on the Gateway's name, so that new and removed Gateways do not move others. If two names
-// lead to one address, the first in the order gets it, and the other the next free one. Under path
-// policies, a Gateway that is not from cluster paths takes no address from any other. Two such
+// AssignAddresses returns the addresses of the pool that each Gateway gets, by the Gateway's key. A Gateway
+// gets fewer than requested if the pool is exhausted. requests must be in conflict resolution order. The
+// address depends on the Gateway's name, so that Gateways keep their addresses when others are added or
+// removed. If two names lead to the same address, the first Gateway gets it, and the other gets the next free
+// address.
+//
+// Under path policies, the address of a Gateway outside cluster paths stays free for other Gateways. Two such
 // Gateways may have the same address, because no two namespaces have the same port.
 func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[manifest.Key][]string {
 	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}}
@@ -90,8 +92,9 @@ func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[
 	return out
 }
 
-// usable returns how many addresses of a pool can be assigned. The first and the last address of an
-// IPv4 network, and the first of an IPv6 one, are reserved.
+// usable returns how many addresses of a pool can be assigned. The first and the last address of an IPv4
+// network, and the first of an IPv6 network, are reserved. A pool of one or two addresses has no reserved
+// address.
 func usable(pool netip.Prefix) uint64 {
 	bits := pool.Addr().BitLen() - pool.Bits()
 	switch {
@@ -103,22 +106,24 @@ func usable(pool netip.Prefix) uint64 {
 	return 1<<min(bits, 62) - 1
 }
 
-// assignment is the state of AssignAddresses.
+// assignment is the state of AssignAddresses. first is the index of the first assignable address of the pool,
+// and size is the number of these addresses.
 type assignment struct {
 	pool        netip.Prefix
 	first, size uint64
 	taken       map[netip.Addr]bool
 }
 
-// reserve makes an address unavailable to later Gateways.
+// reserve makes an address unavailable to later requests. It does nothing for a Gateway outside cluster paths
+// (Origin.Outside).
 func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
 	if !w.Origin.Outside {
 		l.taken[ip] = true
 	}
 }
 
-// next returns the first free address, beginning with the one that name leads to. It tries no more
-// addresses than are assigned.
+// next returns the first free address, beginning with the one that name leads to. It returns false if none is
+// free.
 func (l *assignment) next(name string) (netip.Addr, bool) {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name)) // it does not fail
@@ -131,7 +136,7 @@ func (l *assignment) next(name string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// address returns the n-th address that can be assigned.
+// address returns the assignable address with index n.
 func (l *assignment) address(n uint64) netip.Addr {
 	bytes := l.pool.Addr().As16()
 	low := bytes[8:]

@@ -16,21 +16,21 @@ import (
 
 // Claim is a Gateway's claim to one port.
 type Claim struct {
-	Origin    *ir.Origin // of what asks first: the Gateway, or else a ListenerSet
-	Name      string     // the Gateway's
+	Origin    *ir.Origin // of the Gateway, or of the later ListenerSet whose listener claims first
+	Name      string     // of the Gateway
 	Addresses []string
 }
 
-// CompareClaims orders claims by the conflict resolution order: the first keeps the port.
+// CompareClaims orders claims by the conflict resolution order. The first claim gets the port.
 func CompareClaims(a, b *Claim) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
-// Socket is a port number of TCP or UDP. A TCP and a UDP port of the same number do not
-// conflict.
+// Socket is a TCP or UDP port. A TCP and a UDP port with the same number do not conflict.
 type Socket struct {
 	Port int32
 	UDP  bool
 }
 
+// String returns the port number, with "/udp" after it for UDP.
 func (s Socket) String() string {
 	if s.UDP {
 		return fmt.Sprintf("%d/udp", s.Port)
@@ -38,11 +38,12 @@ func (s Socket) String() string {
 	return fmt.Sprint(s.Port)
 }
 
-// socket returns the socket that the listener binds.
+// socket returns the port that the listener binds.
 func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
 
-// Claims returns the ports that a Gateway wants to bind. A ListenerSet that is younger than
-// another Gateway takes no port from it, even if its own Gateway is older.
+// Claims returns the ports that a Gateway wants to bind. A port of a ListenerSet is claimed with the later of
+// both origins (Listener.rank). So a ListenerSet that is younger than another Gateway takes no port from that
+// Gateway.
 func (g *Gateway) Claims() map[Socket]*Claim {
 	claims := map[Socket]*Claim{}
 	for _, l := range g.Listeners {
@@ -53,8 +54,8 @@ func (g *Gateway) Claims() map[Socket]*Claim {
 	return claims
 }
 
-// Holders returns, for each Gateway that cannot bind a port, the Gateway that has the port.
-// claims are all claims on the port, in their order.
+// Holders returns, for each Gateway that cannot bind a port, the Gateway that binds the port. claims are all
+// claims to the port, in the order of CompareClaims.
 func Holders(claims []*Claim) map[string]string {
 	holders := map[string]string{}
 	bound := bindings{byAddress: map[string]string{}}
@@ -68,14 +69,14 @@ func Holders(claims []*Claim) map[string]string {
 	return holders
 }
 
-// bindings are the Gateways that bind a port: by address, on all addresses, and the first one on
-// any address. 0.0.0.0 and :: stand for all addresses.
+// bindings are the Gateways that bind one port. byAddress has them by address, all is the Gateway that binds
+// all addresses, and first is the first Gateway of any address. 0.0.0.0 and :: are all addresses.
 type bindings struct {
 	byAddress  map[string]string
 	all, first string
 }
 
-// holder returns a Gateway that binds one of the addresses, "" if none does.
+// holder returns a Gateway that binds one of the addresses. It returns "" if there is none.
 func (b *bindings) holder(addresses []string) string {
 	for _, address := range addresses {
 		by := cmp.Or(b.all, b.byAddress[address])
@@ -89,6 +90,7 @@ func (b *bindings) holder(addresses []string) string {
 	return ""
 }
 
+// bind records that the Gateway of the claim binds its addresses.
 func (b *bindings) bind(claim *Claim) {
 	for _, address := range claim.Addresses {
 		b.first = cmp.Or(b.first, claim.Name)
@@ -99,13 +101,14 @@ func (b *bindings) bind(claim *Claim) {
 	}
 }
 
+// unspecified reports whether an address is 0.0.0.0 or ::.
 func unspecified(address string) bool {
 	ip, err := netip.ParseAddr(address)
 	return err == nil && ip.IsUnspecified()
 }
 
-// WithHolders returns the Gateway without the ports that other Gateways have; holder returns
-// the Gateway that has a port.
+// WithHolders returns a copy of the Gateway in which listeners are not served if another Gateway has their
+// port. holder returns the Gateway that has a port, "" if there is none.
 func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
 	out.Listeners = nil
@@ -125,7 +128,8 @@ func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	return &out
 }
 
-// Ports returns the Envoy listeners of the Gateway: one for each port.
+// Ports returns the Envoy listeners of the Gateway, one for each port, sorted. It returns nil if the Gateway
+// cannot be served.
 func (g *Gateway) Ports() []*ir.Port {
 	var ports []*ir.Port
 	if !g.Unusable.Good() || len(g.Addresses) == 0 {
@@ -142,8 +146,8 @@ func (g *Gateway) Ports() []*ir.Port {
 	return ports
 }
 
-// fill adds the listeners that serve on a port. Without TLS they share one chain. With TLS each has
-// its own chain, because no two have the same hostname. Streams have no routes yet.
+// fill adds the served listeners of one port to the ir.Port. Without TLS they share one chain. With TLS each
+// has its own chain, because no two have the same hostname. Streams have no routes yet.
 func (g *Gateway) fill(port *ir.Port, at Socket) {
 	for _, l := range g.Listeners {
 		if !l.Serves() || l.socket() != at {
@@ -162,8 +166,8 @@ func (g *Gateway) fill(port *ir.Port, at Socket) {
 	slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// PortName returns the name of the Envoy listener of a port with listeners of that protocol. HTTPS
-// and TLS share ports and so the name: adding one to the other does not replace the Envoy listener.
+// PortName returns the name of the Envoy listener for a port and the protocol of its listeners. HTTPS and TLS
+// share a port, so they share the name: if one is added to the other, Envoy does not replace its listener.
 func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	word := ""
 	switch protocol {
@@ -179,8 +183,8 @@ func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	return gateway + "/" + word + "-" + strconv.Itoa(int(port))
 }
 
-// RoutesName returns the name of the RouteConfiguration of a chain, for the current generation of
-// filters.
+// RoutesName returns the name of the RouteConfiguration of a chain, for the current generation of filters.
+// chain is "" without TLS.
 func RoutesName(gateway string, port int32, chain string) string {
 	base := PortName(gateway, port, gwv1.HTTPProtocolType)
 	if chain != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// readSettings reads the annotations for all listeners.
+// readSettings reads the annotations of the Gateway that configure all of its listeners.
 func (r *specReader) readSettings(annotations map[string]string) {
 	switch value, set := annotations[api.AnnotationProxyProtocol]; {
 	case value == "true":
@@ -24,6 +24,7 @@ func (r *specReader) readSettings(annotations map[string]string) {
 	}
 }
 
+// strangeAnnotation adds a warning for an annotation with an unknown value. The annotation is ignored.
 func (r *specReader) strangeAnnotation(name, value, hint string) {
 	r.problem("InvalidValue", "metadata.annotations["+name+"]", fmt.Sprintf("%s: %q means nothing and is as if it were not there", name, value), hint)
 	r.Problems[len(r.Problems)-1].Severity = manifest.Warning

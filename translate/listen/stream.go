@@ -8,14 +8,14 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Claimant is a route of streams with its places on one port.
+// Claimant is a TCPRoute, TLSRoute or UDPRoute with its places on one port.
 type Claimant struct {
 	Route *ir.StreamRoute
-	// Places are its places on one port of one Gateway, sorted by chain and domain.
+	// Places are the places of the route on one port of one Gateway, sorted by chain and domain.
 	Places []Place
 }
 
-// stream returns the listener's stream without a route.
+// stream returns the ir.Stream of the listener, without a route.
 func (l *Listener) stream() ir.Stream {
 	out := ir.Stream{Listener: l.ID(), Chain: l.chain(), TLS: l.terminate()}
 	if out.Chain != "" {
@@ -24,9 +24,8 @@ func (l *Listener) stream() ir.Stream {
 	return out
 }
 
-// Assign assigns the streams of a port to routes, which must be in the conflict resolution
-// order: a hostname goes to the first route that claims it. A stream without a route closes its
-// connections.
+// Assign assigns the streams of a port to routes. The claimants must be in the conflict resolution order: a
+// hostname goes to the first route that claims it. A stream without a route closes its connections.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {
@@ -43,8 +42,9 @@ func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	port.Streams = out
 }
 
-// claim adds the stream that the route gets at a listener, if any. It notes the route as a rival of
-// earlier routes.
+// claim appends the stream that the route gets at a listener to out. own is the stream of the listener, and
+// taken has the index in out for each assigned domain. If all domains are assigned already, claim appends
+// nothing. The route is added to Behind of the earlier streams with its domains.
 func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
 	stream, lost := own, map[int][]string{}
 	stream.Route, stream.Domains = c.Route, nil
@@ -74,5 +74,6 @@ func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) [
 	return append(out, stream)
 }
 
-// compareStreams orders the streams of a listener, so that an edit of one does not move the others.
+// compareStreams orders the streams of a listener by name, so that an edit of one stream does not move the
+// others.
 func compareStreams(a, b ir.Stream) int { return cmp.Compare(a.Name(), b.Name()) }

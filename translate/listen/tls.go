@@ -13,25 +13,25 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Certificate is the result of resolving a certificate reference of an HTTPS listener.
+// Certificate is the result of resolving a reference to a certificate.
 type Certificate struct {
 	Secret manifest.Key
-	// Usable is zero if the Secret can be used.
+	// Usable is zero if the Secret can be used. Otherwise it is the reason why not, and Hint is what to do.
 	Usable manifest.Verdict[gwv1.ListenerConditionReason]
 	Hint   string
 }
 
-// The keys of a listener's TLS options, and of a backend's (OptionVersion): the lowest TLS
-// version. kgateway's names are accepted as well.
+// The keys of TLS options. OptionVersion is the lowest TLS version, also for backends. optionALPN lists the
+// ALPN protocols of a listener. The same keys with kgateway's prefix are accepted.
 const (
 	OptionVersion = "gatefold.io/min-tls-version"
 	optionALPN    = "gatefold.io/alpn-protocols"
 )
 
-// readTLS reads the usable certificates. A broken one beside a valid one does not stop the
-// listener; ResolvedRefs names it.
+// readTLS reads the certificates and TLS options of a listener. An unusable certificate beside a valid one does
+// not stop the listener. The condition ResolvedRefs names it.
 func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
-	if l.SpeaksHTTP() { // what else is inside, the client and the backend know
+	if l.SpeaksHTTP() { // for other protocols, client and backend negotiate the protocol
 		l.TLS.ALPN = []string{"h2", "http/1.1"}
 	}
 	if from == nil || len(from.CertificateRefs) == 0 {
@@ -53,6 +53,7 @@ func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSCo
 	}
 }
 
+// unresolved adds a problem, and sets l.Resolved unless it already has a reason.
 func (r *specReader) unresolved(field string, l *Listener, reason gwv1.ListenerConditionReason, message, hint string) {
 	r.problem(string(reason), field, message, hint)
 	if l.Resolved.Good() {
@@ -60,8 +61,8 @@ func (r *specReader) unresolved(field string, l *Listener, reason gwv1.ListenerC
 	}
 }
 
-// readOption rejects unknown options: an option that should protect but has no effect is worse than
-// a listener that does not serve.
+// readOption reads one TLS option. It rejects a listener with an unknown option or value: an option that should
+// protect but has no effect is worse than a listener that is not served.
 func (r *specReader) readOption(field string, l *Listener, name, value string) {
 	message, hint := fmt.Sprintf("there is no option %s", name), fmt.Sprintf("the options are %s and %s", OptionVersion, optionALPN)
 	switch strings.Replace(name, "kgateway.dev/", "gatefold.io/", 1) {
@@ -83,7 +84,7 @@ func (r *specReader) readOption(field string, l *Listener, name, value string) {
 	l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedValue, message)
 }
 
-// Serving returns the listeners that are served, none for a nil Gateway.
+// Serving returns the listeners that are served. It returns an empty sequence for a nil Gateway.
 func (g *Gateway) Serving() iter.Seq[*Listener] {
 	return func(yield func(*Listener) bool) {
 		if g == nil {
@@ -102,12 +103,13 @@ func (l *Listener) endsTLS() bool {
 	return l.Protocol == gwv1.HTTPSProtocolType || l.Protocol == gwv1.TLSProtocolType && !l.Passthrough
 }
 
-// Certified reports whether the listener needs no certificate or has one.
+// Certified reports whether the listener needs no certificate, or has a usable one.
 func (l *Listener) Certified() bool {
 	return !l.endsTLS() || len(l.Certificates) > 0
 }
 
-// chain returns the server name that leads to the listener, "" without TLS.
+// chain returns the server name that selects the listener in a TLS handshake, "*" for every name. It returns ""
+// without TLS.
 func (l *Listener) chain() string {
 	if l.Protocol != gwv1.HTTPSProtocolType && l.Protocol != gwv1.TLSProtocolType {
 		return ""
@@ -115,7 +117,7 @@ func (l *Listener) chain() string {
 	return domain(l.Hostname)
 }
 
-// terminate returns how the listener terminates TLS, nil if it does not.
+// terminate returns how the listener terminates TLS. It returns nil if the listener does not terminate TLS.
 func (l *Listener) terminate() *ir.TLS {
 	if !l.endsTLS() {
 		return nil
@@ -127,17 +129,17 @@ func (l *Listener) terminate() *ir.TLS {
 	return &out
 }
 
-// TLSNames are the hostnames by which TLS handshakes choose among the listeners of a port. HTTP/2
-// clients send requests for all hosts of a certificate over one connection. Each listener serves
-// only its own hosts, and answers 421 for those of the others (Gateway API, ListenerTLSConfig and
+// TLSNames are the hostnames by which a TLS handshake selects a listener of a port. HTTP/2 clients send
+// requests for all hosts of a certificate over one connection. But each listener serves only its own hosts, and
+// answers 421 for hosts of the others (Gateway API, ListenerTLSConfig and
 // GatewayHTTPSListenerDetectMisdirectedRequests).
 type TLSNames struct {
 	names []string
-	// under are the names that a wildcard covers, of more than ir.MaxMisdirected names.
+	// under is the result of the function under. It is nil if there are at most ir.MaxMisdirected names.
 	under map[string][]string
 }
 
-// TLSNames returns the names of a port, nil for none.
+// TLSNames returns the TLSNames of a port. It returns nil if the port has no served listener with TLS.
 func (g *Gateway) TLSNames(port int32) *TLSNames {
 	out := &TLSNames{}
 	for _, l := range g.Listeners {
@@ -155,7 +157,7 @@ func (g *Gateway) TLSNames(port int32) *TLSNames {
 	return out
 }
 
-// under returns the names that each possible wildcard covers, except the wildcard itself.
+// under returns, for each possible wildcard, the names that it covers except itself.
 func under(names []string) map[string][]string {
 	out := map[string][]string{}
 	for _, name := range names {
@@ -176,15 +178,15 @@ func under(names []string) map[string][]string {
 	return out
 }
 
-// Same reports whether both have the same names.
+// Same reports whether both have the same names. Either may be nil.
 func (n *TLSNames) Same(other *TLSNames) bool {
 	return n == other || n != nil && other != nil && slices.Equal(n.names, other.names)
 }
 
-// Misdirected returns the hosts that answer 421 in the table of a chain: the names of the other
-// listeners. If there are more than ir.MaxMisdirected, they are the names that the chain covers,
-// and "*" for all names that it does not cover. Otherwise each table would be as long as the list
-// of listeners.
+// Misdirected returns the hosts that answer 421 in the table of a chain: the names of the other listeners. If
+// there are more than ir.MaxMisdirected names, it returns the names that the chain covers, and "*" for all
+// names that the chain does not cover. Otherwise each table would be as long as the list of listeners. It
+// returns nil if n is nil.
 func (n *TLSNames) Misdirected(chain string) (hosts []string) {
 	if n == nil {
 		return nil

@@ -12,19 +12,20 @@ import (
 type Authority struct {
 	// Object is a ConfigMap or a Secret with ca.crt.
 	Object manifest.Key
-	// Usable is zero if it can be used.
+	// Usable is zero if the CA certificates can be used. Otherwise it is the reason why not, and Hint is what to
+	// do.
 	Usable manifest.Verdict[gwv1.ListenerConditionReason]
 	Hint   string
 }
 
-// trustFile ends the name of each object of a trust, so that those of a Secret are
-// not taken for its own certificate.
+// trustFile is the end of each object's part of a TrustName. It distinguishes the ca.crt of a Secret from the
+// certificate of the Secret.
 const trustFile = "/ca.crt"
 
-// SystemTrust is the name of the CA certificates of Envoy's system.
+// SystemTrust is the xDS name of the CA certificates of the system on which Envoy runs.
 const SystemTrust = "system" + trustFile
 
-// TrustName returns the xDS name of the CA certificates of one object, or of several together.
+// TrustName returns the xDS name of the CA certificates of one or more objects.
 func TrustName(objects []manifest.Key) string {
 	names := make([]string, len(objects))
 	for i, key := range objects {

@@ -15,8 +15,8 @@ import (
 // ControllerName is gatefold's controller name in GatewayClasses and route statuses.
 const ControllerName gwv1.GatewayController = "gatefold.io/gateway-controller"
 
-// condition builds one condition: bad is a reason against it, else it holds for
-// the reason good.
+// condition returns a condition of the type kind. It is True with the reason good if bad is zero. Otherwise it
+// is False with the reason and message of bad.
 func condition[T, R ~string](kind T, generation int64, good R, bad manifest.Verdict[R]) metav1.Condition {
 	c := metav1.Condition{
 		Type: string(kind), Status: metav1.ConditionTrue, Reason: string(good), ObservedGeneration: generation,
@@ -27,16 +27,17 @@ func condition[T, R ~string](kind T, generation int64, good R, bad manifest.Verd
 	return c
 }
 
-// ClassAccepted returns a GatewayClass's condition Accepted.
+// ClassAccepted returns the condition Accepted of a GatewayClass.
 func ClassAccepted(generation int64, bad manifest.Verdict[gwv1.GatewayClassConditionReason]) metav1.Condition {
 	return condition(gwv1.GatewayClassConditionStatusAccepted, generation, gwv1.GatewayClassReasonAccepted, bad)
 }
 
-// GatewayAccepted returns a Gateway's condition Accepted: it is True if at least one listener
-// can be served, its own or a ListenerSet's.
+// GatewayAccepted returns the condition Accepted of a Gateway. It is False if the Gateway cannot be served
+// (Unusable). It is also False if the Gateway has listeners, and no listener of the Gateway or its ListenerSets
+// can be served. If only some listeners are not served, it is True, and the message names them.
 func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	bad := g.Unusable
-	if bad.Reason == gwv1.GatewayReasonAddressNotAssigned { // which is a reason of Programmed alone
+	if bad.Reason == gwv1.GatewayReasonAddressNotAssigned { // a reason of Programmed only
 		bad = manifest.Verdict[gwv1.GatewayConditionReason]{}
 	}
 	sound, unsound := listenerNames(g.ListenersOf(g.Origin.Key))
@@ -52,7 +53,7 @@ func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	return c
 }
 
-// listenerNames returns the listeners that serve, and those that cannot.
+// listenerNames returns the names of listeners that are served (sound), and of those that cannot be (unsound).
 func listenerNames(own []*listen.Listener) (sound, unsound []string) {
 	for _, l := range own {
 		if l.Serves() {
@@ -64,8 +65,8 @@ func listenerNames(own []*listen.Listener) (sound, unsound []string) {
 	return sound, unsound
 }
 
-// GatewayProgrammed returns a Gateway's condition Programmed as far as translation knows it;
-// the server adds Envoy's answer.
+// GatewayProgrammed returns the condition Programmed of a Gateway. If the Gateway can be served, the condition
+// is Unknown until the server adds Envoy's answer. Otherwise it is False.
 func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 	switch {
 	case g.Unusable.Reason == gwv1.GatewayReasonAddressNotAssigned:
@@ -83,11 +84,12 @@ func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 	return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonInvalid, "none of the listeners can be served")
 }
 
+// programmed returns a condition that is False for a reason.
 func programmed[T, R ~string](kind T, generation int64, reason R, message string) metav1.Condition {
 	return condition(kind, generation, reason, manifest.Verdict[R]{Reason: reason, Message: message})
 }
 
-// pending says that only Envoy's answer is missing.
+// pending returns a condition that is Unknown until an Envoy answers.
 func pending[T ~string](kind T, generation int64) metav1.Condition {
 	return metav1.Condition{
 		Type: string(kind), Status: metav1.ConditionUnknown, Reason: string(gwv1.GatewayReasonPending),
@@ -95,9 +97,9 @@ func pending[T ~string](kind T, generation int64) metav1.Condition {
 	}
 }
 
-// ListenerConditions returns the conditions of one listener. It is accepted if it is configured
-// in Envoy: a conflict prevents that, and so does a port that another Gateway has (Gateway API,
-// ListenerConditionAccepted).
+// ListenerConditions returns the conditions of one listener. Accepted is True if the listener can be configured
+// in Envoy. It is False if the listener conflicts with another one, or if another Gateway has the port (Gateway
+// API, ListenerConditionAccepted).
 func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
 	conflicted := condition(gwv1.ListenerConditionConflicted, generation, gwv1.ListenerReasonNoConflicts, l.Conflicted)
 	conflicted.Status = metav1.ConditionFalse
@@ -112,11 +114,11 @@ func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition
 	}
 }
 
-// ListenerConditionClosed is a condition of gatefold's own. It exists, and is True, while every
-// route of the listener answers 500 because of a policy.
+// ListenerConditionClosed is a condition type of gatefold. The condition exists, and is True, while every route
+// of the listener answers 500 because of a policy.
 const ListenerConditionClosed gwv1.ListenerConditionType = "gatefold.io/ClosedByPolicy"
 
-// ListenerClosed returns that condition. why names the policy and what is wrong with it.
+// ListenerClosed returns the condition ListenerConditionClosed. why names the policy and what is wrong with it.
 func ListenerClosed(generation int64, why string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(ListenerConditionClosed), Status: metav1.ConditionTrue, ObservedGeneration: generation,
@@ -124,24 +126,26 @@ func ListenerClosed(generation int64, why string) metav1.Condition {
 	}
 }
 
-// InvalidListenerConditions returns the conditions of an invalid listener, or of a listener in
-// an invalid Gateway. Its conflicts and references were not checked.
+// InvalidListenerConditions returns the conditions of an invalid listener, or of a listener of an invalid
+// object. Its conflicts and references were not checked, so these conditions are missing.
 func InvalidListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
 	return []metav1.Condition{listenerAccepted(l, generation), listenerProgrammed(l, generation)}
 }
 
+// listenerAccepted returns the condition Accepted of a listener.
 func listenerAccepted(l *listen.Listener, generation int64) metav1.Condition {
 	return condition(gwv1.ListenerConditionAccepted, generation, gwv1.ListenerReasonAccepted, listenerRejection(l))
 }
 
-// listenerRejection says why a listener does not serve; it is good when it does.
+// listenerRejection returns why a listener is not accepted. It returns the zero Verdict if the listener is
+// accepted.
 func listenerRejection(l *listen.Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
 	return cmp.Or(l.Accepted, l.Conflicted, l.Taken)
 }
 
-// listenerProgrammed names a conflict as its reason, as the Gateway API's
-// conformance tests want it.
-// A listener without a certificate is accepted, and leads to nothing in Envoy.
+// listenerProgrammed returns the condition Programmed of a listener. It is False if the listener is not
+// accepted or has no usable certificate, and Unknown until Envoy answers otherwise. For a conflict it has the
+// reason of the conflict, because the conformance tests of the Gateway API require that.
 func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 	bad := listenerRejection(l)
 	if bad.Good() && !l.Certified() {
@@ -156,24 +160,24 @@ func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 	return programmed(gwv1.ListenerConditionProgrammed, generation, bad.Reason, bad.Message)
 }
 
-// RouteAccepted returns a route's condition Accepted for one parent. A message without a reason
-// names rules of the parent that do not lead to the route.
+// RouteAccepted returns the condition Accepted of a route for one parent. A verdict with a message but no
+// reason is True: the message names rules of the parent that do not lead to the route.
 func RouteAccepted(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionAccepted, generation, gwv1.RouteReasonAccepted, verdict)
 	c.Message = verdict.Message
 	return c
 }
 
-// RouteResolvedRefs returns a route's condition ResolvedRefs for one parent. A message without
-// a reason names routes to which it delegates nothing.
+// RouteResolvedRefs returns the condition ResolvedRefs of a route for one parent. A verdict with a message but
+// no reason is True: the message names routes to which this route cannot delegate.
 func RouteResolvedRefs(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionResolvedRefs, generation, gwv1.RouteReasonResolvedRefs, verdict)
 	c.Message = verdict.Message
 	return c
 }
 
-// RoutePartiallyInvalid returns the condition for a route with rules that are not served as
-// written; what names them. The Gateway API requires that the message begins with these words.
+// RoutePartiallyInvalid returns the condition PartiallyInvalid of a route. what names the rules that are not
+// served as written. The Gateway API requires the words "Dropped Rule" at the beginning of the message.
 func RoutePartiallyInvalid(generation int64, what string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(gwv1.RouteConditionPartiallyInvalid), Status: metav1.ConditionTrue,

@@ -9,9 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Features returns the sorted supportedFeatures of a GatewayClass (docs/design/status.md).
-// Those of filters, timeouts and retry are in the rows of package route. A feature is listed
-// only if a case proves it.
+// Features returns the supportedFeatures of a GatewayClass, sorted (docs/design/status.md). The features of
+// filters, timeouts and retry come from package route. A feature is listed only if a test case proves it.
 func Features() []gwv1.SupportedFeature {
 	names := append(route.Features(), []features.FeatureName{
 		features.SupportBackendTLSPolicy,

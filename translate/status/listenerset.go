@@ -11,13 +11,13 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
-// reasonParentNotProgrammed is a reason that the Gateway API names for a
-// ListenerSet's Programmed and has no constant for.
+// reasonParentNotProgrammed is a reason of the condition Programmed of a ListenerSet. The Gateway API describes
+// it, but has no constant for it.
 const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProgrammed"
 
-// SetAccepted returns a ListenerSet's condition Accepted: it is True if its Gateway accepts it
-// and at least one of its listeners can be served. in is its part of that Gateway, nil if there
-// is none.
+// SetAccepted returns the condition Accepted of a ListenerSet. It is True if the Gateway accepts the
+// ListenerSet and at least one of its listeners can be served. in is the Part of the ListenerSet in that
+// Gateway, nil if the Gateway does not exist.
 func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, served := setRejection(set, in)
 	c := condition(gwv1.ListenerSetConditionAccepted, set.Generation, gwv1.ListenerSetReasonAccepted, bad)
@@ -27,7 +27,8 @@ func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 	return c
 }
 
-// SetProgrammed returns a ListenerSet's condition Programmed as far as translation knows it.
+// SetProgrammed returns the condition Programmed of a ListenerSet. It is False if nothing of the ListenerSet is
+// served, and Unknown until the server adds Envoy's answer otherwise.
 func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, _ := setRejection(set, in)
 	switch {
@@ -39,7 +40,8 @@ func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 	return programmed(gwv1.ListenerSetConditionProgrammed, set.Generation, bad.Reason, bad.Message)
 }
 
-// setRejection says why a ListenerSet serves nothing, or what of it is not served.
+// setRejection returns why nothing of a ListenerSet is served. If only some of its listeners are not served,
+// bad is zero, and but is a message that names them.
 func setRejection(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
 	switch {
 	case !set.Accepted.Good():

@@ -8,8 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// policyReasonValid is kgateway's reason for Accepted, in place of the Gateway
-// API's.
+// policyReasonValid is the reason for a True condition Accepted. It is kgateway's, not the Gateway API's.
 const policyReasonValid gwv1.PolicyConditionReason = "Valid"
 
 // PolicyAncestor returns the entry of a policy's status for one ancestor.
@@ -17,19 +16,19 @@ func PolicyAncestor(ref gwv1.ParentReference, conditions ...metav1.Condition) gw
 	return gwv1.PolicyAncestorStatus{AncestorRef: ref, ControllerName: ControllerName, Conditions: conditions}
 }
 
-// PolicyAccepted returns a policy's condition Accepted for one ancestor.
+// PolicyAccepted returns the condition Accepted of a policy for one ancestor. It is True if bad is zero.
 func PolicyAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, policyReasonValid, bad)
 }
 
-// ExtensionAccepted returns a GatewayExtension's condition Accepted, with kgateway's reasons:
-// it is True if policies can use it.
+// ExtensionAccepted returns the condition Accepted of a GatewayExtension. It is True, which means that policies
+// can use the extension, if bad is zero.
 func ExtensionAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, gwv1.PolicyReasonAccepted, bad)
 }
 
-// PolicyAttached returns a policy's condition Attached (kgateway's) for one Gateway: it is True
-// unless other policies have set every field.
+// PolicyAttached returns kgateway's condition Attached of a policy for one Gateway. It is False only if other
+// policies set every field.
 func PolicyAttached(generation int64, fate policy.Fate) metav1.Condition {
 	c := metav1.Condition{Type: "Attached", Status: metav1.ConditionTrue, ObservedGeneration: generation}
 	switch fate {

@@ -8,21 +8,21 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
-// TLSPolicyAccepted returns a BackendTLSPolicy's condition Accepted for one ancestor.
+// TLSPolicyAccepted returns the condition Accepted of a BackendTLSPolicy for one ancestor. It is True if bad is
+// zero.
 func TLSPolicyAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, gwv1.PolicyReasonAccepted, bad)
 }
 
-// TLSPolicyResolvedRefs returns a BackendTLSPolicy's condition ResolvedRefs: it is True if all
-// of its CA certificates can be used.
+// TLSPolicyResolvedRefs returns the condition ResolvedRefs of a BackendTLSPolicy. It is True if bad is zero:
+// all of the policy's CA certificates can be used.
 func TLSPolicyResolvedRefs(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.BackendTLSPolicyConditionResolvedRefs, generation, gwv1.BackendTLSPolicyReasonResolvedRefs, bad)
 }
 
-// GatewayTLS returns the conditions that depend only on a Gateway's spec.tls:
-// InsecureFrontendValidationMode, while it accepts clients without a valid certificate, and
-// ResolvedRefs, while it has a certificate to show to backends. The ResolvedRefs of its
-// listeners is included in the message.
+// GatewayTLS returns the conditions that depend only on a Gateway's spec.tls. InsecureFrontendValidationMode is
+// included if the Gateway accepts clients without a valid certificate. ResolvedRefs is included if the Gateway
+// has a reference to a certificate for backends. It is also False if a listener has an unresolved reference.
 func GatewayTLS(g *listen.Gateway) []metav1.Condition {
 	var out []metav1.Condition
 	if g.Insecure {

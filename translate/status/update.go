@@ -1,5 +1,5 @@
-// Package status builds the status of objects: each condition has one
-// constructor, and the words are those of the Gateway API.
+// Package status builds the status of objects. Each condition has one constructor, and the terms are those of
+// the Gateway API.
 package status
 
 import (
@@ -10,17 +10,14 @@ import (
 type Update struct {
 	Key        manifest.Key
 	Generation int64
-	// Gateway is the "namespace/name" of the Gateway whose Envoys decide whether the object is
-	// programmed; "" for none.
+	// Gateway is the "namespace/name" of the Gateway whose Envoys decide whether the object is programmed. It is
+	// "" if no Gateway does.
 	Gateway string
-	// Envoy names the Envoy listener that serves each listener of the object.
+	// Envoy is the name of the Envoy listener that serves each listener of the object, by the listener's name.
 	Envoy map[string]string
-	// Status is *gwv1.GatewayClassStatus, *gwv1.GatewayStatus, *gwv1.ListenerSetStatus,
-	// *gwv1.RouteStatus (for every
-	// kind of route), *gwv1.PolicyStatus or *api.GatewayExtensionStatus;
-	// nil when the object is gone. Conditions carry no transition time (server
-	// stamps it), and a Gateway's or listener's Programmed condition is
-	// Unknown/Pending where only Envoy's answer is missing: server replaces it by
-	// what the streams acknowledged.
+	// Status is *gwv1.GatewayClassStatus, *gwv1.GatewayStatus, *gwv1.ListenerSetStatus, *gwv1.RouteStatus (for
+	// every kind of route), *gwv1.PolicyStatus or *api.GatewayExtensionStatus. It is nil if the object was
+	// removed. The server sets the transition times of conditions. A condition Programmed is Unknown/Pending if
+	// only Envoy's answer is missing. The server replaces it when Envoys answer.
 	Status any
 }
