@@ -10,11 +10,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// weightAnnotation is EP-11466's.
+// weightAnnotation is the annotation of EP-11466 for the weight of a route.
 const weightAnnotation = "kgateway.dev/route-weight"
 
-// readWeight reads the weight of the route with the rules (EP-11466). A weight that cannot be read
-// counts as 0 and is a condition.
+// readWeight reads the weight annotation of the route (EP-11466) into b.weight. An invalid weight counts as 0
+// and is reported. If weighted is false, the annotation has no effect, and readWeight only warns of it.
 func (b *builder) readWeight(weighted bool) {
 	text, ok := b.object.Value.GetAnnotations()[weightAnnotation]
 	if !ok {
@@ -36,7 +36,7 @@ func (b *builder) readWeight(weighted bool) {
 	b.weight = int32(weight)
 }
 
-// ignoreWeight warns of a weight that has no effect: weights order only HTTPRoutes (EP-11466,
+// ignoreWeight warns of a weight annotation that has no effect: weights order only HTTPRoutes (EP-11466,
 // Non-Goals).
 func (b *builder) ignoreWeight() {
 	if _, ok := b.object.Value.GetAnnotations()[weightAnnotation]; ok {
@@ -45,8 +45,8 @@ func (b *builder) ignoreWeight() {
 	}
 }
 
-// bind sets the links under which the rules are placed. Inclusion is one transaction for the pair
-// of parent and child: a conflict of any rule removes all links of the pair, and no others
+// bind sets b.links to the links under which the rules are placed. All inclusions of a pair of parent and child
+// succeed or fail together. If one rule conflicts, all Included links are removed, but no Delegated link
 // (GEP-1058, Binding Parent and Child Routes).
 func (b *builder) bind(route *api.HTTPRoute, links []Link) {
 	b.links = links
@@ -61,7 +61,8 @@ func (b *builder) bind(route *api.HTTPRoute, links []Link) {
 	}
 }
 
-// includeConflict returns the first conflict of an inclusion, "" when there is none.
+// includeConflict returns the first conflict of an Included link with a rule of the route. It returns "" if
+// there is none.
 func includeConflict(route *api.HTTPRoute, links []Link) string {
 	for _, link := range links {
 		if link.Mode != Included {
@@ -76,6 +77,8 @@ func includeConflict(route *api.HTTPRoute, links []Link) string {
 	return ""
 }
 
+// ruleConflict returns why a rule cannot be included under a link: its matches or its filters conflict with the
+// parent's. i is the index of the rule. It returns "" if there is no conflict.
 func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	for j := range rule.Matches {
 		if _, refused := Combine(link, httpMatch(&rule.Matches[j])); refused != "" {
@@ -90,9 +93,9 @@ func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	return ""
 }
 
-// filterConflict returns why an included child cannot have its filters below a level. Either both
-// sides set a filter that can be set only once, or the parent's rule redirects
-// (docs/design/routes.md). It returns "" if there is no conflict.
+// filterConflict returns why an included child cannot have its filters below a level. Either both sides set a
+// filter that can be set only once, or the parent's rule redirects (docs/design/routes.md). It returns "" if
+// there is no conflict.
 func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
 	if level.Action.Redirect != nil {
 		return "the parent's rule redirects, so that no request can reach a child"

@@ -11,21 +11,22 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Breadth counts the matches of child candidates, by how they are combined with a Point. The counts
-// multiply in a tree of delegation, so they are computed before a level of the tree is made
+// Breadth counts the matches of candidates for children, by how the matches are combined with a Point. In a
+// delegation tree the counts multiply, so they are computed before a level of the tree is built
 // (docs/design/routes.md).
 type Breadth struct {
 	// Routes is the number of candidates.
 	Routes int
-	// Within is the number of matches that must be within the path of a Point (EP-10943, Path
-	// matching): each is placed under few Points of a node.
+	// Within is the number of matches that must be within the path of a Point (EP-10943, Path matching). Each is
+	// placed under only a few Points of a node.
 	Within int
-	// Joined is the number of matches that are combined with those of a Point, by inheritance
-	// (EP-10943) or inclusion (GEP-1058): each is placed under all Points.
+	// Joined is the number of matches that are combined with the match of a Point, by inheritance (EP-10943) or
+	// inclusion (GEP-1058). Each is placed under all Points.
 	Joined int
 }
 
-// BreadthOf returns the Breadth of one candidate that a selector of the given form finds.
+// BreadthOf returns the Breadth of one candidate that a selector of the given form finds. It is zero if the
+// candidate is not an HTTPRoute.
 func BreadthOf(candidate *manifest.Object, form SelectorForm) Breadth {
 	route, ok := manifest.As[*api.HTTPRoute](candidate)
 	if !ok {
@@ -41,27 +42,26 @@ func BreadthOf(candidate *manifest.Object, form SelectorForm) Breadth {
 	return Breadth{Routes: 1, Within: matches}
 }
 
-// Plus returns the sum of both.
+// Plus returns the sum of two Breadths.
 func (b Breadth) Plus(other Breadth) Breadth {
 	return Breadth{b.Routes + other.Routes, b.Within + other.Within, b.Joined + other.Joined}
 }
 
-// Minus returns the difference.
+// Minus returns b minus other.
 func (b Breadth) Minus(other Breadth) Breadth {
 	return Breadth{b.Routes - other.Routes, b.Within - other.Within, b.Joined - other.Joined}
 }
 
 const (
-	// combinedPerRoute is how many pairs of a Point and a match are combined for the
-	// cost of one that is emitted.
+	// combinedPerRoute is how many combinations of a Point and a match cost as much as one route in Envoy.
 	combinedPerRoute = 100
-	// maxFanout keeps sums of fan-outs within an int.
+	// maxFanout limits the results of Fanout and Spread, so that sums fit into an int.
 	maxFanout = math.MaxInt32
 )
 
-// Fanout returns the most routes that the children of a node can add: the sum over all
-// candidates of the matches that each can place under the node's Points. It makes none of them.
-// offered returns the Breadth of a property.
+// Fanout returns how many routes the children of a node can add at most. It is the sum, over all candidates, of
+// the matches that each can place under the node's Points. It builds no routes. offered returns the Breadth of
+// all candidates with a property.
 func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth) int {
 	total := 0
 	for property, under := range byProperty(route, points) {
@@ -70,8 +70,8 @@ func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth)
 	return total
 }
 
-// Spread is Fanout for the children of each namespace. offered returns the Breadth of a property by
-// namespace.
+// Spread returns the result of Fanout separately for the children of each namespace. offered returns the
+// Breadths of a property by namespace.
 func Spread(route manifest.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
 	out := map[string]int{}
 	for property, under := range byProperty(route, points) {
@@ -82,14 +82,14 @@ func Spread(route manifest.Key, points []*Point, offered func(Property) map[stri
 	return out
 }
 
-// fanout returns how many routes the candidates of one property can add.
+// fanout returns how many routes the candidates of one property can add under the Points.
 func fanout(under []*Point, b Breadth) int {
 	combined := saturating(b.Within+b.Joined, len(under))
 	placed := saturating(b.Within, nested(under)) + saturating(b.Joined, len(under))
 	return max(b.Routes, placed, combined/combinedPerRoute)
 }
 
-// saturating returns the product, at most maxFanout.
+// saturating returns a*b, at most maxFanout.
 func saturating(a, b int) int {
 	if b > 0 && a > maxFanout/b {
 		return maxFanout
@@ -97,7 +97,7 @@ func saturating(a, b int) int {
 	return a * b
 }
 
-// byProperty groups Points by the properties that they look for.
+// byProperty groups Points by the properties of the children that they select.
 func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 	out := map[Property][]*Point{}
 	for _, p := range points {
@@ -108,7 +108,7 @@ func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 	return out
 }
 
-// nested returns the largest number of Points that can contain one path.
+// nested returns the largest number of Points whose path prefixes can contain the same path.
 func nested(points []*Point) int {
 	var prefixes []string
 	for _, p := range points {
@@ -118,7 +118,7 @@ func nested(points []*Point) int {
 	}
 	slices.SortFunc(prefixes, cmp.Compare)
 	deepest := 0
-	var open []string // each is a prefix of the next
+	var open []string // each element is a prefix of the next one
 	for _, prefix := range prefixes {
 		for len(open) > 0 && !strings.HasPrefix(prefix, open[len(open)-1]) {
 			open = open[:len(open)-1]

@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Combine returns the match of a child's rule below a Link: the conjunction of the parent's and
-// the child's. If there is none, it returns the reason as text. Only Combine distinguishes
-// delegation from above (EP-10943) from inclusion from below (GEP-1058).
+// Combine returns the match of a child's rule below a Link: the conjunction of the parent's match and the
+// child's. If the two cannot be combined, refused is the reason as text; otherwise it is "". Only Combine
+// distinguishes delegation by the parent (EP-10943) from inclusion by the child (GEP-1058).
 func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	parent := link.Point.Matcher
 	switch {
@@ -24,8 +24,8 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	return within(parent, child)
 }
 
-// levels returns the levels above a child. If the parent is included, it never wins over what its
-// child sets, independent of its annotation (docs/design/routes.md: child's if set, else parent's).
+// levels returns the levels above a child. If the child is included, values of the child win over those of the
+// parent's rule. The parent's annotation does not change that (docs/design/routes.md).
 func (l *Link) levels() []Level {
 	levels := slices.Clone(l.Point.Levels)
 	if l.Mode == Included {
@@ -34,8 +34,8 @@ func (l *Link) levels() []Level {
 	return levels
 }
 
-// within requires that the child is inside the parent (EP-10943, Path matching; Header, query
-// parameter, and method matching). It compares paths by segment.
+// within returns the child's match if it lies within the parent's (EP-10943, Path matching; Header, query
+// parameter, and method matching). Otherwise it returns the reason why not. It compares paths by segment.
 func within(parent, child ir.Match) (ir.Match, string) {
 	if parent.Path.Kind != ir.PathPrefix {
 		return child, "the parent's path is not of type PathPrefix, so that nothing can lie within it"
@@ -61,13 +61,13 @@ func within(parent, child ir.Match) (ir.Match, string) {
 	return child, ""
 }
 
-// segmentPrefix reports whether path is prefix or continues it at a slash. prefix
-// has no trailing slash.
+// segmentPrefix reports whether path equals prefix, or continues it at a slash. prefix has no slash at its end.
 func segmentPrefix(prefix, path string) bool {
 	rest, ok := strings.CutPrefix(path, prefix)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
+// containsAll reports whether all contains each element of some.
 func containsAll(all, some []ir.ValueMatch) bool {
 	for _, m := range some {
 		if !slices.Contains(all, m) {
@@ -77,9 +77,9 @@ func containsAll(all, some []ir.ValueMatch) bool {
 	return true
 }
 
-// inherit joins the child's match to the parent's (EP-10943, Matcher inheritance). The child's path
-// follows the parent's. Headers and query parameters of both are joined, the parent's first. The
-// parent's method wins if it has one.
+// inherit joins the child's match to the parent's (EP-10943, Matcher inheritance). The child's path follows the
+// parent's. Headers and query parameters of both are joined. If both have the same name, or both have a method,
+// the parent's value wins. It returns a reason if the paths cannot be joined, and "" otherwise.
 func inherit(parent, child ir.Match) (ir.Match, string) {
 	path, refused := joinPaths(parent.Path, child.Path)
 	if refused != "" {
@@ -87,7 +87,7 @@ func inherit(parent, child ir.Match) (ir.Match, string) {
 	}
 	match := ir.Match{Path: path, Within: parent.Within, Method: parent.Method}
 	if child.Path.Kind == ir.PathRegex && parent.Path.Kind == ir.PathPrefix {
-		match.Within = trimSlash(parent.Path.Value) // as in within: /a.* is not in /a
+		match.Within = trimSlash(parent.Path.Value) // as in within: /a.* could also match /ab, which is not in /a
 	}
 	if match.Method == "" {
 		match.Method = child.Method
@@ -97,13 +97,13 @@ func inherit(parent, child ir.Match) (ir.Match, string) {
 	return match, ""
 }
 
-// union returns the matches of both lists by name. If both have a name, a's wins.
+// union returns the matches of both lists, sorted by name. If both have a name, the match of a wins.
 func union(a, b []ir.ValueMatch) []ir.ValueMatch {
 	return firstOfName(slices.Concat(a, b))
 }
 
-// joinPaths appends the child's path to the parent's. A child's "/" adds nothing: the result is the
-// parent's path with the parent's type.
+// joinPaths appends the child's path to the parent's. A child's "/" adds nothing: the result is the parent's
+// path. It returns a reason if the paths cannot be joined, and "" otherwise.
 func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	base := trimSlash(parent.Value)
 	switch {
@@ -121,8 +121,8 @@ func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	return ir.Path{Kind: child.Kind, Value: base + child.Value}, ""
 }
 
-// bare joins a child's "/" to the parent's path. A prefix "/" returns the parent's path unchanged,
-// an exact "/" returns it as an exact path.
+// bare joins a child's "/" to the parent's path. If "/" is a prefix, the parent's path is unchanged. If "/" is
+// an exact path, a parent's prefix becomes an exact path.
 func bare(parent, child ir.Path) ir.Path {
 	if child.Kind == ir.PathExact && parent.Kind == ir.PathPrefix {
 		parent.Kind = ir.PathExact
@@ -130,8 +130,7 @@ func bare(parent, child ir.Path) ir.Path {
 	return parent
 }
 
-// group removes anchors, because the whole path is compared anyway, and puts an expression into a
-// group.
+// group returns an expression as a non-capturing group. It removes anchors, because the whole path is compared.
 func group(pattern string) string {
 	pattern = strings.TrimPrefix(pattern, "^")
 	if body, anchored := strings.CutSuffix(pattern, "$"); anchored && !escapes(body) {
@@ -140,7 +139,7 @@ func group(pattern string) string {
 	return "(?:" + pattern + ")"
 }
 
-// escapes reports whether the text ends in a backslash that is not escaped itself.
+// escapes reports whether the text ends in a backslash that is not itself escaped.
 func escapes(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
@@ -156,8 +155,8 @@ func asRegex(path ir.Path) string {
 	return regexp.QuoteMeta(path.Value) + "(?:/.*)?"
 }
 
-// include joins both matches (GEP-1058, RouteMatches). The result has all conditions of both.
-// Contradictions are rejected.
+// include joins the matches of parent and child (GEP-1058, RouteMatches). The result has all conditions of
+// both. If the two contradict each other, or their paths cannot be joined, it returns the reason; otherwise "".
 func include(parent, child ir.Match) (ir.Match, string) {
 	path, refused := includePaths(parent.Path, child.Path)
 	switch {
@@ -176,8 +175,9 @@ func include(parent, child ir.Match) (ir.Match, string) {
 	return match, ""
 }
 
-// includePaths joins two prefixes, or a prefix and a postfix with anything between them. A "/" on
-// either side counts as no path (GEP-1058, Path Matching, option 2).
+// includePaths joins two prefixes, or a prefix and a postfix with anything between them. A "/" on either side
+// counts as no path (GEP-1058, Path Matching, option 2). It returns a reason if the paths cannot be joined, and
+// "" otherwise.
 func includePaths(parent, child ir.Path) (ir.Path, string) {
 	base := trimSlash(parent.Value)
 	none := ir.Path{Kind: ir.PathPrefix, Value: "/"}
@@ -194,8 +194,8 @@ func includePaths(parent, child ir.Path) (ir.Path, string) {
 	return child, "only a PathPrefix or PathPostfix can be joined to a parent's path, which must be a PathPrefix"
 }
 
-// between returns the expression between a prefix and a postfix. It ends the last segment of the
-// parent, so that /store and .html do not match /storefront.html.
+// between returns the expression for the text between a prefix and a postfix. It requires the end of the
+// prefix's last segment, so that /store and .html do not match /storefront.html.
 func between(postfix string) string {
 	if strings.HasPrefix(postfix, "/") {
 		return "(?:/.*)?"
@@ -203,7 +203,7 @@ func between(postfix string) string {
 	return "/.*"
 }
 
-// contradicts reports whether two lists require different values of one name.
+// contradicts reports whether two lists require different values of the same name.
 func contradicts(a, b []ir.ValueMatch) bool {
 	for _, x := range a {
 		for _, y := range b {

@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// externalAuth reads the filter ExternalAuth: a service decides about the requests of a rule
-// (GEP-1494). It replaces the extAuth of policies. If the service cannot be used, the rule is
-// closed.
+// externalAuth reads the filter ExternalAuth: an external service decides about the requests of a rule
+// (GEP-1494). The filter replaces the field extAuth of policies. ok is false, and the rule answers 500, if the
+// service cannot be used.
 func externalAuth(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	from := f.ExternalAuth
 	calls := from.ExternalAuthProtocol == gwv1.HTTPRouteExternalAuthGRPCProtocol
@@ -39,8 +39,8 @@ func externalAuth(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool 
 	return true
 }
 
-// authService returns the service of a filter without its cluster. It has no failOpen (GEP-1494:
-// "this filter MUST fail closed").
+// authService returns the ir.AuthService of a filter, without the cluster. It has no failOpen (GEP-1494: "this
+// filter MUST fail closed").
 func authService(from *gwv1.HTTPExternalAuthFilter) *ir.AuthService {
 	to := &ir.AuthService{StatusOnError: http.StatusForbidden, Percent: 100}
 	if body := from.ForwardBody; body != nil && body.MaxSize > 0 {

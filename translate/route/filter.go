@@ -15,39 +15,40 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// readFilter writes a filter into the action. field is its path. ok is false if requests must not
-// pass without the filter.
+// readFilter reads a filter into the action of a. field is the path of the filter. ok is false if requests must
+// not pass without the filter.
 type readFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
 
-// part is something that a rule configures other than its backends: a filter, or a field of the
-// rule. The row has how it is read, and how a delegating rule hands it down.
+// part describes something that a rule configures besides its backends: a filter, or a field of the rule. It
+// describes how the part is read, and how the rules of child routes inherit it.
 type part struct {
-	// kind is that of the ir.Part: the type of the filter.
+	// kind is the Kind of the ir.Part: the type of the filter, or a constant for a field.
 	kind string
-	// read is nil for fields of the rule, which actionBuilder.timeouts reads.
+	// read reads the filter. It is nil for fields of the rule, which actionBuilder.timeouts reads.
 	read readFilter
 	// onBackends is true if a backendRef can have the filter, too.
 	onBackends bool
-	// inherit writes into out, which is below's action at first, what both say together. It
-	// is nil where a delegating rule hands nothing down.
+	// inherit writes the merged value of both rules into out. At first, out is a copy of m.below. inherit is nil
+	// if rules of child routes do not inherit the part.
 	inherit func(out *ir.Action, m merge)
-	// shows reports whether a part of m.second is in force in out, which is merged; nil
-	// where it always is.
+	// shows reports whether the part of m.second is effective in out, the merged action. It is nil if that part
+	// always is.
 	shows func(out *ir.Action, m merge) bool
-	// conflicts reports whether the filter of a child that is included conflicts with what
-	// its parent's rule says (docs/design/routes.md); nil where it never does.
+	// conflicts reports whether an included child must not have the filter, because its parent's rule has it
+	// (docs/design/routes.md). It is nil if the filter never conflicts.
 	conflicts func(parent *ir.Action) bool
-	// features are those of the Gateway API that the part is, each proved by a case.
+	// features are the Gateway API features that the part implements. A test case proves each.
 	features []features.FeatureName
 }
 
-// merge has a rule's action and that of the delegating rule above it. first is the preferred one.
+// merge contains the action of a rule (below) and the action of the delegating rule above it. first is the
+// preferred one of these two actions, and second is the other one.
 type merge struct {
 	below, above  *ir.Action
 	first, second *ir.Action
 }
 
-// parts returns a row for each kind of part.
+// parts returns one row for each kind of part.
 func parts() []part {
 	return []part{
 		{
@@ -115,7 +116,7 @@ func parts() []part {
 	}
 }
 
-// Features returns the Gateway API features of the parts of rules.
+// Features returns the Gateway API features that the filters, timeouts and retry of rules implement.
 func Features() (names []features.FeatureName) {
 	for _, p := range parts() {
 		names = append(names, p.features...)
@@ -133,13 +134,15 @@ func partOf(kind string) (row part, known bool) {
 	return part{}, false
 }
 
-// onRule returns the function that reads a filter of a rule, nil if the filter is not served there.
-// onBackend does so for a filter of a backendRef.
+// onRule returns the function that reads a filter of a rule. It returns nil if gatefold does not support the
+// filter.
 func onRule(kind gwv1.HTTPRouteFilterType) readFilter {
 	row, _ := partOf(string(kind))
 	return row.read
 }
 
+// onBackend returns the function that reads a filter of a backendRef. It returns nil if gatefold does not
+// support the filter there.
 func onBackend(kind gwv1.HTTPRouteFilterType) readFilter {
 	if row, _ := partOf(string(kind)); row.onBackends {
 		return row.read
@@ -147,8 +150,9 @@ func onBackend(kind gwv1.HTTPRouteFilterType) readFilter {
 	return nil
 }
 
-// filters reads all filters of a list. It never skips an unknown filter: ok is false, and requests
-// answer 500 (Gateway API, HTTPRouteRule.filters).
+// filters reads all filters of a list. served returns the function that reads a filter, nil if the filter is
+// not supported. An unsupported filter is never skipped: ok is false, and requests answer 500 (Gateway API,
+// HTTPRouteRule.filters).
 func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, served func(gwv1.HTTPRouteFilterType) readFilter) (ok bool) {
 	ok = true
 	for i := range list {
@@ -165,7 +169,7 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, serve
 	return ok
 }
 
-// unservedFilter reports a filter that gatefold does not serve at all, or not for a backendRef.
+// unservedFilter reports a filter that gatefold does not support, or not for a backendRef.
 func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterType) {
 	rule, _, ofBackend := strings.Cut(field, ".backendRefs[")
 	if !ofBackend || onRule(kind) == nil {
@@ -178,16 +182,18 @@ func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterTy
 	a.flat.Unserved(field + ": " + message)
 }
 
-// part notes the field that a part of the action comes from.
+// part records the field that a part of the action comes from.
 func (a *actionBuilder) part(kind, field string) {
 	a.action.Parts = append(a.action.Parts, ir.Part{Kind: kind, Object: a.origin.Key, Field: field})
 }
 
+// requestHeaders reads the filter RequestHeaderModifier.
 func requestHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	a.action.RequestHeaders = headerMods(f.RequestHeaderModifier)
 	return true
 }
 
+// responseHeaders reads the filter ResponseHeaderModifier.
 func responseHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	a.action.ResponseHeaders = headerMods(f.ResponseHeaderModifier)
 	return true
@@ -205,6 +211,7 @@ func headers(list []gwv1.HTTPHeader) []ir.Header {
 	return out
 }
 
+// redirect reads the filter RequestRedirect. The default status is 302.
 func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	from := f.RequestRedirect
 	to := &ir.Redirect{Status: 302, Scheme: api.Text(from.Scheme)}
@@ -220,16 +227,15 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// redirectPort returns the port to write into the Location, 0 for none. If the filter has no port,
-// it is the well-known port of the scheme that the filter sets, else the listener's port (Gateway
-// API, HTTPRequestRedirectFilter.port). A well-known port is left out, as the same comment
-// requires. hidden is true if the host name stays and clients may send a port, which Envoy must
-// then remove.
+// redirectPort returns the port to write into the Location header, 0 for none. A filter without a port uses the
+// well-known port of its scheme. Without a scheme it uses the listener's port (Gateway API,
+// HTTPRequestRedirectFilter.port). A well-known port is not written, as the same section requires. hidden is
+// true if the request's host is kept and may contain a port. Envoy must then remove that port.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
 	scheme := api.Text(f.Scheme)
 	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
 	port = listener
-	if scheme == "" && listener == 443 { // the scheme stays, and nobody speaks HTTP there
+	if scheme == "" && listener == 443 { // the scheme is kept, and on port 443 that is https
 		wellKnown = 443
 	}
 	switch {
@@ -247,6 +253,7 @@ func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint
 	return port, true
 }
 
+// rewrite reads the filter URLRewrite.
 func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	to := &ir.Rewrite{Path: pathChange(f.URLRewrite.Path)}
 	if f.URLRewrite.Hostname != nil {
@@ -256,7 +263,7 @@ func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// inheritRewrite merges host and path separately. A rule that redirects rewrites nothing.
+// inheritRewrite merges hostname and path separately. A rule that redirects inherits no rewrite.
 func inheritRewrite(out *ir.Action, m merge) {
 	if m.below.Redirect != nil {
 		return
@@ -269,12 +276,13 @@ func inheritRewrite(out *ir.Action, m merge) {
 	out.Rewrite = &ir.Rewrite{Hostname: cmp.Or(first.Hostname, second.Hostname), Path: cmp.Or(first.Path, second.Path)}
 }
 
+// showsRewrite reports whether the merged rewrite has a value of the second one.
 func showsRewrite(out *ir.Action, m merge) bool {
 	return out.Rewrite != nil && (m.first.Rewrite == nil || *out.Rewrite != *m.first.Rewrite)
 }
 
-// pathChange copies a path modifier. The schema allows a prefix replacement only with a PathPrefix
-// match.
+// pathChange converts a path modifier. It returns nil for nil. The schema allows ReplacePrefixMatch only with a
+// PathPrefix match.
 func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 	switch {
 	case p == nil:
@@ -285,8 +293,8 @@ func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 	return &ir.PathChange{Value: trimSlash(api.Text(p.ReplacePrefixMatch))}
 }
 
-// mirror adds a mirror of requests. A mirror whose reference cannot be resolved is left out and
-// reported (Gateway API, HTTPRequestMirrorFilter.backendRef).
+// mirror adds a mirror of requests. A mirror whose backendRef cannot be resolved is left out and reported
+// (Gateway API, HTTPRequestMirrorFilter.backendRef).
 func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	cluster, _ := a.cluster(field+".requestMirror.backendRef", f.RequestMirror.BackendRef)
 	if cluster == "" {
@@ -306,8 +314,8 @@ func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// cors adds an answer to every preflight request. A request from another origin is answered without
-// permission (Gateway API, HTTPCORSFilter.allowOrigins).
+// cors reads the filter CORS. Envoy answers every preflight request. For an origin that is not allowed, the
+// answer has no CORS headers (Gateway API, HTTPCORSFilter.allowOrigins).
 func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	to, problems := policy.CORS(field+".cors", f.CORS)
 	for _, p := range problems {
@@ -318,13 +326,13 @@ func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// IsTrafficPolicy reports whether a reference of a rule names a TrafficPolicy.
+// IsTrafficPolicy reports whether the reference of a filter ExtensionRef names a TrafficPolicy.
 func IsTrafficPolicy(ref *gwv1.LocalObjectReference) bool {
 	return ref.Group == api.Group && ref.Kind == api.KindTrafficPolicy
 }
 
-// extensionRef accepts a reference to a TrafficPolicy. The policies of the rule are added later;
-// package translate closes the rule if the policy is missing.
+// extensionRef accepts a reference to a TrafficPolicy. Package translate adds the policy later, and makes the
+// rule answer 500 if the policy is missing. ok is false for any other reference.
 func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	if IsTrafficPolicy(f.ExtensionRef) {
 		return true
@@ -339,11 +347,13 @@ func inheritTimeouts(out *ir.Action, m merge) {
 	out.BackendTimeout = cmp.Or(m.first.BackendTimeout, m.second.BackendTimeout)
 }
 
+// showsTimeouts reports whether a merged timeout comes from the second action.
 func showsTimeouts(out *ir.Action, m merge) bool {
 	return out.RequestTimeout != m.first.RequestTimeout || out.BackendTimeout != m.first.BackendTimeout
 }
 
-// below completes an action for one match: a replaced prefix is the prefix of that match.
+// below returns the action of a rule for one of its matches, with the given path. If the action replaces a path
+// prefix, it replaces the prefix of that path.
 func below(action ir.Action, path ir.Path) ir.Action {
 	if r := action.Redirect; r != nil && r.Path != nil {
 		copied := *r
@@ -358,7 +368,7 @@ func below(action ir.Action, path ir.Path) ir.Action {
 	return action
 }
 
-// grpcFilters returns the filters of a GRPCRoute as those of an HTTPRoute.
+// grpcFilters returns the filters of a GRPCRoute as filters of an HTTPRoute.
 func grpcFilters(list []gwv1.GRPCRouteFilter) []gwv1.HTTPRouteFilter {
 	var out []gwv1.HTTPRouteFilter
 	for _, f := range list {

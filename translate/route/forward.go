@@ -12,9 +12,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// forward distributes requests to the references by weight. The share of a reference that cannot be
-// resolved answers 500. If no reference can be resolved, the rule answers 500 (Gateway API,
-// HTTPRouteRule.backendRefs).
+// forward sets the action to distribute requests to the backendRefs by weight. For a reference that cannot be
+// resolved, its share of the requests answers 500. If no reference can be resolved, the rule answers 500
+// (Gateway API, HTTPRouteRule.backendRefs). at is the path of the rule.
 func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	forward := &ir.Forward{}
 	total := uint32(0)
@@ -37,11 +37,11 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	a.action.Forward = forward
 }
 
-// weightless says why a rule serves nothing whose backends all have weight 0.
+// weightless is why a rule answers an error if all of its backends have weight 0.
 const weightless = "all backendRefs of the rule have weight 0"
 
-// weighsNothing warns of a rule whose backends all have weight 0 (Gateway API, BackendRef.weight:
-// "If weight is set to 0, no traffic should be forwarded").
+// weighsNothing warns of a rule with backends if all of them have weight 0 (Gateway API, BackendRef.weight: "If
+// weight is set to 0, no traffic should be forwarded").
 func (a *actionBuilder) weighsNothing(at string, backends []ir.Backend) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(backends) == 0 || slices.ContainsFunc(backends, weighs) {
@@ -55,12 +55,14 @@ func (a *actionBuilder) weighsNothing(at string, backends []ir.Backend) {
 	a.problem(manifest.Warning, codeWeightZero, at+".backendRefs", weightless+": "+answer, hintWeight)
 }
 
-// codeWeightZero is the code of that warning.
+// codeWeightZero and hintWeight are the code and the hint of the warning that all backends have weight 0.
 const (
 	codeWeightZero = "NoWeight"
 	hintWeight     = "give one backendRef a weight greater than 0"
 )
 
+// target returns the backend of a backendRef, with its filters. Its Cluster is "" if the reference cannot be
+// resolved, or if a filter is not supported.
 func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backend {
 	target := ir.Backend{Weight: 1, Field: field}
 	if ref.Weight != nil {
@@ -76,9 +78,9 @@ func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backen
 	return target
 }
 
-// rewriteFor applies the rewrites of backends. Envoy can rewrite the host for each of several
-// backends, but the path only for the rule. So the rule takes over the rewrite of a single backend.
-// One of several backends that rewrites the path is closed.
+// rewriteFor applies the URLRewrite filters of backends. Envoy can rewrite the host for each of several
+// backends, but the path only for the rule. So the rewrite of a single backend becomes the rule's. If one of
+// several backends rewrites the path, its share of the requests answers 500.
 func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 	several := len(backends) > 1
 	for i := range backends {
@@ -103,13 +105,14 @@ func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 	}
 }
 
-// cluster resolves a reference. It returns the name of the cluster, "" if that fails, and the DNS
-// name of its endpoints.
+// cluster resolves a reference. It returns the name of the cluster, and the only DNS name of the endpoints (see
+// backend.Resolution). name is "" if the reference cannot be resolved.
 func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) (name, dnsName string) {
 	return a.resolved(field, a.resolve(ref, false))
 }
 
-// resolved notes the resolution of a reference at a field, and returns the same as cluster.
+// resolved records the resolution of the reference at a field: the backend, or the problem. It returns the same
+// results as cluster.
 func (a *actionBuilder) resolved(field string, resolution backend.Resolution) (name, dnsName string) {
 	if resolution.OK() {
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)

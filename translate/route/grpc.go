@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// grpcRules returns the rules of a GRPCRoute as rules of an HTTPRoute without matches. Filters and
-// references are the same in both.
+// grpcRules returns the rules of a GRPCRoute as rules of an HTTPRoute, without their matches. Filters and
+// backendRefs are the same in both kinds.
 func grpcRules(from *gwv1.GRPCRoute) []api.HTTPRouteRule {
 	out := make([]api.HTTPRouteRule, len(from.Spec.Rules))
 	for i := range from.Spec.Rules {
@@ -26,7 +26,7 @@ func grpcRules(from *gwv1.GRPCRoute) []api.HTTPRouteRule {
 	return out
 }
 
-// grpcMatches returns the matches of a rule. A rule without matches accepts every call.
+// grpcMatches returns the matches of a rule. A rule without matches gets one match for every call.
 func grpcMatches(list []gwv1.GRPCRouteMatch) []ir.Match {
 	out := make([]ir.Match, max(1, len(list)))
 	out[0].Path = grpcPath(nil)
@@ -43,8 +43,8 @@ func grpcMatches(list []gwv1.GRPCRouteMatch) []ir.Match {
 	return out
 }
 
-// grpcPath returns the path of the selected calls: a call goes to /SERVICE/METHOD. A part that is
-// not set matches any segment.
+// grpcPath returns the path of the calls that m selects: a call goes to /SERVICE/METHOD. A service or method
+// that is not set matches any.
 func grpcPath(m *gwv1.GRPCMethodMatch) ir.Path {
 	path := ir.Path{Kind: ir.PathPrefix, Value: "/", RPC: ir.RPC{Is: true}}
 	if m == nil {
@@ -67,7 +67,7 @@ func grpcPath(m *gwv1.GRPCMethodMatch) ir.Path {
 	return path
 }
 
-// pattern limits a regular expression to one segment. "" is any segment.
+// pattern returns a regular expression for one path segment. For "" it matches any segment.
 func pattern(expression string) string {
 	if expression == "" {
 		return "[^/]+"

@@ -1,5 +1,5 @@
-// Package route turns route objects into ir Rules: matches, filters, timeouts,
-// and the order in which rules are tried. Every function is pure.
+// Package route translates route objects into ir Rules: matches, filters, timeouts, and the order in which
+// rules are tried. Its functions are pure.
 package route
 
 import (
@@ -16,69 +16,71 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Resolver resolves a backend reference. calls is true for a service that Envoy itself calls by
-// gRPC.
+// Resolver resolves a backend reference. calls is true if Envoy itself calls the backend by gRPC, as an
+// external service.
 type Resolver func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution
 
-// Flat is the flattened form of one route object on one port.
+// Flat is the result of flattening one route object for one port.
 type Flat struct {
 	// Rules have one match each, in the order of the object.
 	Rules []*ir.Rule
 	// Backends are the backends that Rules send to, sorted and unique.
 	Backends []*backend.Key
-	// Problems name fields of the object.
+	// Problems are the problems of fields of the object.
 	Problems []manifest.Problem
-	// Unresolved is the first reference that cannot be resolved, with a message about all of
-	// them; its Reason is empty if all are resolved.
+	// Unresolved has the reason of the first reference that cannot be resolved, and a message about all of them.
+	// Its Reason is "" if all are resolved.
 	Unresolved Unresolved
-	// Unsupported says what the route asks for that gatefold does not support, once each.
-	// Closed are the indexes of the object's rules that answer 500 because of it.
+	// Unsupported lists the fields that gatefold does not support, in words, each once. Closed are the indexes of
+	// the rules that answer 500 because of such a field.
 	Unsupported []string
 	Closed      []int
 
-	// Points are the places where the route delegates requests to others.
+	// Points are the matches at which the route delegates requests to other routes.
 	Points []*Point
-	// Live are the names of the parents' Points that have a rule of this route. Missed are the
-	// matches that fit no Point. Conflict says why the route could not be included (GEP-1058,
-	// Binding: one conflict fails the pair).
+	// Live are the names of the parents' Points that have a rule of this route. Missed are the matches that fit
+	// under no Point. Conflict is why the route could not be included, "" if it could (GEP-1058, Binding: one
+	// conflict fails the pair).
 	Live     []string
 	Missed   []Miss
 	Conflict string
 }
 
-// Unresolved is the reason and message of a false ResolvedRefs condition; zero if it is true.
+// Unresolved is the reason and message of a condition ResolvedRefs that is False. It is zero if the condition
+// is True.
 type Unresolved struct {
 	Reason  gwv1.RouteConditionReason
 	Message string
 }
 
-// Miss is a match that fits no Point, with the reason.
+// Miss is a match of a child that fits under no Point of its parents. Why is the reason.
 type Miss struct {
 	Field, Why string
 }
 
+// String returns the field and the reason.
 func (m Miss) String() string { return m.Field + ": " + m.Why }
 
-// Setting is the input of flattening other than the object.
+// Setting is the input of Flatten besides the object.
 type Setting struct {
 	// Port is the listener's port, which a redirect without a port uses (Gateway API,
-	// HTTPRequestRedirectFilter.port); 0 for a route that is not served.
+	// HTTPRequestRedirectFilter.port). It is 0 for a route that is not served.
 	Port uint32
-	// Origin is the object's origin if the caller has read it already, else nil.
+	// Origin is the object's origin. If it is nil, Flatten computes it.
 	Origin *ir.Origin
-	// Wildcard is the word that stands for all namespaces in a label reference.
+	// Wildcard is the word for all namespaces in a reference by label.
 	Wildcard string
-	// Weighted turns the weights of routes on (EP-11466). With Siblings they order only the
-	// rules below the same match of a delegating rule.
+	// Weighted turns on the weights of routes (EP-11466). If Siblings is true too, weights only order the rules
+	// below the same match of a delegating rule.
 	Weighted, Siblings bool
-	// Hosts are the root's hosts that the route may serve. A route without a host has no rules.
+	// Hosts are the hosts of the root that the route may serve. If there are none, the route has no rules.
 	Hosts ir.Hosts
-	// Links are the links to the Points above the route; nil for a root.
+	// Links are the links to the Points above the route. They are nil for a root.
 	Links []Link
 }
 
-// Flatten returns the rules of an HTTPRoute, a root or one node of a delegation tree, or of a
-// GRPCRoute, which is always a root.
+// Flatten returns the Flat of an HTTPRoute or GRPCRoute. An HTTPRoute is a root, or one node of a delegation
+// tree. A GRPCRoute is always a root.
 func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
 	if b.origin == nil {
@@ -111,50 +113,51 @@ func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 	return b.flat
 }
 
-// builder gathers the Flat of one object.
+// builder builds the Flat of one object.
 type builder struct {
 	object   *manifest.Object
 	origin   *ir.Origin
 	port     uint32
 	wildcard string
 	weight   int32
-	blocks   bool // weights order siblings alone
+	blocks   bool // weights order only siblings
 	grpc     bool // the object is a GRPCRoute
 	hosts    ir.Hosts
 	links    []Link
 	resolve  Resolver
 	flat     *Flat
 	live     map[string]bool // flat.Live as a set
-	// unresolved are the words of references that lead nowhere, once each.
+	// unresolved are the messages about references that cannot be resolved, each once.
 	unresolved []string
 }
 
-// problem adds a problem at a field of the object.
+// problem adds a problem of a field of the object.
 func (b *builder) problem(severity manifest.Severity, code, field, message, hint string) {
 	b.flat.Problems = append(b.flat.Problems, manifest.Problem{
 		Code: code, Severity: severity, Object: b.origin.Key, Field: field, Message: message, Hint: hint,
 	})
 }
 
-// codeUnsupported is the code of something that is valid and not done.
+// codeUnsupported is the code for a valid value that gatefold does not support.
 const codeUnsupported = "UnsupportedValue"
 
-// unsupported adds a valid field that gatefold does not support.
+// unsupported reports a valid field that gatefold does not support, and that makes its rule answer 500. what
+// names the field's value.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
 	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers 500 until it is taken out")
 	b.flat.Unserved(field + ": " + message)
 }
 
-// Unserved adds something that the route asks for and gatefold does not support to Unsupported.
+// Unserved adds a text to Unsupported, unless it is there already.
 func (f *Flat) Unserved(what string) {
 	if !slices.Contains(f.Unsupported, what) {
 		f.Unsupported = append(f.Unsupported, what)
 	}
 }
 
-// Rules returns the rules of a route for virtual hosts, without the matches of a GRPCRoute. The
-// caller must not change them.
+// Rules returns the rules of an HTTPRoute or GRPCRoute. The rules of a GRPCRoute have no matches. It returns
+// nil for other kinds. The caller must not change the rules.
 func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:
@@ -165,7 +168,7 @@ func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	return nil
 }
 
-// rule flattens one rule, and notes if the rule cannot be served as it is written.
+// rule flattens the i-th rule of the object. If the rule cannot be served as written, it adds i to Closed.
 func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	if rule.SessionPersistence != nil {
@@ -188,6 +191,7 @@ func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	}
 }
 
+// section returns the name of a rule, "" for nil.
 func section(name *gwv1.SectionName) string {
 	if name == nil {
 		return ""
@@ -195,7 +199,7 @@ func section(name *gwv1.SectionName) string {
 	return string(*name)
 }
 
-// httpMatches returns the matches of a rule. A rule without matches accepts every request.
+// httpMatches returns the matches of a rule. A rule without matches gets one match for every request.
 func httpMatches(list []gwv1.HTTPRouteMatch) []ir.Match {
 	if len(list) == 0 {
 		list = []gwv1.HTTPRouteMatch{{}}
@@ -207,7 +211,7 @@ func httpMatches(list []gwv1.HTTPRouteMatch) []ir.Match {
 	return out
 }
 
-// httpMatch fills in the defaults of a match: path prefix "/", exact values.
+// httpMatch converts a match. The defaults are the path prefix "/" and exact values.
 func httpMatch(m *gwv1.HTTPRouteMatch) ir.Match {
 	match := ir.Match{Path: httpPath(m.Path)}
 	if m.Method != nil {
@@ -230,14 +234,15 @@ func httpMatch(m *gwv1.HTTPRouteMatch) ir.Match {
 	return match
 }
 
-// firstOfName keeps the first entry of each name (Gateway API,
-// HTTPRouteMatch.headers: "only the first entry with an equivalent name MUST be
-// considered"), sorted by name.
+// firstOfName sorts matches by name, and keeps the first match of each name (Gateway API,
+// HTTPRouteMatch.headers: "only the first entry with an equivalent name MUST be considered").
 func firstOfName(values []ir.ValueMatch) []ir.ValueMatch {
 	slices.SortStableFunc(values, func(a, b ir.ValueMatch) int { return strings.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(values, func(a, b ir.ValueMatch) bool { return a.Name == b.Name })
 }
 
+// httpPath converts a path match; the default is the prefix "/". A prefix other than "/" has no slash at its
+// end.
 func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 	path := ir.Path{Kind: ir.PathPrefix, Value: "/"}
 	if p == nil {
@@ -265,9 +270,11 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 	return path
 }
 
+// trimSlash removes all slashes at the end of a path.
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
-// action returns the action of a rule. ok is false if it cannot be served as it is written.
+// action returns the action of a rule. ok is false if a filter cannot be served: then the action answers 500.
+// at is the path of the rule.
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, onRule)
@@ -289,18 +296,18 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 	return a.action, true
 }
 
-// closed returns the answer for a rule that cannot be served.
+// closed returns the error that a rule answers if it cannot be served.
 func (b *builder) closed() *ir.Respond {
 	return &ir.Respond{Status: ir.Path{RPC: ir.RPC{Is: b.grpc}}.Unresolved()}
 }
 
-// actionBuilder gathers the Action of one rule or backend.
+// actionBuilder builds the Action of one rule or backend.
 type actionBuilder struct {
 	*builder
 	action ir.Action
 }
 
-// timeouts copies timeouts and retry, which the schema has checked.
+// timeouts reads the timeouts and the retry of a rule. The schema has validated them.
 func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
 		a.part(ir.PartTimeouts, at+".timeouts")
@@ -313,7 +320,7 @@ func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	}
 }
 
-// maxAttempts is the largest number that Envoy takes.
+// maxAttempts is the largest number of retries that Envoy accepts.
 const maxAttempts = math.MaxUint32
 
 // httpRetry returns the retry settings of r. Attempts is 1, Envoy's default, if r.Attempts is unset.

@@ -11,14 +11,14 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Kind describes a kind of route for attaching and status, which handle all kinds alike.
+// Kind describes a kind of route for attachment and status, which treat all kinds alike.
 type Kind struct {
-	Name string // of the Gateway API's group
+	Name string // the kind, in the Gateway API's group
 	// Protocols are the protocols of listeners that routes of the kind may attach to.
 	Protocols []gwv1.ProtocolType
-	// Tables is true if its rules are in route tables of virtual hosts.
+	// Tables is true if the rules are in route tables of virtual hosts.
 	Tables bool
-	// Hosts is true if its routes have hostnames; others serve a whole port.
+	// Hosts is true if routes of the kind have hostnames. Other routes serve a whole port.
 	Hosts bool
 	read  func(*manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname)
 }
@@ -60,7 +60,7 @@ func readUDP(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
 	return from.Spec.CommonRouteSpec, nil
 }
 
-// KindOf returns the kind with that name. ok is false if gatefold does not serve it.
+// KindOf returns the Kind of the key's group and kind. ok is false if gatefold does not serve such routes.
 func KindOf(key manifest.Key) (kind Kind, ok bool) {
 	all := Kinds()
 	i := slices.IndexFunc(all, func(k Kind) bool { return key.Group == gwv1.GroupName && key.Kind == k.Name })
@@ -70,8 +70,7 @@ func KindOf(key manifest.Key) (kind Kind, ok bool) {
 	return all[i], true
 }
 
-// KindsOf returns the kinds that may attach to a listener of a protocol, in the
-// order of the table.
+// KindsOf returns the kinds that may attach to a listener of a protocol, in the order of Kinds.
 func KindsOf(protocol gwv1.ProtocolType) []gwv1.RouteGroupKind {
 	var out []gwv1.RouteGroupKind
 	for _, kind := range Kinds() {
@@ -83,19 +82,19 @@ func KindsOf(protocol gwv1.ProtocolType) []gwv1.RouteGroupKind {
 	return out
 }
 
-// Common has the fields that all kinds of route share.
+// Common contains the fields that all kinds of route have.
 type Common struct {
 	Kind       Kind
 	Key        manifest.Key
 	Generation int64
 	Parents    []gwv1.ParentReference
-	// Hostnames are those of spec.hostnames, in lower case. Hosts is the set that they mean:
-	// every host if there are none (Gateway API, HTTPRouteSpec.hostnames).
+	// Hostnames are those of spec.hostnames, in lower case. Hosts is the set of these hosts. It has every host if
+	// there are no hostnames (Gateway API, HTTPRouteSpec.hostnames).
 	Hostnames []string
 	Hosts     ir.Hosts
 }
 
-// Read returns the fields that all kinds of route share. It panics for an object of another kind.
+// Read returns the Common of a route. It panics if the object is not a route that gatefold serves.
 func Read(o *manifest.Object) Common {
 	kind, ok := KindOf(o.Key)
 	if !ok {

@@ -10,24 +10,25 @@ import (
 
 // Level is what one delegating rule sets for all rules below it.
 type Level struct {
-	Action *ir.Action // header changes, rewrite, CORS, mirrors, timeouts, retry; all places below share it
-	// PreferParent makes this level's values win over those below, as the annotation of its
-	// route says (EP-10943, inherited-policy-priority).
+	Action *ir.Action // without backends; all Points below share it
+	// PreferParent is true if this level's values win over those below (EP-10943, the annotation
+	// inherited-policy-priority).
 	PreferParent bool
-	// Closed is true if the rule cannot be served as written: every rule below answers 500.
+	// Closed is true if the rule cannot be served as written. Then every rule below it answers 500.
 	Closed bool
 }
 
-// prefersParent reports whether the annotation prefers the parent, as two of its four values do.
+// prefersParent reports whether the annotation inherited-policy-priority of a route prefers the parent's
+// values.
 func prefersParent(object *manifest.Object) bool {
 	strategy, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	return strategy.PrefersParent()
 }
 
-// underLevels merges a rule's action with the rules above it, from the nearest to the root
-// (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). For fields that both sides
-// set, the preferred side wins. Header changes of the preferred side run last. Mirrors are
-// collected.
+// underLevels merges a rule's action with the levels above it, from the nearest level to the root
+// (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). If both sides set a field, the
+// preferred side wins. Header changes of the preferred side run last. Mirrors of both sides are kept. If a
+// level is Closed, the action answers 500.
 func underLevels(action ir.Action, levels []Level) ir.Action {
 	for _, level := range slices.Backward(levels) {
 		if level.Closed {
@@ -48,7 +49,7 @@ func underLevels(action ir.Action, levels []Level) ir.Action {
 	return action
 }
 
-// inForce returns the parts of both sides that are effective in the merged action.
+// inForce returns the parts of both actions that are effective in the merged action.
 func inForce(merged *ir.Action, m merge) []ir.Part {
 	out := slices.Clone(m.first.Parts)
 	for _, p := range m.second.Parts {

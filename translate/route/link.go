@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The annotations, label and group of EP-10943.
+// The annotation, the group and the label of EP-10943.
 const (
 	inheritMatcher  = "delegation.kgateway.dev/inherit-parent-matcher"
 	delegationGroup = "delegation.kgateway.dev"
@@ -22,8 +22,8 @@ const (
 	DelegationLabel = "delegation.kgateway.dev/label"
 )
 
-// Mode is whether the parent or the child made a Link. Only combine.go reads it, and bind.go for
-// the transaction of an inclusion.
+// Mode says whether the parent or the child made a Link. It is read only by combine.go, and by bind.go because
+// all inclusions fail together.
 type Mode uint8
 
 // The modes.
@@ -39,67 +39,66 @@ const AllNamespaces = "all"
 type Link struct {
 	Mode  Mode
 	Point *Point
-	// Ref is the index of the Point's first backendRef that selects the child, 0 for an
-	// included child.
+	// Ref is the index of the Point's first backendRef that selects the child. It is 0 for an included child.
 	Ref int
-	// Inherit combines the child's matches with the parent's, instead of requiring that they
-	// are within them (EP-10943, Matcher inheritance).
+	// Inherit is true if the child's matches are combined with the parent's. If it is false, the child's matches
+	// must be within the parent's (EP-10943, Matcher inheritance).
 	Inherit bool
 }
 
-// Point is a place where requests are delegated: one match of a delegating rule, below one
-// chain of parents.
+// Point is one match of a delegating rule, below one chain of parents. Requests that match are delegated to
+// children.
 type Point struct {
-	// Name is unique in its table: the name of the rule that would be in this place.
+	// Name is unique in the table. It is the name that the rule would have if it did not delegate. Rule and Match
+	// are the indexes in the route, and RuleName is rules[].name.
 	Name        string
 	Rule, Match int
 	RuleName    string
-	// Matcher is the match of every request that arrives here, from the root on.
+	// Matcher is the match of all requests that reach the Point, combined from the root down to this rule.
 	Matcher ir.Match
-	Chain   []ir.Hop // ends with this rule; all rules below it share it
+	Chain   []ir.Hop // from the root; ends with this rule; all rules below the Point share it
 	Root    *ir.Origin
-	// Levels are the delegating rules' own settings, root first.
+	// Levels are the settings of the delegating rules, the root's first.
 	Levels []Level
-	// Selectors select routes that the rule names; Allowed admits routes that name the rule.
+	// Selectors select the routes that the rule names. Allowed admits routes that name the rule; it may be nil.
 	Selectors []Selector
 	Allowed   *gwv1.AllowedRoutes
-	// Rest answers what no child matches: the Services beside the references, or 500 if it must
-	// (see Guard).
+	// Rest is the rule for requests that no child matches. It sends to the rule's Services, or answers 500.
 	Rest *ir.Rule
 	// Guarded is true if Rest is served even if children are live.
 	Guarded bool
 }
 
-// Selector selects routes: one, those of a namespace, or those with a label.
+// Selector selects child routes: one route, those of a namespace, or those with a label.
 type Selector struct {
 	Form SelectorForm
-	// Namespace is "" for all namespaces (labels only).
+	// Namespace is the namespace of the children. It is "" for all namespaces, which only ByLabel can select.
 	Namespace string
-	Value     string // name or label value
+	Value     string // the name of the route, or the value of the label
 	// Ref is the index of the backendRef.
 	Ref int
 }
 
-// SelectorForm is how a Selector selects routes.
+// SelectorForm is how a Selector or Property selects routes.
 type SelectorForm uint8
 
 // The forms (EP-10943).
 const (
-	ByName      SelectorForm = iota // one route
-	ByNamespace                     // "*": all routes of a namespace
-	ByLabel                         // all with the label, of a namespace or of all
-	ByParent                        // those whose parentRefs name the route (GEP-1058)
-	ByParentIn                      // those of them that are of one namespace, see Property.In
+	ByName      SelectorForm = iota // one route by its name
+	ByNamespace                     // all routes of a namespace ("*")
+	ByLabel                         // all routes with the label, in one namespace or in all
+	ByParent                        // routes whose parentRefs name the parent (GEP-1058)
+	ByParentIn                      // as ByParent, in one namespace only: see Property.In
 )
 
 // ParentRoute is a parentRef of kind HTTPRoute.
 type ParentRoute struct {
 	Key     manifest.Key
-	Section string // "" is every rule
-	Index   int    // in parentRefs
+	Section string // the sectionName; "" means every rule
+	Index   int    // the index in parentRefs
 }
 
-// parentRoutes returns the parentRefs that name routes. The kind must be set (GEP-1058, 3.1). The
+// parentRoutes returns the parentRefs that name HTTPRoutes. A parentRef must set the kind (GEP-1058, 3.1). The
 // default namespace is the child's.
 func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	var out []ParentRoute
@@ -119,48 +118,47 @@ func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	return out
 }
 
-// ToRoute reports whether a parentRef of the child names a parent route: only HTTPRoutes can be
-// parent and child (EP-10943; GEP-1058: of the same type).
+// ToRoute reports whether a parentRef of the child names a parent route. Only an HTTPRoute can be a parent or a
+// child (EP-10943; GEP-1058: of the same type).
 func ToRoute(child manifest.Key, ref gwv1.ParentReference) bool {
 	return child.Kind == "HTTPRoute" && (ref.Group == nil || *ref.Group == gwv1.GroupName) && ref.Kind != nil && *ref.Kind == "HTTPRoute"
 }
 
-// ParentRoutes returns the parentRefs of an object that name routes.
+// ParentRoutes returns the parentRefs of an HTTPRoute that name HTTPRoutes.
 func ParentRoutes(object *manifest.Object) []ParentRoute {
 	route, _ := manifest.As[*api.HTTPRoute](object)
 	return parentRoutes(object.Key, route)
 }
 
-// Linked is the result of matching a parent's Points with one candidate.
+// Linked is the result of LinkTo: the Links between a parent's Points and one candidate.
 type Linked struct {
 	Links []Link
-	// Points are the names of all Points that name or admit it, whether they are linked or not.
+	// Points are the names of all Points that select or admit the candidate, with or without a Link.
 	Points []string
-	// Rejections says which rules of the parent are not linked, and why. It is not empty if there
-	// is no Link although a rule or the candidate asked for one.
+	// Rejections are the reasons why rules of the parent are not linked. If there is no Link, although a rule or
+	// the candidate names the other side, there is at least one.
 	Rejections []BindingRejection
-	// Named is true if a rule of the parent names the candidate itself, and not only its
-	// namespace or label.
+	// Named is true if a rule of the parent names the candidate itself, and not only its namespace or label.
 	Named bool
 }
 
-// BindingRejection is a reason and message of the child's Accepted condition, with a hint.
+// BindingRejection is a reason and message for the child's condition Accepted, with a hint.
 type BindingRejection struct {
 	Reason        gwv1.RouteConditionReason
 	Message, Hint string
-	// Field is the child's field to fix, "" for its parentRef or for the parent.
+	// Field is the child's field to fix. It is "" for the parentRef, or if the parent must be fixed.
 	Field string
-	// Unfit is true if none of its matches is below the parent's match. That is no mistake if
-	// another chain of parents leads to the child.
+	// Unfit is true if no match of the child is below the parent's match. That is no mistake if another chain of
+	// parents leads to the child.
 	Unfit bool
-	// Reported is true if the Problems of the route already report it, at the field to fix.
+	// Reported is true if the Problems of the route already contain the mistake.
 	Reported bool
-	// Section is the name of the parent's rule, and Rule says where that rule is. Both are ""
-	// if the rejection is about the whole parent.
+	// Section is the name of the parent's rule, and Rule is its path. Both are "" if the rejection is about the
+	// whole parent.
 	Section, Rule string
 }
 
-// String returns which rule rejects the child, and why.
+// String returns the message and, if Rule is set, the rule that rejects the child.
 func (r BindingRejection) String() string {
 	if r.Rule == "" {
 		return r.Message
@@ -168,17 +166,17 @@ func (r BindingRejection) String() string {
 	return "not under " + r.Rule + " of the parent: " + r.Message
 }
 
-// Concerns reports whether the rejection is about the rule of that name. "" stands for any rule.
+// Concerns reports whether the rejection is about the rule with the name section. "" means any rule.
 func (r BindingRejection) Concerns(section string) bool {
 	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
 
-// ReasonNotAllowedByParent is the reason for a route that no rule of its parent selects or
-// admits (docs/design/routes.md).
+// ReasonNotAllowedByParent is the reason for a route that no rule of its parent selects or admits
+// (docs/design/routes.md).
 const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 
-// LinkTo links a candidate to the Points of parent that select or admit it. labels are those of
-// the candidate's namespace.
+// LinkTo links a candidate to the Points of the parent that select or admit the candidate. labels are the
+// labels of the candidate's namespace.
 func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels map[string]string) Linked {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
@@ -209,16 +207,16 @@ func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels
 	return out
 }
 
-// Consents reports whether a route allows the parent to delegate to it: it has no parentRefs, or
-// one that names the parent (docs/design/routes.md).
+// Consents reports whether a route allows the parent to delegate to it. It does if it has no parentRefs, or if
+// one of them names the parent (docs/design/routes.md).
 func Consents(parent manifest.Key, child *manifest.Object) bool {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	return len(route.Spec.ParentRefs) == 0 ||
 		slices.ContainsFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key == parent })
 }
 
-// reject notes why a rule does not accept the candidate. It does so once for all matches of the
-// rule.
+// reject records why a rule does not accept the candidate. The matches of one rule have only one rejection for
+// the same reason.
 func (l *Linked) reject(point *Point, why BindingRejection) {
 	why.Section, why.Rule = point.RuleName, point.At()
 	if !slices.Contains(l.Rejections, why) {
@@ -226,8 +224,7 @@ func (l *Linked) reject(point *Point, why BindingRejection) {
 	}
 }
 
-// unmet adds rejections for the candidate's parentRefs that no rule accepts: for each rule that
-// they name, or for the parent if it accepts nothing of the candidate.
+// unmet adds a rejection for each of the candidate's parentRefs that has no Link and no rejection yet.
 func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute, child *manifest.Object) {
 	for _, ref := range refs {
 		has := slices.ContainsFunc(l.Links, func(k Link) bool { return ref.Section == "" || k.Point.RuleName == ref.Section })
@@ -245,8 +242,8 @@ func NotAllowed(parent manifest.Key) BindingRejection {
 		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
 }
 
-// notAdmitted returns the rejection of a parentRef that no rule with allowedRoutes admits. It names
-// these rules.
+// notAdmitted returns the rejection of a parentRef that no rule admits. The message names the rules with
+// allowedRoutes.
 func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) BindingRejection {
 	out := NotAllowed(parent)
 	out.Section = ref.Section
@@ -278,7 +275,7 @@ func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *m
 	return out
 }
 
-// At returns the path and the name of the Point's rule in its route.
+// At returns the path of the Point's rule in its route, with the rule's name if it has one.
 func (p *Point) At() string {
 	if p.RuleName == "" {
 		return fmt.Sprintf("spec.rules[%d]", p.Rule)
@@ -286,12 +283,12 @@ func (p *Point) At() string {
 	return fmt.Sprintf("spec.rules[%d] (%s)", p.Rule, p.RuleName)
 }
 
-// namedBy reports whether a parentRef names the rule, or all rules.
+// namedBy reports whether one of the parentRefs names the rule, or all rules.
 func (p *Point) namedBy(refs []ParentRoute) bool {
 	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
 }
 
-// Sections returns the names of the rules with one of the live Points, sorted.
+// Sections returns the names of the linked rules with a Point in live, sorted and unique.
 func (l Linked) Sections(live map[string]bool) []string {
 	var out []string
 	for _, link := range l.Links {
@@ -303,7 +300,7 @@ func (l Linked) Sections(live map[string]bool) []string {
 	return slices.Compact(out)
 }
 
-// selects returns the first reference of the rule that selects the route. ok is false if none does.
+// selects returns the first Selector of the Point that selects the route. ok is false if none does.
 func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	value, labelled := child.Value.GetLabels()[DelegationLabel]
 	i := slices.IndexFunc(p.Selectors, func(s Selector) bool {
@@ -322,8 +319,9 @@ func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	return p.Selectors[i], true
 }
 
-// admits reports whether the rule's allowedRoutes admit one of the child's
-// parentRefs to this route (GEP-1058, Summary of Changes 2 and 4).
+// admits reports whether the rule's allowedRoutes admit the child by one of its parentRefs to the parent
+// (GEP-1058, Summary of Changes 2 and 4). namespace is the parent's, and set are the labels of the child's
+// namespace.
 func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace string, set map[string]string) bool {
 	if p.Allowed == nil || !p.namedBy(refs) {
 		return false
@@ -336,6 +334,8 @@ func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace str
 	return admitsNamespace(p.Allowed.Namespaces, child.Key.Namespace, namespace, set)
 }
 
+// admitsNamespace reports whether allowedRoutes.namespaces admit the namespace child. parent is the namespace
+// of the parent, and set are the labels of the child's namespace. The default is Same.
 func admitsNamespace(from *gwv1.RouteNamespaces, child, parent string, set map[string]string) bool {
 	if from == nil || from.From == nil {
 		return child == parent
@@ -352,7 +352,7 @@ func admitsNamespace(from *gwv1.RouteNamespaces, child, parent string, set map[s
 	return false
 }
 
-// inherits reports whether the annotation enables inheritance. It accepts the same values as
+// inherits reports whether the route's annotation enables matcher inheritance. It accepts the same values as
 // kgateway.
 func inherits(route *api.HTTPRoute) bool {
 	return slices.Contains([]string{"true", "yes", "enabled"}, strings.ToLower(route.Annotations[inheritMatcher]))

@@ -18,7 +18,7 @@ func (b *builder) checkHTTPHeaders(i int, matches []gwv1.HTTPRouteMatch) {
 	}
 }
 
-// checkGRPCHeaders is checkHTTPHeaders for a GRPCRoute.
+// checkGRPCHeaders warns of header matches of the i-th rule of a GRPCRoute that no request can meet.
 func (b *builder) checkGRPCHeaders(i int, matches []gwv1.GRPCRouteMatch) {
 	for j := range matches {
 		for k := range matches[j].Headers {
@@ -27,8 +27,8 @@ func (b *builder) checkGRPCHeaders(i int, matches []gwv1.GRPCRouteMatch) {
 	}
 }
 
-// checkHeader warns of a header name with an underscore: Envoy drops such headers
-// before it looks for a route (xds.Listener sets headers_with_underscores_action).
+// checkHeader warns of a header name with an underscore: Envoy removes such headers before it looks for a route
+// (xds.Listener sets headers_with_underscores_action). rule, match and header are indexes.
 func (b *builder) checkHeader(rule, match, header int, name string) {
 	if !strings.Contains(name, "_") {
 		return

@@ -13,47 +13,48 @@ import (
 )
 
 const (
-	// bytesPerUnit is the text that costs Envoy as much as a plain route.
+	// bytesPerUnit is how many bytes of text cost Envoy as much as one plain route.
 	bytesPerUnit = 512
-	// bytesPerItem is added for each item of a list, which is an object of its own in Envoy.
+	// bytesPerItem is the extra cost, in bytes, of each item of a list. In Envoy each item is an object.
 	bytesPerItem = 64
-	// unitsPerRegex and instructionsPerUnit are the cost of a regular expression, which Envoy
-	// compiles for each route in each edit of its table (docs/scale.md#limits).
+	// unitsPerRegex is the fixed cost of a regular expression in plain routes. instructionsPerUnit is how many of
+	// its instructions cost one more. Envoy compiles the expressions of all routes whenever their table changes
+	// (docs/scale.md#limits).
 	unitsPerRegex       = 3
 	instructionsPerUnit = 32
-	// unitsPerAuth and textsPerAuth are the cost of a filter ExternalAuth beside its texts, and how
-	// often Envoy is sent each text: it makes the filters that ask anew for each route in each edit of its table.
+	// unitsPerAuth is the fixed cost of a filter ExternalAuth in plain routes. textsPerAuth is how often its texts
+	// are sent to Envoy. Envoy builds these filters for all routes whenever their table changes.
 	unitsPerAuth = 8
 	textsPerAuth = 4
-	// mostInstructions bounds the size of an expression, so that no sum of them overflows. What
-	// Envoy is sent has fewer.
+	// mostInstructions limits the instructions that are counted for one expression, so that sums do not overflow.
+	// An expression that is sent to Envoy has fewer.
 	mostInstructions = 1 << 14
 )
 
-// Burden is what a part of a route adds to its cost in Envoy.
+// Burden is what a part of a route adds to the route's cost in Envoy.
 type Burden struct {
-	Bytes int // of texts and lists
-	Units int // of regular expressions, in plain routes
+	Bytes int // the size of texts and lists
+	Units int // the cost of regular expressions and filters, in plain routes
 }
 
-// Plus returns the Burden of both.
+// Plus returns the sum of two Burdens.
 func (b Burden) Plus(other Burden) Burden {
 	return Burden{b.Bytes + other.Bytes, b.Units + other.Units}
 }
 
-// Cost returns the Burden's cost in Envoy, in plain routes.
+// Cost returns the cost of the Burden in Envoy, in plain routes.
 func (b Burden) Cost() int { return b.Units + b.Bytes/bytesPerUnit }
 
-// Load is what a route adds to one table. Written and Made are in plain routes of Envoy.
+// Load is what a route adds to one table. Written and Made are costs in plain routes of Envoy.
 type Load struct {
 	Matches int
-	// Written counts each match, and once for each rule what it adds to its matches. Made
-	// counts what Envoy gets: what a rule and its policies add is repeated for each match.
+	// Written is the cost of the route as the user writes it: each match, and the settings of each rule once. Made
+	// is the cost of the routes in Envoy: the settings of a rule and its policies are repeated for each match.
 	Written, Made int
 }
 
-// LoadOf returns the Load of a root route without making its rules. policies returns what
-// TrafficPolicies add to each match of a rule.
+// LoadOf returns the Load of a root route without building its rules. policies returns what TrafficPolicies add
+// to each match of a rule. For a TCPRoute, TLSRoute or UDPRoute it counts one match.
 func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
 	rules := Rules(object)
 	if rules == nil { // a route of streams has no table
@@ -73,7 +74,7 @@ func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
 	return out
 }
 
-// matchesOf returns the matches of one rule of an HTTPRoute or GRPCRoute.
+// matchesOf returns the matches of one rule of an HTTPRoute or GRPCRoute. It returns nil for other kinds.
 func matchesOf(object *manifest.Object, rule int) []ir.Match {
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:
@@ -112,7 +113,8 @@ func matchBurden(match *ir.Match) Burden {
 	return out
 }
 
-// RuleCost returns the cost of a rule. encoded is the size of its encoding in bytes.
+// RuleCost returns the cost of a rule in Envoy, in plain routes. encoded is the size of the encoded rule in
+// bytes.
 func RuleCost(rule *ir.Rule, encoded int) int {
 	units := matchBurden(&rule.Match).Units + ExtrasBurden(rule.Action.Extras).Units
 	if rule.Action.ExternalAuth != nil {
@@ -124,7 +126,7 @@ func RuleCost(rule *ir.Rule, encoded int) int {
 // ExtrasBurden returns what policies add to the route of each match.
 func ExtrasBurden(extras *ir.Extras) Burden { return burdenOf(reflect.ValueOf(extras)) }
 
-// burdenOf counts the texts, the items of lists, and the regular expressions in a value.
+// burdenOf returns the Burden of the texts, list items and regular expressions in a value.
 func burdenOf(v reflect.Value) (out Burden) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -149,7 +151,7 @@ func burdenOf(v reflect.Value) (out Burden) {
 	case reflect.String:
 		out.Bytes = v.Len()
 		if v.Type() == reflect.TypeFor[gwv1.CORSOrigin]() && strings.Contains(v.String(), "*") {
-			out.Units = unitsPerRegex // policy.CORS makes one of it
+			out.Units = unitsPerRegex // policy.CORS makes a regular expression of it
 		}
 	}
 	return out
@@ -159,15 +161,14 @@ func burdenOf(v reflect.Value) (out Burden) {
 func regexUnits(pattern string) int {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return unitsPerRegex // Envoy is not sent it
+		return unitsPerRegex // invalid: it is not sent to Envoy
 	}
 	return unitsPerRegex + instructions(parsed)/instructionsPerUnit
 }
 
-// instructions returns the approximate number of instructions of an expression, at most
-// mostInstructions.
+// instructions returns the approximate number of instructions of an expression, at most mostInstructions.
 func instructions(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)/2 // of a class, the ranges
+	n := 1 + len(re.Rune)/2 // a character class has one instruction for each range
 	for _, sub := range re.Sub {
 		n = min(mostInstructions, n+instructions(sub))
 	}

@@ -8,25 +8,28 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Compare is the one total order of the rules of a virtual host: the first rule
-// that matches serves. It is strict: two rules compare as 0 only when they are
-// the same rule.
+// Compare is the order of the rules of a virtual host: the first rule that matches a request serves it. The
+// result is negative if a comes first. Two rules compare as 0 only if they are the same rule.
 //
-// Weight (EP-11466), then the Gateway API's precedence (HTTPRouteRule.matches):
-// path kind and length, method, number of headers, of query parameters; then
-// rules narrowed to some hosts first, and guards last; then age and name of the root, age and name of the route that
-// holds the rule, and its place: the chain and position (docs/design/routes.md).
+// The criteria are, in this order:
 //
-// Where weights order siblings alone (Setting.Siblings), the order is that of a
-// tree: all below one match of a delegating rule is a block, which stands where the
-// match itself would, and inside of it the same criteria order what is there, its
-// guard last whatever the weights. So a weight never reaches out of its block.
+//   - the weight (EP-11466)
+//   - the Gateway API's precedence (HTTPRouteRule.matches): kind and length of the path, method, number of
+//     headers, number of query parameters
+//   - rules for some hosts only come first, and guards come last
+//   - age and name of the root, then age and name of the route of the rule
+//   - the chain of delegating rules, and the position in the route (docs/design/routes.md)
+//
+// If weights order only siblings (Setting.Siblings), the order is that of a tree. The rules below one match of
+// a delegating rule are a block. In the order, a block has the position of the match. Inside the block, the
+// same criteria apply, but the guard of the block is always last. So a weight never has an effect outside its
+// block.
 func Compare(a, b *ir.Rule) int {
-	// A match that delegates from now on meets its old form while tables change.
+	// While tables change, a match that starts to delegate may be compared with its old form without the block.
 	return cmp.Or(compareSteps(parting(a, b)), cmp.Compare(len(a.Blocks), len(b.Blocks)))
 }
 
-// parting returns the pair that decides between two rules: the outermost blocks that differ, or the
+// parting returns the two rules whose criteria decide between a and b: the outermost blocks that differ, or the
 // rules themselves.
 func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	for i := 0; ; i++ {
@@ -37,12 +40,13 @@ func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	}
 }
 
+// compareSteps compares two rules or blocks by the first criterion that differs.
 func compareSteps(x, y *ir.Rule) int {
 	order := criteria(x, y)
 	return cmp.Or(order[:]...)
 }
 
-// step returns the i-th block of a rule from outside. The last step is the rule itself.
+// step returns the i-th block of a rule, from the outermost. After the last block it returns the rule itself.
 func step(rule *ir.Rule, i int) *ir.Rule {
 	if i < len(rule.Blocks) {
 		return rule.Blocks[i]
@@ -50,8 +54,8 @@ func step(rule *ir.Rule, i int) *ir.Rule {
 	return rule
 }
 
-// criteria compares two rules by each criterion. The first result that is not 0 decides. Why has
-// the words for each.
+// criteria compares two rules by each criterion of Compare. The first result that is not 0 decides. The
+// function reasons has a text for each criterion.
 func criteria(a, b *ir.Rule) [11]int {
 	return [...]int{
 		ir.TrueFirst(!endsBlock(a), !endsBlock(b)),
@@ -68,13 +72,12 @@ func criteria(a, b *ir.Rule) [11]int {
 	}
 }
 
-// endsBlock reports whether a rule is the guard of a block.
+// endsBlock reports whether a rule is the guard of a block. Such a rule is the last of its block.
 func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
-// comparePlaces compares the chains of two rules from their common root, level by level. At each
-// level it compares the reference of the rule above, the route that it leads to, and the rule and
-// match in that route (docs/design/routes.md). Routes of one reference are compared by age and
-// name.
+// comparePlaces compares the chains of two rules with the same root, level by level from the root. At each
+// level it compares the index of the backendRef above, the route, and the indexes of rule and match
+// (docs/design/routes.md). Routes of one backendRef are compared by age and name.
 func comparePlaces(a, b *ir.Rule) int {
 	for i := range min(len(a.Chain), len(b.Chain)) + 1 {
 		if order := compareHops(hopOf(a, i), hopOf(b, i)); order != 0 {
@@ -84,7 +87,7 @@ func comparePlaces(a, b *ir.Rule) int {
 	return cmp.Compare(len(a.Chain), len(b.Chain))
 }
 
-// hopOf returns the i-th level of a rule's chain. The last one is the rule itself.
+// hopOf returns the i-th level of a rule's chain. The last level is the rule itself.
 func hopOf(rule *ir.Rule, i int) ir.Hop {
 	if i < len(rule.Chain) {
 		return rule.Chain[i]
@@ -93,6 +96,7 @@ func hopOf(rule *ir.Rule, i int) ir.Hop {
 	return ir.Hop{Route: rule.Source.Key, Created: rule.Source.Created, Outside: rule.Source.Outside, Ref: rule.Ref, Rule: at[0], Match: at[1]}
 }
 
+// compareHops compares one level of two chains: see comparePlaces.
 func compareHops(a, b ir.Hop) int {
 	return cmp.Or(
 		cmp.Compare(a.Ref, b.Ref),
@@ -101,9 +105,10 @@ func compareHops(a, b ir.Hop) int {
 	)
 }
 
-// comparePaths puts exact paths first, then regular expressions (all equal, independent of their
-// length), then prefixes, longer values first. Paths of GRPCRoutes come before all of them, ordered
-// by the length of the service, then of the method (Gateway API, GRPCRouteRule.matches).
+// comparePaths orders exact paths first, then regular expressions, then prefixes. Longer exact paths and
+// prefixes come first; regular expressions are equal, independent of their length. Paths of GRPCRoutes come
+// before all of them, ordered by the length of the service, then of the method (Gateway API,
+// GRPCRouteRule.matches).
 func comparePaths(a, b ir.Path) int {
 	if order := compareRPCs(a.RPC, b.RPC); order != 0 {
 		return order
@@ -114,13 +119,14 @@ func comparePaths(a, b ir.Path) int {
 	return cmp.Compare(len(b.Value), len(a.Value))
 }
 
+// compareRPCs compares the paths of GRPCRoutes: see comparePaths.
 func compareRPCs(a, b ir.RPC) int {
 	return cmp.Or(ir.TrueFirst(a.Is, b.Is), cmp.Compare(len(b.Service), len(a.Service)), cmp.Compare(len(b.Method), len(a.Method)))
 }
 
-// CompareOrigins compares by the conflict resolution order: objects of cluster paths first, if
-// path policies are in force; then objects with a creationTimestamp, older first; then the
-// others; then by namespace/name.
+// CompareOrigins compares two origins by the conflict resolution order. Under path policies, objects of cluster
+// paths come first. Then come objects with a creationTimestamp, the older first, then the others. Equal objects
+// are ordered by namespace and name.
 func CompareOrigins(a, b *ir.Origin) int {
 	return cmp.Or(
 		ir.TrueFirst(!a.Outside, !b.Outside),
@@ -131,8 +137,8 @@ func CompareOrigins(a, b *ir.Origin) int {
 	)
 }
 
-// OriginOf returns the origin of an object. Under path policies, a creationTimestamp counts
-// only in files of cluster paths, because everyone can write one.
+// OriginOf returns the origin of an object. Under path policies, a creationTimestamp counts only in files of
+// cluster paths, because every author of a file can write one.
 func OriginOf(o *manifest.Object) *ir.Origin {
 	if o.Source == manifest.OtherFile {
 		return &ir.Origin{Key: o.Key, Outside: true}

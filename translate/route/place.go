@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// place is one match of a rule under one source. The source is the Gateway if link is nil, else a
-// Point of a parent.
+// place is one match of a rule, below the Gateway (link is nil) or below a Point of a parent. matcher is the
+// match combined with the Point's.
 type place struct {
 	rule, match int
 	section     string
@@ -21,8 +21,8 @@ type place struct {
 	link        *Link
 }
 
-// places returns the places of the i-th rule: each of its matches under each source that it fits.
-// It notes matches that fit none.
+// places returns the places of the i-th rule: each of its matches below the Gateway, or below each linked Point
+// that the match fits under. A match that fits under no Point is added to b.flat.Missed.
 func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []place {
 	var out []place
 	for j := range matches {
@@ -35,6 +35,8 @@ func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []p
 	return out
 }
 
+// appendRoot appends a place below the Gateway. It reports a path of type PathPostfix, which only a child can
+// have.
 func (b *builder) appendRoot(out []place, own place) []place {
 	if own.matcher.Path.Kind != ir.PathPostfix {
 		return append(out, own)
@@ -46,7 +48,8 @@ func (b *builder) appendRoot(out []place, own place) []place {
 	return out
 }
 
-// appendLinked adds a place for each link that a match fits. It notes a match that fits none.
+// appendLinked appends a place for each link that a match fits under. If there are links but none fits, it adds
+// the match to b.flat.Missed.
 func (b *builder) appendLinked(out []place, own place) []place {
 	var missed []string
 	placed := len(out)
@@ -72,7 +75,7 @@ func (b *builder) appendLinked(out []place, own place) []place {
 	return out
 }
 
-// placeUnder notes that the Point has a match of this route.
+// placeUnder records that the Point has a match of this route.
 func (b *builder) placeUnder(point *Point) {
 	if b.live[point.Name] {
 		return
@@ -84,8 +87,8 @@ func (b *builder) placeUnder(point *Point) {
 	b.flat.Live = append(b.flat.Live, point.Name)
 }
 
-// overruled warns of values in an inheriting match that have no effect because the parent's match
-// has another value.
+// overruled warns of values in an inheriting match that have no effect, because the parent's match has other
+// values.
 func (b *builder) overruled(own place, link *Link) {
 	if link.Mode == Included || !link.Inherit {
 		return
@@ -106,7 +109,7 @@ func (b *builder) overruled(own place, link *Link) {
 	}
 }
 
-// loosens warns if the filter ExternalAuth of a rule replaces that of a rule above it.
+// loosens warns if the filter ExternalAuth of a rule replaces that of a delegating rule above it.
 func (b *builder) loosens(link *Link, own *ir.Action) {
 	at := slices.IndexFunc(own.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if link == nil || own.ExternalAuth == nil || at < 0 {
@@ -127,7 +130,7 @@ func (b *builder) loosens(link *Link, own *ir.Action) {
 	}
 }
 
-// newRule returns the rule at a place.
+// newRule returns the ir.Rule at a place. The action is merged with the levels above.
 func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	rule := &ir.Rule{
 		Match: p.matcher, Source: b.origin, Root: b.origin, Section: p.section, Position: []int{p.rule, p.match},
@@ -161,11 +164,11 @@ func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 	return rule.AllowedRoutes != nil || slices.ContainsFunc(rule.BackendRefs, b.toRoutes)
 }
 
-// toRoutes reports whether a reference selects routes. A GRPCRoute does not delegate.
+// toRoutes reports whether a backendRef selects routes. A GRPCRoute does not delegate.
 func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool { return !b.grpc && toRoutes(ref) }
 
-// delegate makes the Points of a rule that delegates. ok is false if the rule cannot be served as
-// it is written; then everything below it answers 500.
+// delegate adds the Points of a delegating rule. ok is false if the rule cannot be served as written. Then all
+// rules below it answer 500.
 func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	a := &actionBuilder{builder: b}
@@ -198,15 +201,15 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 	return ok
 }
 
-// blockOf returns the block with the match of the rule at a Point.
+// blockOf returns the block of a Point, for Compare. It has the match and position of the Point's rule.
 func blockOf(rule *ir.Rule) *ir.Rule {
 	block := *rule
-	block.Section, block.Blocks, block.Action = "", nil, ir.Action{} // they order nothing
+	block.Section, block.Blocks, block.Action = "", nil, ir.Action{} // these do not affect the order
 	return &block
 }
 
-// rest returns the action for requests that no child matches: the Services of the rule, else 500.
-// guarded is true if there are such Services, even if they cannot be reached
+// rest returns the action for requests that no child matches: it sends to the Services of the rule, or answers
+// 500. guarded is true if the rule has such Services, even if they cannot be resolved
 // (docs/design/kgateway.md#what-answers-when-something-is-wrong).
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
@@ -218,7 +221,7 @@ func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action 
 	return a.action, true
 }
 
-// selectors reads the references to routes (docs/design/kgateway.md#how-a-child-is-chosen).
+// selectors returns the Selectors of a rule's backendRefs (docs/design/kgateway.md#how-a-child-is-chosen).
 func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 	var out []Selector
 	for i, ref := range rule.BackendRefs {
@@ -232,12 +235,12 @@ func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 	return out
 }
 
-// ignored warns of fields without effect on a reference to routes.
+// ignored warns of fields that have no effect in a backendRef that selects routes.
 func (b *builder) ignored(at string, ref gwv1.HTTPBackendRef) {
 	warn := func(field string) {
 		b.problem(manifest.Warning, "DelegatedRefField", at+"."+field, field+" has no effect on a reference to routes", "take it out")
 	}
-	if ref.Weight != nil && *ref.Weight != 1 { // 1 is what the schema fills in
+	if ref.Weight != nil && *ref.Weight != 1 { // the schema's default is 1
 		warn("weight")
 	}
 	if ref.Port != nil {

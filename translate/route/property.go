@@ -20,7 +20,8 @@ type Property struct {
 // Spans reports whether routes of several namespaces can have the property.
 func (p Property) Spans() bool { return p.Form == ByParent || p.Form == ByLabel && p.Namespace == "" }
 
-// In returns the property of routes in the namespace that corresponds to p.
+// In returns the property p, limited to routes of one namespace. A property that already has a namespace is
+// returned unchanged.
 func (p Property) In(namespace string) Property {
 	switch {
 	case p.Form == ByParent:
@@ -31,7 +32,7 @@ func (p Property) In(namespace string) Property {
 	return p
 }
 
-// Named returns the route that a property names; ok is false for other properties.
+// Named returns the key of the route that a property names. ok is false if the property is not ByName.
 func (p Property) Named() (key manifest.Key, ok bool) {
 	if p.Form != ByName {
 		return key, false
@@ -39,15 +40,15 @@ func (p Property) Named() (key manifest.Key, ok bool) {
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
 }
 
-// toRoutes reports whether a reference selects routes. Group and kind must both be set (EP-10943).
+// toRoutes reports whether a backendRef selects routes. It must set both group and kind (EP-10943).
 func toRoutes(ref gwv1.HTTPBackendRef) bool {
 	group, kind := api.Text(ref.Group), api.Text(ref.Kind)
 	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"
 }
 
-// Wanted returns the property of the routes to which a backendRef of an HTTPRoute delegates. ok is
-// false for other references. wildcard is the name that stands for all namespaces in a reference by
-// label.
+// Wanted returns the property of the routes that a backendRef of an HTTPRoute selects. ok is false if it
+// selects no routes. namespace is the default namespace. wildcard is the word for all namespaces in a reference
+// by label.
 func Wanted(ref gwv1.HTTPBackendRef, namespace, wildcard string) (p Property, ok bool) {
 	if !toRoutes(ref) {
 		return p, false
@@ -65,7 +66,7 @@ func Wanted(ref gwv1.HTTPBackendRef, namespace, wildcard string) (p Property, ok
 	return p, true
 }
 
-// Wants returns the properties of routes that the Points of a route select.
+// Wants returns the properties of routes that the Points of a route select, each once.
 func Wants(route manifest.Key, points []*Point) []Property {
 	var out []Property
 	for _, p := range points {
@@ -79,9 +80,9 @@ func Wants(route manifest.Key, points []*Point) []Property {
 	return uniqueProperties(out)
 }
 
-// Offers returns the properties by which parents may find a route. A route whose parentRefs name no
-// route is a root. It is found only by its name, to report why it is not accepted. Routes of other
-// kinds offer none.
+// Offers returns the properties by which parents may find a route. A route whose parentRefs name no route is a
+// root: it is found only by its name, to report why it is not accepted. It returns nil for other kinds of
+// object.
 func Offers(object *manifest.Object) []Property {
 	route, ok := manifest.As[*api.HTTPRoute](object)
 	if !ok {
@@ -103,6 +104,7 @@ func Offers(object *manifest.Object) []Property {
 	return uniqueProperties(out)
 }
 
+// uniqueProperties removes duplicates from a list. It changes the list.
 func uniqueProperties(list []Property) []Property {
 	seen := map[Property]bool{}
 	return slices.DeleteFunc(list, func(p Property) bool {

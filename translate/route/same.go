@@ -9,16 +9,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// SameRequests reports whether two rules match the same requests of a host: the path in type
-// and text, the method, headers and query parameters are equal.
+// SameRequests reports whether two rules match the same requests of a host: path, method, headers and query
+// parameters are equal.
 func SameRequests(a, b *ir.Rule) bool {
 	x, y := &a.Match, &b.Match
 	return x.Path == y.Path && x.Within == y.Within && x.Method == y.Method &&
 		slices.Equal(x.Headers, y.Headers) && slices.Equal(x.Query, y.Query)
 }
 
-// SumOfRequests returns a hash that is equal for rules with SameRequests. The seed prevents users
-// from writing two different rules with one hash.
+// SumOfRequests returns a hash that is equal for two rules if SameRequests is true for them. The secret seed
+// prevents users from writing two different rules with the same hash.
 func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	m := &rule.Match
 	var hash maphash.Hash
@@ -45,13 +45,13 @@ func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	return hash.Sum64()
 }
 
-// IsBelow reports whether a rule is below the Point that a guard belongs to.
+// IsBelow reports whether a rule is below the Point of a guard. It returns false if guard is not a guard.
 func IsBelow(rule, guard *ir.Rule) bool {
 	return guard.Guard && strings.HasPrefix(rule.Name, guard.Name+">")
 }
 
-// Parting returns the first level at which the chains of two rules differ: the hops have different
-// routes, or different matches of one route. The last hop of a chain is the rule itself.
+// Parting returns the first hops at which the chains of two rules differ in route, rule or match. The last hop
+// of a chain is the rule itself.
 func Parting(a, b *ir.Rule) (x, y ir.Hop) {
 	for i := 0; ; i++ {
 		x, y = hopOf(a, i), hopOf(b, i)

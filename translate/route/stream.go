@@ -15,22 +15,23 @@ import (
 // StreamFlat is the flattened form of a TCPRoute, TLSRoute or UDPRoute.
 type StreamFlat struct {
 	Route *ir.StreamRoute
-	// Backends are those that can get traffic, sorted and unique; for a UDPRoute it is the one
-	// that stands for all of them.
+	// Backends are the backends that can get traffic, sorted and unique. A UDPRoute has only one, which combines
+	// all backendRefs.
 	Backends []*backend.Key
 	Problems []manifest.Problem
 	// Unresolved is as in Flat.
 	Unresolved Unresolved
 }
 
-// IsStream reports whether connections or datagrams of the route are forwarded unchanged.
+// IsStream reports whether the key is that of a TCPRoute, TLSRoute or UDPRoute.
 func IsStream(key manifest.Key) bool {
 	kind, served := KindOf(key)
 	return served && !kind.Tables && !slices.Contains(kind.Protocols, gwv1.HTTPProtocolType)
 }
 
-// Stream reads the only rule of a route of streams; the schema allows no more. The share of a
-// reference that cannot be resolved is closed or dropped (Gateway API, TCPRouteRule.backendRefs).
+// Stream returns the StreamFlat of the only rule of a TCPRoute, TLSRoute or UDPRoute; the schema allows no
+// more. For a reference that cannot be resolved, Envoy closes its share of connections or drops the datagrams
+// (Gateway API, TCPRouteRule.backendRefs).
 func Stream(object *manifest.Object, resolve Resolver) *StreamFlat {
 	out := &StreamFlat{Route: &ir.StreamRoute{Origin: OriginOf(object)}}
 	section, refs := streamRule(object)
@@ -68,7 +69,7 @@ func Stream(object *manifest.Object, resolve Resolver) *StreamFlat {
 	return out
 }
 
-// weigh warns of a route whose backends all have weight 0.
+// weigh warns of a route with backends if all of them have weight 0. key is the route's.
 func (f *StreamFlat) weigh(key manifest.Key) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(f.Route.Backends) == 0 || slices.ContainsFunc(f.Route.Backends, weighs) {
@@ -84,7 +85,7 @@ func (f *StreamFlat) weigh(key manifest.Key) {
 	})
 }
 
-// Sections returns the names of a route's rules, of any kind.
+// Sections returns the names of a route's rules. The route may be of any kind.
 func Sections(object *manifest.Object) (names []string) {
 	if name, _ := streamRule(object); name != nil {
 		names = append(names, string(*name))
@@ -97,6 +98,8 @@ func Sections(object *manifest.Object) (names []string) {
 	return names
 }
 
+// streamRule returns the name and the backendRefs of the first rule of a TCPRoute, TLSRoute or UDPRoute. It
+// returns nil for other kinds.
 func streamRule(object *manifest.Object) (name *gwv1.SectionName, refs []gwv1.BackendRef) {
 	if tcp, ok := manifest.As[*gwv1.TCPRoute](object); ok && len(tcp.Spec.Rules) > 0 {
 		return tcp.Spec.Rules[0].Name, tcp.Spec.Rules[0].BackendRefs

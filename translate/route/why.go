@@ -21,7 +21,8 @@ func Why(winner, loser *ir.Rule) string {
 	return "it is the same rule"
 }
 
-// whyBlocks returns which blocks are compared instead of the rules in them, in words.
+// whyBlocks returns, in words, which blocks are compared instead of the rules inside them. firstIs and secondIs
+// report whether first and second are blocks. It returns "" if neither is.
 func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	switch {
 	case firstIs && secondIs:
@@ -34,13 +35,13 @@ func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	return ""
 }
 
-// whose returns the match of a block, in words.
+// whose returns, in words, which match of which route a block belongs to.
 func whose(block *ir.Rule) string {
 	at := block.Position[len(block.Position)-2:]
 	return fmt.Sprintf("rule %d, match %d of %s", at[0], at[1], block.Source.Key)
 }
 
-// reasons returns the words for each of the criteria, in their order.
+// reasons returns the text for each of the criteria, in the order of the function criteria.
 func reasons(winner, loser *ir.Rule) [11]string {
 	w, l := winner.Match, loser.Match
 	return [...]string{
@@ -58,6 +59,7 @@ func reasons(winner, loser *ir.Rule) [11]string {
 	}
 }
 
+// whyPath returns, in words, why one path comes before another.
 func whyPath(winner, loser ir.Path) string {
 	if w, l := winner.RPC, loser.RPC; compareRPCs(w, l) != 0 {
 		return fmt.Sprintf("the longer service wins, then the longer method (%q %q, not %q %q)", w.Service, w.Method, l.Service, l.Method)
@@ -69,6 +71,7 @@ func whyPath(winner, loser ir.Path) string {
 	return fmt.Sprintf("a longer path wins (%s, not %s)", winner.Value, loser.Value)
 }
 
+// whyPlace returns, in words, why one of two rules with equal matches and routes comes first.
 func whyPlace(winner, loser *ir.Rule) string {
 	if slices.Equal(winner.Chain, loser.Chain) {
 		return "the first one in the route wins"
@@ -76,7 +79,7 @@ func whyPlace(winner, loser *ir.Rule) string {
 	return "its way through the parents comes first"
 }
 
-// whyOrigin returns the words for the conflict resolution order (docs/design/inputs.md).
+// whyOrigin returns, in words, why winner comes first in the conflict resolution order (docs/design/inputs.md).
 func whyOrigin(winner, loser *ir.Origin) string {
 	switch {
 	case winner.Outside != loser.Outside:

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Named is the most items that a message lists.
+// Named is how many items a message lists at most.
 const Named = 5
 
-// Several joins the items of a message. It leaves out items after the first Named.
+// Several returns the items of a message as text. After the first Named items it only returns how many are left
+// out.
 func Several[T any](items []T) string {
 	var out []string
 	for _, item := range items[:min(len(items), Named)] {
