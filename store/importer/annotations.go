@@ -12,23 +12,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
+// nginxPrefix is the prefix of the annotations that ingress-nginx reads.
 const nginxPrefix = "nginx.ingress.kubernetes.io/"
 
-// settings are the result of the annotations of an Ingress.
+// settings are the settings of an Ingress, read from its annotations.
 type settings struct {
 	ingress *item
-	values  map[string]string // annotations of ingress-nginx, without the prefix
+	values  map[string]string // annotations of ingress-nginx by name, without the prefix
 	hosts   []string
 
-	closed     string // why all its paths are closed
-	closedHost string // why its hosts are closed
+	closed     string // the field because of which all its paths answer 500, "" if none
+	closedHost string // the annotation because of which its hosts answer 500, "" if none does
 	aliases    []string
 
 	regex         bool
 	rewrite       string
 	sslRedirect   bool
 	forceRedirect bool
-	redirect      map[string]any // a RequestRedirect
+	redirect      map[string]any // a RequestRedirect, nil for none
 	appRoot       string
 	upstreamHost  string
 	protocol      string // of backends; "" is HTTP/1.1
@@ -41,7 +42,7 @@ type settings struct {
 	policy map[string]any // fields of a TrafficPolicy
 }
 
-// settings reads the annotations. Each gets a verdict.
+// settings reads the annotations of an Ingress. Each annotation gets a verdict.
 func (n *nginx) settings(ingress *item) *settings {
 	s := &settings{ingress: ingress, values: map[string]string{}, sslRedirect: true, total: 100, policy: map[string]any{}}
 	annotations, _ := at(ingress.fields, "metadata", "annotations").(map[string]any)
@@ -73,7 +74,8 @@ func (s *settings) say(n *nginx, class Class, name, message string) {
 	n.add(class, s.ingress.place, s.ingress.name(), message, join("metadata.annotations", name))
 }
 
-// shut closes the paths of the Ingress because of fields that cannot be expressed.
+// shut makes the paths of the Ingress answer 500 because of fields that cannot be expressed. message is the
+// reason.
 func (s *settings) shut(n *nginx, message string, fields ...string) {
 	s.closed = cmp.Or(s.closed, fields[0])
 	accept := s.ingress.name() + "/" + removable(fields[0])
@@ -84,6 +86,8 @@ func (s *settings) shut(n *nginx, message string, fields ...string) {
 		"write a policy for it, or leave it out with --accept "+accept, fields...)
 }
 
+// annotation reads one annotation of ingress-nginx and adds its verdict. If it cannot be expressed, shut makes
+// the paths of the Ingress answer 500.
 func (s *settings) annotation(n *nginx, key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
@@ -166,7 +170,8 @@ func (s *settings) annotation(n *nginx, key, value string) {
 	s.say(n, class, name, message)
 }
 
-// readProtocol reads the protocol of backends; class is Refused with the reason in message.
+// readProtocol reads the protocol of backends. If gatefold does not support it, class is Refused, and message
+// is the reason.
 func (s *settings) readProtocol(value string) (class Class, message string) {
 	switch s.protocol = strings.ToUpper(value); s.protocol {
 	case "HTTP", "GRPC":
@@ -177,13 +182,14 @@ func (s *settings) readProtocol(value string) (class Class, message string) {
 	return Refused, "gatefold verifies the certificates of backends, and needs a BackendTLSPolicy for that"
 }
 
-// isSwitch reports whether an annotation is true or false.
+// isSwitch reports whether the value of an annotation must be true or false.
 func isSwitch(key string) bool {
 	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough"}, key)
 }
 
-// ofHost returns why an annotation closes all paths of its hosts, "" if it does not. The paths of
-// other Ingresses are included, because nginx has these settings for a host.
+// ofHost returns why an annotation makes all paths of its hosts answer 500. It returns "" if it does not. Paths
+// of other Ingresses are included, because in nginx such an annotation applies to the whole host. on is the
+// annotation's value.
 func (s *settings) ofHost(key string, on bool) (reason string) {
 	switch {
 	case key == "server-snippet":
@@ -196,7 +202,7 @@ func (s *settings) ofHost(key string, on bool) (reason string) {
 	return ""
 }
 
-// readAliases keeps the aliases that are DNS names. It reports whether all are.
+// readAliases adds the hosts in value that are DNS names to s.aliases. It reports whether all are.
 func (s *settings) readAliases(value string) bool {
 	all := true
 	for _, alias := range strings.Split(value, ",") {
@@ -210,8 +216,8 @@ func (s *settings) readAliases(value string) bool {
 	return all
 }
 
-// protection reads the annotations that become fields of a TrafficPolicy. If it refuses one, class
-// is Refused and message is the reason. For other annotations class is "".
+// protection reads the annotations that become fields of a TrafficPolicy. If an annotation cannot be expressed,
+// class is Refused, and message is the reason. For other annotations class is "".
 func (s *settings) protection(key, value string) (class Class, message string) {
 	switch key {
 	case "whitelist-source-range", "allowlist-source-range", "denylist-source-range":
@@ -241,7 +247,8 @@ func (s *settings) protection(key, value string) (class Class, message string) {
 	return "", ""
 }
 
-// harmless reads annotations that only tune what is served, and neither route nor protect.
+// harmless adds the verdict for an annotation that only tunes requests, and neither routes nor protects them.
+// An unknown annotation makes the paths of the Ingress answer 500.
 func (s *settings) harmless(n *nginx, key, field string) {
 	words := map[string]string{
 		"affinity": "requests of one client may go to several endpoints", "affinity-mode": "", "affinity-canary-behavior": "",
@@ -267,6 +274,8 @@ func (s *settings) harmless(n *nginx, key, field string) {
 	s.say(n, Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))
 }
 
+// readRedirect reads the annotation of a redirect into s.redirect. It returns false if the redirect cannot be
+// expressed.
 func (s *settings) readRedirect(key, value string) bool {
 	target, err := url.Parse(value)
 	if err != nil || strings.ContainsAny(value, "$ ") || target.RawQuery != "" || target.Fragment != "" || target.User != nil {
@@ -297,6 +306,7 @@ func (s *settings) readRedirect(key, value string) bool {
 	return true
 }
 
+// readRanges reports whether a value is a list of addresses or networks.
 func (s *settings) readRanges(value string) bool {
 	for _, word := range strings.Split(value, ",") {
 		if _, err := network(word); err != nil {
@@ -306,6 +316,7 @@ func (s *settings) readRanges(value string) bool {
 	return true
 }
 
+// network parses an address or a network.
 func network(word string) (netip.Prefix, error) {
 	word = strings.TrimSpace(word)
 	if address, err := netip.ParseAddr(word); err == nil {
@@ -315,9 +326,9 @@ func network(word string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-// writeACL writes the acl of both lists. nginx first denies the networks of one list, and then
-// admits only those of the other. In an acl the longest range decides, so an admitted network
-// within a denied one is left out.
+// writeACL writes the field acl from both lists. nginx first denies the networks of one list. Then it admits
+// only the networks of the other list. In an acl the longest range decides, so an admitted network inside a
+// denied one is left out.
 func (s *settings) writeACL() {
 	var allow, deny []netip.Prefix
 	read := func(key string, into *[]netip.Prefix) bool {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// readBasicAuth reads the annotations of passwords; class is Refused with the reason in message.
+// readBasicAuth reads the annotations for passwords. key is the annotation that gets the verdict. If they
+// cannot be expressed, class is Refused, and message is the reason.
 func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	secret := s.values["auth-secret"]
 	if namespace, name, ok := strings.Cut(secret, "/"); ok {
@@ -31,7 +32,8 @@ func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	return Different, "basicAuth; the hashes of passwords must be {SHA}: gatefold hash writes them"
 }
 
-// readCORS writes the CORS fields with the defaults of nginx.
+// readCORS writes the field cors, with the defaults of nginx. It writes nothing if CORS is off, or if no origin
+// remains.
 func (s *settings) readCORS() {
 	if on, _ := boolean(s.values["enable-cors"]); !on {
 		return
@@ -65,14 +67,16 @@ func (s *settings) readCORS() {
 	if exposed := words("cors-expose-headers", ""); len(exposed) > 0 {
 		cors["exposeHeaders"] = exposed
 	}
-	// For any origin, nginx answers *, and browsers send no credentials; Envoy would answer the origin.
+	// If any origin is allowed, nginx answers "*", and browsers then send no credentials. Envoy would answer the
+	// origin.
 	credentials, given := boolean(s.values["cors-allow-credentials"])
 	cors["allowCredentials"] = !anyOrigin && (credentials || !given)
 	s.policy["cors"] = cors
 }
 
-// plainOrigins returns the origins without wildcards. A wildcard is one label in nginx, plain text
-// in Traefik, and any number of labels in a policy. anyOrigin is true if one origin is *.
+// plainOrigins returns the origins without wildcards, and "*". A wildcard stands for one label in nginx, for
+// any text in Traefik, and for any number of labels in a policy. So origins with a wildcard are left out.
+// anyOrigin is true if one origin is "*".
 func plainOrigins(all []any) (plain []any, anyOrigin bool) {
 	for _, origin := range all {
 		switch {
@@ -86,7 +90,7 @@ func plainOrigins(all []any) (plain []any, anyOrigin bool) {
 	return plain, anyOrigin
 }
 
-// readIdle keeps the longer one of the idle timeouts.
+// readIdle sets the idle timeout. If it is already set, the longer timeout remains.
 func (s *settings) readIdle(seconds int) {
 	timeouts, _ := s.policy["timeouts"].(map[string]any)
 	if timeouts != nil {
@@ -96,8 +100,11 @@ func (s *settings) readIdle(seconds int) {
 	s.policy["timeouts"] = map[string]any{"streamIdle": fmt.Sprintf("%ds", seconds)}
 }
 
+// bodySize matches a size such as 8m.
 var bodySize = regexp.MustCompile(`^([0-9]{1,9})([kKmMgG]?)$`)
 
+// readBodySize reads a limit of the request body. If it cannot be expressed, class is Refused, and message is
+// the reason.
 func (s *settings) readBodySize(value string) (class Class, message string) {
 	found := bodySize.FindStringSubmatch(value)
 	if found == nil {
@@ -115,6 +122,7 @@ func (s *settings) readBodySize(value string) (class Class, message string) {
 	return Different, "buffer.maxRequestSize: Envoy reads the whole request before it sends it on"
 }
 
+// readCanary reads an annotation of a canary. It returns false if the value is invalid.
 func (s *settings) readCanary(key, value string) bool {
 	number, err := strconv.ParseInt(value, 10, 32)
 	switch key {
@@ -142,4 +150,5 @@ func (s *settings) readCanary(key, value string) bool {
 	return true
 }
 
+// headerName matches a valid name of a header or cookie.
 var headerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// closeTargets closes the targets of a policy that cannot be written. If a target's kind cannot be
-// closed, such as a GatewayClass, the import is blocked.
+// closeTargets makes the targets of a policy that cannot be imported fail closed (see shut). If objects of a
+// target's kind cannot fail closed, such as a GatewayClass, the import is blocked.
 func (o *Objects) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
 		if !t.closable() {
@@ -24,15 +24,15 @@ func (o *Objects) closeTargets(policy *item, targets []target) {
 			}
 		}
 		if !found && t.labels == nil && t.kind != "HTTPRoute" && t.kind != "GRPCRoute" {
-			// Whoever adds the object later must not find its users open.
+			// If the object is added later, the routes that refer to it must not be without the policy.
 			o.shutUsers(&item{key: manifest.Key{Group: t.group, Kind: t.kind, Namespace: cmp.Or(t.namespace, policy.key.Namespace), Name: t.name}, left: true})
 		}
 	}
 }
 
-// shut makes an object, or one section of an HTTPRoute or GRPCRoute, fail closed because the object named because
-// is refused. Those routes answer 500; other routes, Gateways, ListenerSets, Services and Backends are left out of
-// the import.
+// shut makes an object fail closed, because the object or field named because is refused. An HTTPRoute or
+// GRPCRoute answers 500, or only its rules with the name section if section is not "". Other routes, Gateways,
+// ListenerSets, Services and Backends are left out of the import. For other kinds shut does nothing.
 func (o *Objects) shut(object *item, section, because string) {
 	switch {
 	case object.left || object.closed:
@@ -47,9 +47,9 @@ func (o *Objects) shut(object *item, section, because string) {
 	}
 }
 
-// closeRules removes everything but the matches from a route's rules. Envoy answers 500 for them,
-// and no other rule gets their requests. With a section, only the rules of that name are closed, if
-// there are any.
+// closeRules removes everything except name and matches from a route's rules. Envoy answers 500 for these
+// rules, and no other rule gets their requests. If section is not "" and rules have that name, only these rules
+// are changed.
 func (o *Objects) closeRules(route *item, section, because string) {
 	rules := list(route.spec()["rules"])
 	named := func(rule any) bool { return section == "" || text(at(rule, "name")) == section }
@@ -72,7 +72,7 @@ func (o *Objects) closeRules(route *item, section, because string) {
 	}
 	route.closed, route.refusing = section == "", true
 	o.protecting(route.place, route.name(), "answers 500: "+because+" is refused", "", fields...)
-	// Routes that name this one as their parent would be served without its policies.
+	// Children of this route would be served without its policies.
 	for _, child := range o.objects {
 		for _, ref := range list(child.spec()["parentRefs"]) {
 			if child != route && text(at(ref, "kind")) == "HTTPRoute" && text(at(ref, "name")) == route.key.Name &&
@@ -83,8 +83,8 @@ func (o *Objects) closeRules(route *item, section, because string) {
 	}
 }
 
-// shutNeighbours leaves out routes of connections that share a parent with the route, because they
-// would get its connections.
+// shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that share a parent with the route. They would
+// get the connections of the route.
 func (o *Objects) shutNeighbours(route *item) {
 	for _, other := range o.objects {
 		if other.left || !other.isRoute() || other.is("HTTPRoute", "GRPCRoute") {
@@ -100,14 +100,15 @@ func (o *Objects) shutNeighbours(route *item) {
 	}
 }
 
-// refuse leaves out an object and closes the objects that refer to it.
+// refuse leaves out an object. Settle then makes the objects that refer to it fail closed.
 func (o *Objects) refuse(object *item, message string) {
 	object.left = true
 	o.gone[object.key] = true
 	o.protecting(object.place, object.name(), message, "")
 }
 
-// shutUsers closes rules that name a removed object, and leaves out parents that name it.
+// shutUsers makes routes with a rule that refers to a removed object fail closed. It also removes the object
+// from the parentRefs of routes, and leaves out the ListenerSets of a removed Gateway.
 func (o *Objects) shutUsers(gone *item) {
 	for _, user := range o.objects {
 		switch {
@@ -121,8 +122,8 @@ func (o *Objects) shutUsers(gone *item) {
 	}
 }
 
-// leaveParents removes a parent that does not exist any more from a route. It leaves out a route
-// without another parent, because it serves nowhere.
+// leaveParents removes a parent that no longer exists from a route. It leaves out a route that has no other
+// parent.
 func (o *Objects) leaveParents(route, gone *item) {
 	refs := list(route.spec()["parentRefs"])
 	kept := slices.DeleteFunc(slices.Clone(refs), func(ref any) bool { return o.names(route, ref, gone) })
@@ -137,7 +138,7 @@ func (o *Objects) leaveParents(route, gone *item) {
 	}
 }
 
-// shutReferring closes a route with a rule that names a removed object.
+// shutReferring makes a route with a rule that refers to a removed object fail closed.
 func (o *Objects) shutReferring(route, gone *item) {
 	if gone.is("Gateway", "ListenerSet") || route.left {
 		return
@@ -151,15 +152,16 @@ func (o *Objects) shutReferring(route, gone *item) {
 	}
 }
 
-// names reports whether a reference of an object names another object. Without a kind, a reference
-// in a rule names a Service, and other references name a Gateway.
+// names reports whether a reference of an object names another object. A reference without a kind matches an
+// object of any kind.
 func (o *Objects) names(from *item, ref any, to *item) bool {
 	kind := text(at(ref, "kind"))
 	return text(at(ref, "name")) == to.key.Name && (kind == "" || kind == to.key.Kind) &&
 		cmp.Or(text(at(ref, "namespace")), from.key.Namespace) == to.key.Namespace
 }
 
-// refusePolicy leaves out a policy or extension, and closes its targets.
+// refusePolicy leaves out a policy or extension, and makes its targets fail closed. Policies that refer to it
+// are left out in the same way, and routes that refer to it fail closed.
 func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 	policy.left = true
 	o.gone[policy.key] = true
@@ -187,11 +189,11 @@ func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 	}
 }
 
-// Settle closes or leaves out the objects for which validate found errors in the files. hangs
-// reports whether a code may be about an object outside of the input. changed is true if Settle
-// changed something: then validate must run again.
+// Settle changes the objects with errors that validate found in the files, so that they fail closed or are left
+// out. hangs reports whether a problem of a code may be about an object outside the input. changed is true if
+// an object changed: then validate must run again.
 func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
-	// One change of an object at a time: the places of other problems are those of before.
+	// Only one problem of an object is handled at a time, because a change invalidates the fields of the others.
 	settled := map[*item]bool{}
 	for _, p := range problems {
 		object := o.find(p.Object)
@@ -203,6 +205,8 @@ func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bo
 	return changed
 }
 
+// settle handles one problem of an object. hangs is the result of Settle's function hangs for its code. changed
+// is true if an object changed.
 func (o *Objects) settle(object *item, p manifest.Problem, hangs bool) (changed bool) {
 	words := p.Code + ": " + p.Message
 	switch {
@@ -230,6 +234,7 @@ func (o *Objects) settle(object *item, p manifest.Problem, hangs bool) (changed 
 	return true
 }
 
+// fieldsOf returns the field of a problem as a list. It returns nil if the problem has no field.
 func fieldsOf(p manifest.Problem) []string {
 	if p.Field == "" {
 		return nil
@@ -237,8 +242,8 @@ func fieldsOf(p manifest.Problem) []string {
 	return []string{p.Field}
 }
 
-// leaveTarget removes a target that does not exist from a policy. A policy without another target
-// is left out, because it protects nothing.
+// leaveTarget removes a target that does not exist from a policy. A policy without another target is left out,
+// because it protects nothing. It returns false if the problem is not about an entry of spec.targetRefs.
 func (o *Objects) leaveTarget(policy *item, p manifest.Problem) bool {
 	refs := list(policy.spec()["targetRefs"])
 	i := index(p.Field, "spec.targetRefs")
@@ -254,8 +259,9 @@ func (o *Objects) leaveTarget(policy *item, p manifest.Problem) bool {
 	return true
 }
 
-// settleReference closes a rule whose reference leads to a refused object. A reference to an object
-// outside of the input stays: gatefold answers 500 until that object exists.
+// settleReference handles a reference to an object that was refused: the object with the reference fails
+// closed, or loses the parent. It returns false for a reference to an object outside the input. Such a
+// reference stays: gatefold answers 500 until that object exists.
 func (o *Objects) settleReference(object *item, p manifest.Problem) bool {
 	_, ref := lookup(object.fields, parse(p.Field))
 	for key := range o.gone {

@@ -17,39 +17,39 @@ import (
 
 // Options configure an import.
 type Options struct {
-	// Accept are objects (KIND/NAMESPACE/NAME), kinds (KIND.GROUP), and fields
-	// (KIND/NAMESPACE/NAME/FIELD) that the user has looked at and that protect nothing: they are
-	// left out, and close nothing.
+	// Accept lists what the user has checked and found not to protect anything. It contains objects
+	// (KIND/NAMESPACE/NAME), kinds (KIND.GROUP), and fields (KIND/NAMESPACE/NAME/FIELD). They are left out, and
+	// nothing fails closed because of them.
 	Accept []string
-	// Replace are the Services (NAMESPACE/NAME) that become Backends.
+	// Replace are the Services (NAMESPACE/NAME) that are replaced by Backends.
 	Replace map[string]Address
-	// EntryPoints are the ports of Traefik's entry points, beside those of web and websecure.
+	// EntryPoints are the ports of Traefik's entry points, besides those of web and websecure.
 	EntryPoints map[string]int
-	// IngressClasses are the classes of Ingresses that are imported; none is nginx.
+	// IngressClasses are the classes of Ingresses that are imported. If it is empty, the class is nginx.
 	IngressClasses []string
 	// Secrets is true if files for Secrets may be written.
 	Secrets bool
 }
 
-// Address is where a Backend is.
+// Address is the address of a Backend.
 type Address struct {
 	Host string // an IP address or a DNS name
 	Port int
 }
 
-// Objects is a set of objects that become files. Call Settle with the result of validate until it
-// changes nothing more; then Result has the files.
+// Objects is a set of objects that become files. Call Settle with the problems of validate until it changes
+// nothing more. Then call Result.
 type Objects struct {
 	report
 	options Options
 	schemas *schema.Set
 	objects []*item
 	byKey   map[manifest.Key]*item
-	gone    map[manifest.Key]bool // refused: what refers to it is closed
-	used    map[string]bool       // the entries of Accept that were met
+	gone    map[manifest.Key]bool // refused objects; references to them fail closed
+	used    map[string]bool       // the entries of Accept that had an effect
 }
 
-// Cluster reads the output of kubectl get.
+// Cluster imports the output of kubectl get. It returns an error only if the schemas cannot be loaded.
 func Cluster(inputs []Input, options Options) (*Objects, error) {
 	o, err := newObjects(inputs, options)
 	if err != nil {
@@ -66,7 +66,7 @@ func Cluster(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// newObjects returns the objects of the input, unchanged.
+// newObjects returns the objects of the input, without the fields that options.Accept names.
 func newObjects(inputs []Input, options Options) (*Objects, error) {
 	schemas, err := schema.Load()
 	if err != nil {
@@ -80,8 +80,9 @@ func newObjects(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// finish closes what policies of other projects protect, replaces Services, and leaves out what
-// nothing refers to. A closed Service closes its users before it is replaced.
+// finish does the last steps of every import. It handles policies that gatefold does not serve, replaces
+// Services, and leaves out unused objects. Services are replaced after the policies, because such a policy may
+// refuse a Service.
 func (o *Objects) finish() {
 	for _, object := range o.objects {
 		o.unservedPolicy(object)
@@ -90,6 +91,8 @@ func (o *Objects) finish() {
 	o.leaveUnused()
 }
 
+// read adds the objects of a document. A document that is not a valid object, and two different objects with
+// the same key, block the import.
 func (o *Objects) read(in Input) {
 	at := place{in.File, in.Line}
 	objects, ok := objectsOf(in)
@@ -109,10 +112,12 @@ func (o *Objects) read(in Input) {
 	}
 }
 
+// find returns the object with a key. It returns nil if there is none.
 func (o *Objects) find(key manifest.Key) *item {
 	return o.byKey[key]
 }
 
+// append adds an object.
 func (o *Objects) append(object *item) {
 	o.objects = append(o.objects, object)
 	if o.byKey[object.key] == nil {
@@ -120,7 +125,7 @@ func (o *Objects) append(object *item) {
 	}
 }
 
-// accepted reports whether the user has accepted one of the names.
+// accepted reports whether options.Accept contains one of the names.
 func (o *Objects) accepted(names ...string) bool {
 	for _, name := range names {
 		if slices.Contains(o.options.Accept, name) {
@@ -131,7 +136,7 @@ func (o *Objects) accepted(names ...string) bool {
 	return false
 }
 
-// acceptFields removes accepted fields from their objects.
+// acceptFields removes the fields that options.Accept names from their objects.
 func (o *Objects) acceptFields() {
 	for _, entry := range o.options.Accept {
 		for _, object := range o.objects {
@@ -145,7 +150,7 @@ func (o *Objects) acceptFields() {
 	}
 }
 
-// clean removes fields that are meaningful only in a cluster.
+// clean removes fields that have a meaning only in a cluster.
 func (o *Objects) clean(object *item) {
 	before := runtime.DeepCopyJSON(object.fields)
 	delete(object.fields, "status")
@@ -154,7 +159,7 @@ func (o *Objects) clean(object *item) {
 		switch key {
 		case "name", "namespace", "labels", "annotations":
 		case "creationTimestamp":
-			// It decides between routes and policies that want the same.
+			// The creationTimestamp is part of the conflict resolution order.
 			if !object.isRoute() && !object.isPolicy() && !object.is("Gateway", "ListenerSet") && object.key.Kind != "Ingress" || metadata[key] == nil {
 				delete(metadata, key)
 			}
@@ -183,8 +188,8 @@ func (o *Objects) clean(object *item) {
 	}
 }
 
-// missing returns the paths of leaves that before has and after has not. It leaves out paths below
-// another one of the list.
+// missing returns the paths of leaves that are in before and not in after. For status and some fields of
+// metadata it returns only the path of the whole field.
 func missing(before, after map[string]any) []string {
 	var paths []string
 	has := map[string]bool{}
@@ -205,7 +210,7 @@ func missing(before, after map[string]any) []string {
 	return paths
 }
 
-// classify decides from the kind of an object whether it can be written.
+// classify decides from the kind of an object whether a file is written for it.
 func (o *Objects) classify(object *item) {
 	name := object.name()
 	switch kind := object.key.GroupKind(); {
@@ -230,7 +235,7 @@ func (o *Objects) classify(object *item) {
 	}
 }
 
-// gatewayClass makes gatefold serve the Gateways, whatever controller they had.
+// gatewayClass changes the class of a Gateway to gatefold.
 func (o *Objects) gatewayClass(object *item) {
 	o.gatewayParameters(object)
 	spec := object.spec()
@@ -259,7 +264,8 @@ func harmless(kind apischema.GroupKind) bool {
 	return false
 }
 
-// unservedPolicy refuses an object of a kind that gatefold does not serve, and closes its targets.
+// unservedPolicy leaves out an object of a kind that gatefold does not serve. Its targets fail closed. If it
+// has no readable targets, and may protect requests, the import is blocked.
 func (o *Objects) unservedPolicy(object *item) {
 	kind := object.key.GroupKind()
 	if object.left || o.schemas.Versions(kind) != nil {
@@ -313,9 +319,10 @@ func (o *Objects) leaveUnused() {
 	}
 }
 
+// replaced reports whether options.Replace contains the Service NAMESPACE/NAME.
 func (o *Objects) replaced(service string) bool { _, ok := o.options.Replace[service]; return ok }
 
-// referred returns the NAMESPACE/NAME of all objects to which an object that may be written refers.
+// referred returns the NAMESPACE/NAME of all objects that the remaining objects refer to.
 func (o *Objects) referred() map[string]bool {
 	names := map[string]bool{}
 	for _, object := range o.objects {
@@ -333,7 +340,7 @@ func (o *Objects) referred() map[string]bool {
 	return names
 }
 
-// references calls visit with each object below value that has a name.
+// references calls visit with each object inside value that has a field name.
 func references(value any, visit func(ref map[string]any)) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -350,7 +357,7 @@ func references(value any, visit func(ref map[string]any)) {
 	}
 }
 
-// selected reports whether a policy selects the Secret by its labels.
+// selected reports whether a TrafficPolicy selects the Secret by its labels.
 func (o *Objects) selected(secret *item) bool {
 	labels, _ := at(secret.fields, "metadata", "labels").(map[string]any)
 	for _, object := range o.objects {

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// boolean reads a value as ingress-nginx does, which accepts only the spellings of
-// strconv.ParseBool.
+// boolean parses a value as ingress-nginx does. ok is false for a value that strconv.ParseBool does not accept.
 func boolean(value string) (on, ok bool) {
 	on, err := strconv.ParseBool(value)
 	return on, err == nil
 }
 
-// ofController reports whether an annotation is one that a controller of Ingresses, Gateways or
-// Services reads. Such an annotation may protect its object.
+// ofController reports whether a controller of Ingresses, Gateways or Services may read an annotation. Such an
+// annotation may protect its object.
 func ofController(name string) bool {
 	domain, _, _ := strings.Cut(name, "/")
 	harmless := []string{"cert-manager.io", "external-dns.alpha.kubernetes.io", "argoproj.io", "helm.sh", "cattle.io", "gethomepage.dev", "stakater.com"}
@@ -28,8 +27,8 @@ func ofController(name string) bool {
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// ofOtherPrefix reports whether an annotation is named as one of ingress-nginx that protects or routes, with
-// another prefix: ingress-nginx reads that one if it is started with --annotations-prefix.
+// ofOtherPrefix reports whether an annotation has another prefix, but the name of an ingress-nginx annotation
+// that protects or routes. With --annotations-prefix, ingress-nginx reads annotations with another prefix.
 func ofOtherPrefix(name string) bool {
 	_, key, _ := strings.Cut(name, "/")
 	return slices.ContainsFunc([]string{"auth-tls-", "limit-", "modsecurity-", "proxy-ssl-", "canary-by-"}, func(begin string) bool { return strings.HasPrefix(key, begin) }) ||

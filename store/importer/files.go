@@ -18,8 +18,8 @@ func cutName(name string) (namespace, rest string) {
 	return namespace, rest
 }
 
-// Manifests returns the objects for validation. They include Secrets, which are never written in
-// this form.
+// Manifests returns the files of all remaining objects, for validation. They include Secrets, which are never
+// written in this form.
 func (o *Objects) Manifests() []File {
 	var files []File
 	for _, object := range o.objects {
@@ -30,11 +30,11 @@ func (o *Objects) Manifests() []File {
 	return files
 }
 
-// maxFileName leaves room for a hash and the ending: file systems take 255 bytes.
+// maxFileName leaves space for a hash and the extension: file systems allow 255 bytes.
 const maxFileName = 180
 
-// pathOf returns NAMESPACE/KIND-NAME.yaml. For objects without a namespace the folder is
-// cluster-scoped. Names are DNS names (plainName), so that no path leaves the folder.
+// pathOf returns NAMESPACE/KIND-NAME.yaml. An object without a namespace is in the folder cluster-scoped. Names
+// are DNS names (plainName), so that no path leaves the folder.
 func pathOf(object *item) string {
 	folder := cmp.Or(object.key.Namespace, "cluster-scoped")
 	name := strings.ToLower(object.key.Kind) + "-" + object.key.Name
@@ -44,8 +44,8 @@ func pathOf(object *item) string {
 	return folder + "/" + name + ".yaml"
 }
 
-// Result returns the files and the verdicts. remaining are the problems that validate found after
-// the last Settle.
+// Result returns the files and the verdicts. remaining are the problems that validate found after the last
+// Settle. If the import is blocked, there are no files.
 func (o *Objects) Result(remaining []manifest.Problem) Result {
 	for _, p := range remaining {
 		o.remaining(p)
@@ -78,8 +78,8 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 	return Result{Verdicts: o.sorted(), Files: files, Blocked: o.blocked}
 }
 
-// same adds the verdict for an object that is written. told is true if other verdicts report
-// changed fields.
+// same adds the verdict Same for an object that is written. told is true if another verdict reports a change of
+// the object.
 func (o *Objects) same(object *item, told bool) {
 	message := "written as it is"
 	if told {
@@ -91,7 +91,8 @@ func (o *Objects) same(object *item, told bool) {
 	o.add(Same, object.place, object.name(), message)
 }
 
-// remaining adds a verdict for a problem that validate found in the files.
+// remaining adds a verdict for a problem that validate found after the last Settle. It ignores problems of
+// unknown objects, and NoBackends for rules that fail closed on purpose.
 func (o *Objects) remaining(p manifest.Problem) {
 	object := o.find(p.Object)
 	closed := object != nil && (object.closed || object.place == place{}) && p.Code == "NoBackends"
@@ -106,8 +107,9 @@ func (o *Objects) remaining(p manifest.Problem) {
 	o.add(class, object.place, object.name(), message, fieldsOf(p)...).Hint = p.Hint
 }
 
-// secretFiles returns the files of a Secret for --secret-dir: NAMESPACE/NAME/KEY. Entries that
-// --secret-dir does not read are in a manifest.
+// secretFiles returns the files of a Secret for --secret-dir: NAMESPACE/NAME/KEY. If the Secret has a key that
+// --secret-dir does not read, the whole Secret is also written as a manifest. Without options.Secrets it
+// returns nil.
 func (o *Objects) secretFiles(secret *item) []File {
 	name, folder := secret.name(), secret.key.Namespace+"/"+secret.key.Name+"/"
 	if !o.options.Secrets {

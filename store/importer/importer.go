@@ -1,11 +1,10 @@
-// Package importer turns configuration of other programs into a folder that gatefold serves:
-// objects of a cluster, Ingresses for ingress-nginx, and dynamic files of Traefik. It reads values and returns files and
-// verdicts; it writes nothing and knows no folder.
+// Package importer converts the configuration of other programs into files for a folder that gatefold serves.
+// It imports objects of a cluster, Ingresses for ingress-nginx, and dynamic configuration files of Traefik. Its
+// functions take values and return files and verdicts. They write nothing.
 //
-// Its first promise is that nothing that was closed becomes open. A field or object that may
-// protect and that gatefold cannot express closes what it protects: the rule stays and answers
-// 500 or 403, so that no other rule takes its requests. Where that cannot be said, the Result
-// is Blocked: no file may be written.
+// The import never removes protection. If gatefold cannot express a field or object that may protect requests,
+// these requests fail closed: their rule remains, and answers 500 or 403. So no other rule gets the requests.
+// If that is not possible, the Result is Blocked, and no file may be written.
 package importer
 
 import (
@@ -17,41 +16,41 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Class is what happened to a field or an object.
+// Class is what the import did with a field or an object.
 type Class string
 
 // The classes, from the worst to the best.
 const (
-	Refused   Class = "refused"   // it cannot be expressed
-	Different Class = "different" // it works in another way, which the message says
+	Refused   Class = "refused"   // gatefold cannot express it
+	Different Class = "different" // it works in another way, see Verdict.Message
 	Same      Class = "same"      // it works as before
 )
 
-// Verdict is what happened to an object, or to some of its fields.
+// Verdict is what the import did with an object, or with some of its fields.
 type Verdict struct {
 	Class Class `json:"verdict"`
-	// Protects is true if what is refused protects something, or may.
+	// Protects is true if the Class is Refused, and the field or object protects something, or may do so.
 	Protects bool `json:"protects"`
-	// File and Line are where the document begins that has the object; Line counts from 1.
+	// File and Line are where the document with the object begins. Line counts from 1.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
-	// Object is KIND/NAMESPACE/NAME, or KIND/NAME without a namespace; of Traefik, router/NAME
-	// and alike.
+	// Object is KIND/NAMESPACE/NAME, or KIND/NAME without a namespace. In a file of Traefik it is router/NAME,
+	// service/NAME and so on.
 	Object string `json:"object,omitempty"`
-	// Fields are paths such as spec.rules[0].host, with all that is below them; none for the
-	// whole object.
+	// Fields are paths such as spec.rules[0].host; fields below a path are included. It is empty if the verdict is
+	// about the whole object.
 	Fields []string `json:"fields,omitempty"`
-	// Message says what became of it; Hint says what to do, or is empty.
+	// Message is what the import did. Hint is what to do, "" if nothing.
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 }
 
 // File is a file to be written.
 type File struct {
-	// Path is relative, with slashes; each part is a plain name.
+	// Path is relative, with slashes. Each segment is a DNS name or the name of a key.
 	Path    string
 	Content []byte
-	// Secret is true if the file belongs into the folder of Secrets.
+	// Secret is true if the file belongs in the folder of Secrets.
 	Secret bool
 }
 
@@ -59,18 +58,19 @@ type File struct {
 type Result struct {
 	Verdicts []Verdict
 	Files    []File
-	// Blocked is true if no file may be written: something may protect what cannot be told.
+	// Blocked is true if no file may be written: something may protect requests, and the import does not know
+	// which.
 	Blocked bool
 }
 
-// Input is a document of a file.
+// Input is one document of a file.
 type Input struct {
 	File  string
 	Line  int
 	Value any
 }
 
-// place is where an object is written.
+// place is the file and line of an object.
 type place struct {
 	file string
 	line int
@@ -82,24 +82,25 @@ type report struct {
 	blocked  bool
 }
 
+// add adds a verdict and returns it. The pointer is valid until the next add.
 func (r *report) add(class Class, at place, object string, message string, fields ...string) *Verdict {
 	r.verdicts = append(r.verdicts, Verdict{Class: class, File: at.file, Line: at.line, Object: object, Fields: fields, Message: message})
 	return &r.verdicts[len(r.verdicts)-1]
 }
 
-// protecting adds a verdict about something that may protect and that cannot be expressed.
+// protecting adds a verdict about something that may protect requests, and that gatefold cannot express.
 func (r *report) protecting(at place, object, message, hint string, fields ...string) {
 	v := r.add(Refused, at, object, message, fields...)
 	v.Protects, v.Hint = true, hint
 }
 
-// block is protecting for something that cannot be replaced by closing: no file may be written.
+// block adds a verdict as protecting does, and blocks the import: no file may be written.
 func (r *report) block(at place, object, message, hint string, fields ...string) {
 	r.blocked = true
 	r.protecting(at, object, message, hint, fields...)
 }
 
-// sorted returns the verdicts in the order: refused protection, refused, different, same.
+// sorted returns the verdicts in this order: refused protection, other refused ones, different, same.
 func (r *report) sorted() []Verdict {
 	rank := map[Class]int{Refused: 1, Different: 2, Same: 3}
 	order := func(v Verdict) int {
@@ -115,7 +116,7 @@ func (r *report) sorted() []Verdict {
 	return all
 }
 
-// Count returns how many verdicts are of each class.
+// Count returns how many verdicts there are of each class.
 func Count(verdicts []Verdict) map[Class]int {
 	n := map[Class]int{}
 	for _, v := range verdicts {
@@ -124,8 +125,8 @@ func Count(verdicts []Verdict) map[Class]int {
 	return n
 }
 
-// Covers reports whether a verdict is about a leaf of an object. It is if it names the whole
-// object, the leaf, or a field above the leaf.
+// Covers reports whether a verdict is about a leaf of an object. It is if it has no Fields, or if one of its
+// Fields is the leaf or above the leaf.
 func (v Verdict) Covers(object, leaf string) bool {
 	if v.Object != object {
 		return false
@@ -139,9 +140,11 @@ func within(leaf, field string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Leaves calls visit with the path of each value in a document that has none below it.
+// Leaves calls visit with the path and value of each leaf of a document. A leaf is a value that is no list or
+// object, or an empty one.
 func Leaves(value any, visit func(path string, value any)) { leaves("", value, visit) }
 
+// leaves calls visit for each leaf of value. at is the path of value.
 func leaves(at string, value any, visit func(path string, value any)) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -162,7 +165,7 @@ func leaves(at string, value any, visit func(path string, value any)) {
 	visit(at, value)
 }
 
-// join adds a key to a path, in brackets if it is no plain name.
+// join adds a key to a path. A key that is empty or contains dots or brackets is written in brackets.
 func join(at, key string) string {
 	switch {
 	case key == "" || strings.ContainsAny(key, ".[]"):
@@ -182,13 +185,13 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-// text returns a value that is a text, "" for other values.
+// text returns a value that is a string. It returns "" for other values.
 func text(value any) string {
 	s, _ := value.(string)
 	return s
 }
 
-// at returns the value at a path of keys, nil if there is none.
+// at returns the value at a path of keys. It returns nil if there is none.
 func at(value any, keys ...string) any {
 	for _, key := range keys {
 		object, _ := value.(map[string]any)
@@ -197,7 +200,7 @@ func at(value any, keys ...string) any {
 	return value
 }
 
-// list returns a value that is a list, nil for other values.
+// list returns a value that is a list. It returns nil for other values.
 func list(value any) []any {
 	items, _ := value.([]any)
 	return items
@@ -207,12 +210,12 @@ func list(value any) []any {
 func marshal(object map[string]any) []byte {
 	content, err := yaml.Marshal(object)
 	if err != nil {
-		panic(err) // it is decoded JSON
+		panic(err) // it cannot fail: the object is decoded JSON
 	}
 	return content
 }
 
-// plainName reports whether a text may be a part of a path: a DNS name, as objects have.
+// plainName reports whether a text is a DNS name as objects have, and so can be a segment of a file's path.
 func plainName(name string) bool {
 	if name == "" || len(name) > 253 || name[0] == '.' || name[0] == '-' {
 		return false

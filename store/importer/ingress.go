@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Ingress reads Ingresses as ingress-nginx does, and the Services, EndpointSlices and Secrets
-// beside them.
+// Ingress imports Ingresses as ingress-nginx serves them, with the Services, EndpointSlices and Secrets in the
+// input. It returns an error only if the schemas cannot be loaded.
 func Ingress(inputs []Input, options Options) (*Objects, error) {
 	o, err := newObjects(inputs, options)
 	if err != nil {
@@ -36,7 +36,7 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 		}
 		object.left = object.left || isIngress(object)
 	}
-	// Of two Ingresses with the same path, ingress-nginx takes the older one.
+	// If two Ingresses have the same path, ingress-nginx uses the older Ingress.
 	slices.SortStableFunc(ingresses, func(a, b *item) int {
 		created := func(i *item) string { return cmp.Or(text(at(i.fields, "metadata", "creationTimestamp")), "9") }
 		return cmp.Or(strings.Compare(created(a), created(b)), manifest.CompareKeys(a.key, b.key))
@@ -44,7 +44,7 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	for _, ingress := range ingresses {
 		n.read(ingress)
 	}
-	// A default backend gets what no rule has, also none of a later Ingress.
+	// A default backend gets the requests that no rule matches, including rules of later Ingresses.
 	for _, path := range n.defaults {
 		n.keep(path)
 	}
@@ -59,50 +59,52 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
+// isIngress reports whether an object is an Ingress.
 func isIngress(object *item) bool {
 	return object.key.Kind == "Ingress" && (object.key.Group == "networking.k8s.io" || object.key.Group == "extensions")
 }
 
-// nginx collects what the Ingresses configure for each host.
+// nginx collects the settings of all Ingresses for each host.
 type nginx struct {
 	*Objects
 	hosts    map[string]*ingressHost
 	defaults []*ingressPath
 	canaries []*ingressPath
-	// lostAlias is why hosts without a name are closed.
+	// lostAlias is the reason why the routes without a hostname answer 500, "" if they do not.
 	lostAlias string
 }
 
-// ingressHost is a server block of nginx.
+// ingressHost corresponds to a server block of nginx.
 type ingressHost struct {
-	name    string // "" is every other host
+	name    string // "" stands for every other host
 	aliases []string
 	paths   []*ingressPath
-	// certificate is the Secret of the certificate; zero for none.
+	// certificate is the Secret with the certificate, zero if there is none.
 	certificate manifest.Key
-	regex       bool   // its paths are regular expressions, without regard to case
-	closed      string // why all of it is closed
+	regex       bool   // the paths are regular expressions, compared without regard to case
+	closed      string // the reason why the whole host answers 500, "" if it does not
 }
 
-// ingressPath is a location block of nginx.
+// ingressPath corresponds to a location block of nginx.
 type ingressPath struct {
 	ingress  *item
 	settings *settings
 	host     string
 	path     string
 	pathType string
-	field    string // where it is written
+	field    string // the path of the field in the Ingress
 	service  string
 	port     int64
-	closed   string // why it answers 500
+	closed   string // the reason why it answers 500, "" if it does not
 	canary   *ingressPath
 }
 
-// created returns the creation time of the path's Ingress, "" if it is unknown.
+// created returns the creationTimestamp of the path's Ingress. It returns "" if it is unknown.
 func (p *ingressPath) created() string {
 	return text(at(p.ingress.fields, "metadata", "creationTimestamp"))
 }
 
+// host returns the ingressHost with a name. It adds the host if there is none.
 func (n *nginx) host(name string) *ingressHost {
 	if n.hosts[name] == nil {
 		n.hosts[name] = &ingressHost{name: name}
@@ -110,8 +112,8 @@ func (n *nginx) host(name string) *ingressHost {
 	return n.hosts[name]
 }
 
-// read reads one Ingress and gives each leaf a verdict. A leaf that it does not know closes the
-// paths of the Ingress.
+// read reads one Ingress, so that each leaf has a verdict. If it has a leaf that import does not know, its
+// paths answer 500.
 func (n *nginx) read(ingress *item) {
 	before := len(n.verdicts)
 	s := n.settings(ingress)
@@ -145,7 +147,7 @@ func (n *nginx) read(ingress *item) {
 	}
 }
 
-// tell adds a verdict for those fields that exist.
+// tell adds a verdict for those of the fields that exist.
 func (n *nginx) tell(ingress *item, class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {
@@ -158,7 +160,7 @@ func (n *nginx) tell(ingress *item, class Class, message string, fields ...strin
 	}
 }
 
-// paths returns the paths of an Ingress.
+// paths returns the paths of an Ingress, and sets s.hosts to its hosts.
 func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	var all []*ingressPath
 	for i, rule := range list(ingress.spec()["rules"]) {
@@ -189,6 +191,7 @@ func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	return all
 }
 
+// path returns one path of an Ingress. value is the entry of the path, and field is its position.
 func (n *nginx) path(ingress *item, s *settings, host string, value any, field string) *ingressPath {
 	p := &ingressPath{
 		ingress: ingress, settings: s, host: host, field: field,
@@ -196,7 +199,7 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 		service: cmp.Or(text(at(value, "backend", "service", "name")), text(at(value, "backend", "serviceName"))),
 	}
 	n.tell(ingress, Same, "the match of a rule", field+".path", field+".pathType")
-	for _, backend := range []string{field + ".backend", field} { // a default backend is no path
+	for _, backend := range []string{field + ".backend", field} { // a default backend has no path
 		n.tell(ingress, Same, "the backend of a rule", backend+".service", backend+".serviceName", backend+".servicePort")
 	}
 	p.port = n.portOf(ingress.key.Namespace, p.service, at(value, "backend"))
@@ -214,7 +217,8 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 	return p
 }
 
-// portOf returns the port of a backend in the form of v1 or v1beta1, 0 if it is unknown.
+// portOf returns the port of a backend, in the form of API version v1 or v1beta1. It returns 0 if the port is
+// unknown.
 func (n *nginx) portOf(namespace, service string, backend any) int64 {
 	port := cmp.Or(at(backend, "service", "port", "number"), at(backend, "servicePort"))
 	if name := cmp.Or(text(at(backend, "service", "port", "name")), text(port)); name != "" {
@@ -224,8 +228,8 @@ func (n *nginx) portOf(namespace, service string, backend any) int64 {
 	return number
 }
 
-// alias adds hostnames to a host. An alias of two hosts closes both: nginx assigns it to one of
-// them, but the import does not know which.
+// alias adds aliases to a host. If two hosts have the same alias, both hosts answer 500: nginx assigns the
+// alias to one of them, but the import does not know which.
 func (n *nginx) alias(name string, aliases []string) {
 	for _, alias := range aliases {
 		for _, other := range n.hosts {
@@ -237,7 +241,8 @@ func (n *nginx) alias(name string, aliases []string) {
 	}
 }
 
-// portNamed returns the number of a Service's port; 0 if that is not known.
+// portNamed returns the number of a Service's port. It returns 0 if the Service or the port is not in the
+// input.
 func (n *nginx) portNamed(namespace, service, name string) int64 {
 	found := n.find(manifest.Key{Kind: "Service", Namespace: namespace, Name: service})
 	if found == nil {
@@ -252,13 +257,14 @@ func (n *nginx) portNamed(namespace, service, name string) int64 {
 	return 0
 }
 
-// matchesAs reports whether two paths are the same location of nginx. The path / is compared
-// without its type, unless one of the two is Exact.
+// matchesAs reports whether two paths are the same location of nginx: the same path and type. For the path /
+// the types may differ, unless one of the types is Exact.
 func (p *ingressPath) matchesAs(o *ingressPath) bool {
 	return p.path == o.path && (p.pathType == o.pathType || p.path == "/" && p.pathType != "Exact" && o.pathType != "Exact")
 }
 
-// keep adds a path to its host, unless an older Ingress has it.
+// keep adds a path to its host, unless an older Ingress has the same path. The path of a canary is added to
+// n.canaries.
 func (n *nginx) keep(p *ingressPath) {
 	if p.settings.canary {
 		n.canaries = append(n.canaries, p)
@@ -283,7 +289,8 @@ func (n *nginx) keep(p *ingressPath) {
 	host.paths = append(host.paths, p)
 }
 
-// readTLS uses the certificate of an entry for its hosts, or for all hosts of the Ingress.
+// readTLS sets the certificate of an entry of spec.tls for the entry's hosts, or for all hosts of the Ingress.
+// Without a Secret, the hosts answer 500.
 func (n *nginx) readTLS(ingress *item, entry any, field string) {
 	secret := text(at(entry, "secretName"))
 	var hosts []string

@@ -8,9 +8,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
+// nginxController is the controller of the IngressClasses of ingress-nginx.
 const nginxController = "k8s.io/ingress-nginx"
 
-// otherClass returns the class of an Ingress that is not imported; "" for one that is.
+// otherClass returns the class of an Ingress if the class is not imported. It returns "" if the Ingress is
+// imported.
 func (o *Objects) otherClass(ingress *item) string {
 	var other []string
 	for _, value := range []any{at(ingress.fields, "spec", "ingressClassName"), at(ingress.fields, "metadata", "annotations", "kubernetes.io/ingress.class")} {
@@ -24,8 +26,9 @@ func (o *Objects) otherClass(ingress *item) string {
 	return slices.Min(other)
 }
 
-// importsClass reports whether Ingresses of a class are imported: those that the options name, or
-// nginx, unless another controller has that name.
+// importsClass reports whether Ingresses of a class are imported. These are the classes in
+// options.IngressClasses. If there are none, it is the class nginx, unless the class nginx has another
+// controller.
 func (o *Objects) importsClass(class string) bool {
 	if len(o.options.IngressClasses) > 0 {
 		return slices.Contains(o.options.IngressClasses, class)
@@ -33,7 +36,7 @@ func (o *Objects) importsClass(class string) bool {
 	return class == "nginx" && cmp.Or(o.controllerOf(class), nginxController) == nginxController
 }
 
-// controllerOf returns the controller of a class; "" if the class is not in the export.
+// controllerOf returns the controller of a class. It returns "" if the class is not in the input.
 func (o *Objects) controllerOf(class string) string {
 	object := o.find(manifest.Key{Group: "networking.k8s.io", Kind: "IngressClass", Namespace: "default", Name: class})
 	if object == nil {
@@ -42,7 +45,8 @@ func (o *Objects) controllerOf(class string) string {
 	return text(object.spec()["controller"])
 }
 
-// ofOtherController reports whether the export says that a class has a controller of its own.
+// ofOtherController reports whether the input has a controller for the class, and imported classes do not have
+// it.
 func (o *Objects) ofOtherController(class string) bool {
 	controller := o.controllerOf(class)
 	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, o.options.IngressClasses...), func(imported string) bool {
@@ -50,10 +54,10 @@ func (o *Objects) ofOtherController(class string) bool {
 	})
 }
 
-// leaveOther leaves out an Ingress of a class that is not imported: its controller has other addresses,
-// which may be reached from inside alone. One controller may serve several classes, so that its paths
-// were perhaps not those of the Ingresses that are imported: unless it is known to be another
-// one, they are closed on the hosts of those.
+// leaveOther leaves out an Ingress of a class that is not imported. Usually its controller listens on other
+// addresses, which may be reachable only from inside. But one controller may serve several classes, on the same
+// addresses. So unless the class is known to have another controller, the paths of the Ingress answer 500 on
+// imported hosts.
 func (n *nginx) leaveOther(ingress *item) {
 	class := n.otherClass(ingress)
 	if n.ofOtherController(class) || !n.closeOther(ingress) {
@@ -69,12 +73,13 @@ func (n *nginx) leaveOther(ingress *item) {
 		hint)
 }
 
-// closeOther closes the paths of an Ingress on hosts that are imported. It reports whether there are any.
+// closeOther makes the paths of an Ingress answer 500 on the hosts that are imported. It reports whether there
+// are such paths.
 func (n *nginx) closeOther(ingress *item) (closed bool) {
 	told := len(n.verdicts)
 	s := n.settings(ingress)
 	paths := n.paths(ingress, s)
-	n.verdicts = n.verdicts[:told] // one verdict is for all of what is left out
+	n.verdicts = n.verdicts[:told] // leaveOther adds one verdict for the whole Ingress
 	if s.canary {
 		return false // it protects nothing
 	}
@@ -93,10 +98,11 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 	return closed
 }
 
-// closeOtherPath adds a path of another class to a host, to be closed, or closes the one that is there.
+// closeOtherPath makes a path of another class answer 500 on a host. If the host has the same path, it may make
+// that path answer 500 (see shadow). It reports whether the host now has a path that answers 500.
 func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
 	if slices.Contains(host.paths, path) {
-		return true // two rules are for the host
+		return true // two rules of the Ingress have the same host
 	}
 	same := slices.IndexFunc(host.paths, path.matchesAs)
 	switch {
@@ -109,8 +115,8 @@ func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed boo
 	return n.shadow(path, host.paths[same])
 }
 
-// shadow closes a path that an Ingress of another class has, too, and protects in another way, unless
-// that one is known to be newer. It reports whether it did.
+// shadow makes an imported path answer 500 if an Ingress of another class has the same path with different
+// protection. It does nothing if the imported path is known to be older. It reports whether it did.
 func (n *nginx) shadow(other, path *ingressPath) bool {
 	newer := path.created() != "" && path.created() <= other.created()
 	if newer || guard(&location{ingressPath: other}) == guard(&location{ingressPath: path}) {
@@ -121,7 +127,7 @@ func (n *nginx) shadow(other, path *ingressPath) bool {
 	return true
 }
 
-// serves reports whether requests for a host may be served by what is imported.
+// serves reports whether an imported host may serve requests for a host name.
 func (n *nginx) serves(name string) bool {
 	for _, host := range n.hosts {
 		if len(host.paths) > 0 && slices.ContainsFunc(append([]string{host.name}, host.aliases...), func(pattern string) bool { return covers(pattern, name) }) {

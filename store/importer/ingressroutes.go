@@ -12,17 +12,18 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// The Gateway that serves what Ingresses were.
+// The name and namespace of the Gateway that serves imported Ingresses, and the limits of the objects that are
+// written.
 const (
 	ingressGateway   = "ingress"
 	ingressNamespace = "ingress"
-	maxRules         = 16   // of a route, and targets of a policy
-	maxWritten       = 15   // rules of a route that import writes: closeSpellings may add one
-	maxPaths         = 1400 // of a host: the order of its routes' names has two digits
-	maxCertificates  = 63   // beside the listener for http
+	maxRules         = 16   // of a route, and the most targets of a policy
+	maxWritten       = 15   // rules of a route that import writes, so that closeSpellings can add one
+	maxPaths         = 1400 // of a host: the names of its routes have a number of two digits
+	maxCertificates  = 63   // besides the listener for http
 )
 
-// write writes the Gateway, and the routes and policies of all hosts.
+// write adds the Gateway, and the routes and policies of all hosts.
 func (n *nginx) write() {
 	for _, host := range n.hosts {
 		if len(host.paths) > maxPaths {
@@ -52,8 +53,8 @@ func (n *nginx) write() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.hosts)) {
-		// Without a certificate of its own, a host is served with that of a wildcard: no other
-		// host's routes get its requests.
+		// A host without its own certificate is served with that of a wildcard. Routes of other hosts do not get its
+		// requests.
 		own := sections[name]
 		for _, alias := range names[name] {
 			if len(sections[name]) == 0 {
@@ -74,7 +75,8 @@ func (n *nginx) write() {
 	w.writePolicies()
 }
 
-// around returns the listeners of the closest wildcard that contains a name.
+// around returns the listeners of the closest wildcard that contains a name. If there is none, it returns the
+// listeners for all names.
 func around(name string, sections map[string][]string) []string {
 	for name != "" {
 		_, name, _ = strings.Cut(strings.TrimPrefix(name, "*."), ".")
@@ -85,8 +87,10 @@ func around(name string, sections map[string][]string) []string {
 	return sections[""]
 }
 
+// fromAll returns allowedRoutes that allow routes of all namespaces.
 func fromAll() any { return map[string]any{"namespaces": map[string]any{"from": "All"}} }
 
+// httpsListener returns a listener with a certificate. host is "" for all hosts.
 func httpsListener(name, host string, secret manifest.Key) map[string]any {
 	listener := map[string]any{
 		"name": name, "port": int64(443), "protocol": "HTTPS", "allowedRoutes": fromAll(),
@@ -98,7 +102,8 @@ func httpsListener(name, host string, secret manifest.Key) map[string]any {
 	return listener
 }
 
-// joinCanaries assigns each canary to the path whose requests it gets in part.
+// joinCanaries assigns each canary to the path with which it shares requests. A canary without such a path is
+// left out.
 func (n *nginx) joinCanaries() {
 	for _, canary := range n.canaries {
 		joined := false
@@ -113,7 +118,7 @@ func (n *nginx) joinCanaries() {
 	}
 }
 
-// routeWriter writes routes, and notes which rules have which settings.
+// routeWriter writes routes, and records which rules need a policy of which Ingress.
 type routeWriter struct {
 	*nginx
 	targets  map[string][]any // by the name of an Ingress
@@ -121,7 +126,8 @@ type routeWriter struct {
 	grants   map[string][]any // Secrets by namespace
 }
 
-// writeHost writes the routes of a host: for http, and for https if it has a certificate.
+// writeHost writes the routes of a host: for http, and for https if there are listeners for it (sections).
+// names are the hostnames of the host.
 func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	paths := w.locations(host)
 	spelled := w.spelled(host, paths)
@@ -134,7 +140,7 @@ func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 		byNamespace[l.ingress.key.Namespace] = append(byNamespace[l.ingress.key.Namespace], l)
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
-		if spelled != nil { // in each route: of several regular expressions, the first route's count
+		if spelled != nil { // in each route: all regular expressions have one precedence
 			byNamespace[namespace] = slices.Insert(byNamespace[namespace], 0, spelled)
 		}
 		w.route(namespace, "http", names, []string{"http"}, byNamespace[namespace])
@@ -155,11 +161,13 @@ func (w *routeWriter) closeHost(host *ingressHost, paths []*location, names, sec
 	w.route(namespace, "closed", names, append([]string{"http"}, sections...), []*location{closed})
 }
 
+// pathMatch returns a match of a route with only a path.
 func pathMatch(kind, value string) map[string]any {
 	return map[string]any{"path": map[string]any{"type": kind, "value": value}}
 }
 
-// route writes the rules of a host and namespace, in several routes if they are many.
+// route writes the rules of a host for one namespace. It writes several routes if there are more than
+// maxWritten rules.
 func (w *routeWriter) route(namespace, scheme string, names, sections []string, paths []*location) {
 	var parents []any
 	for _, section := range sections {
@@ -197,7 +205,7 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 	}
 }
 
-// rules returns the rules of a location. It has several if a canary gets some of its requests.
+// rules returns the rules of a location. There are several if the location has a canary.
 func (w *routeWriter) rules(l *location, scheme string) []any {
 	s := l.settings
 	if reason := cmp.Or(l.closed, s.closed); reason != "" {
@@ -224,8 +232,8 @@ func (w *routeWriter) rules(l *location, scheme string) []any {
 	return w.split(l, filters)
 }
 
-// certified reports whether nginx has a certificate for a host: its own, or that of a wildcard for
-// its first label.
+// certified reports whether nginx has a certificate for a host: for the host itself, or for the wildcard of its
+// domain.
 func (n *nginx) certified(name string) bool {
 	_, above, _ := strings.Cut(name, ".")
 	for _, host := range []string{name, "*." + above} {
@@ -236,8 +244,8 @@ func (n *nginx) certified(name string) bool {
 	return false
 }
 
-// split returns the rules of a location: those for requests that select its canary, and then the
-// location's own rule.
+// split returns the rules of a location with its backends. If it has a canary, rules for requests that select
+// the canary, or the main backend, come first.
 func (w *routeWriter) split(l *location, filters []any) []any {
 	rule := func(matches []any, backends ...any) map[string]any {
 		r := map[string]any{"matches": matches, "backendRefs": backends}
@@ -272,13 +280,14 @@ func (w *routeWriter) split(l *location, filters []any) []any {
 	return append(rules, rule(l.matches, weighted(main, c.total-weight), weighted(canary, weight)))
 }
 
+// canaryHeader is a header match for requests that get the canary, or that do not (canary is false).
 type canaryHeader struct {
 	match  map[string]any
 	canary bool
 }
 
-// canaryHeaders returns the headers that send a request to the canary or keep it away, in the order
-// of ingress-nginx: the header, then the cookie.
+// canaryHeaders returns the header matches that select the canary or the main backend. They are in the order of
+// ingress-nginx: the header first, then the cookie.
 func canaryHeaders(c *settings) []canaryHeader {
 	header := func(kind, name, value string) map[string]any {
 		return map[string]any{"type": kind, "name": name, "value": value}
@@ -307,6 +316,7 @@ func canaryHeaders(c *settings) []canaryHeader {
 	return all
 }
 
+// withHeader returns copies of the matches with a header.
 func withHeader(matches []any, header map[string]any) []any {
 	var all []any
 	for _, match := range matches {
@@ -317,8 +327,7 @@ func withHeader(matches []any, header map[string]any) []any {
 	return all
 }
 
-// backend returns the reference to the Service of a path. The backend speaks HTTP/2 if the Ingress
-// asks for it.
+// backend returns the backendRef of a path. If the Ingress uses gRPC, it sets the Service's appProtocol to h2c.
 func (w *routeWriter) backend(p *ingressPath) map[string]any {
 	if service := w.find(manifest.Key{Kind: "Service", Namespace: p.ingress.key.Namespace, Name: p.service}); service != nil && p.settings.protocol == "GRPC" {
 		for _, port := range list(service.spec()["ports"]) {
@@ -330,7 +339,7 @@ func (w *routeWriter) backend(p *ingressPath) map[string]any {
 	return map[string]any{"name": p.service, "port": p.port}
 }
 
-// writePolicies writes the policies, and the grants for certificates.
+// writePolicies writes the TrafficPolicies, and the ReferenceGrants for certificates.
 func (w *routeWriter) writePolicies() {
 	for _, name := range slices.Sorted(maps.Keys(w.targets)) {
 		s, targets := w.settings[name], w.targets[name]
@@ -349,6 +358,7 @@ func (w *routeWriter) writePolicies() {
 	}
 }
 
+// distinct returns the references without duplicates of the same name.
 func distinct(refs []any) []any {
 	var all []any
 	for _, ref := range refs {

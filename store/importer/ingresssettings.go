@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// controllerSettings is about the ConfigMap of ingress-nginx, whose settings hold for all Ingresses. import
-// reads none of them: those that protect block it.
+// controllerSettings leaves out the ConfigMap of ingress-nginx, whose settings apply to all Ingresses. import
+// does not read the settings. A setting that may protect blocks the import.
 func (o *Objects) controllerSettings(object *item) {
 	data, _ := object.fields["data"].(map[string]any)
 	var protecting []string
@@ -30,7 +30,7 @@ func (o *Objects) controllerSettings(object *item) {
 	o.add(Different, object.place, object.name(), "left out: settings of ingress-nginx for all Ingresses are not read; look at them")
 }
 
-// protectsAll reports whether a setting of ingress-nginx keeps requests from all Ingresses, or may.
+// protectsAll reports whether a setting of ingress-nginx may keep requests from all Ingresses.
 func protectsAll(key, value string) bool {
 	if on, ok := boolean(value); value == "" || ok && !on {
 		return false

@@ -9,17 +9,18 @@ import (
 	"strings"
 )
 
-// location is a path with its matches in a route.
+// location is a path of a host, with the matches of its rule.
 type location struct {
 	*ingressPath
 	matches []any
 	rewrite map[string]any
-	// ordered is true if the rule's place decides, not its path: regular expressions all rank alike.
+	// ordered is true if the position of the rule decides: all matches of the host are regular expressions, which
+	// have the same precedence.
 	ordered bool
 }
 
-// locations returns the paths of a host with their matches. If the position of a rule decides, they
-// are in the order of nginx. If a path cannot be expressed, the host is closed.
+// locations returns the paths of a host with their matches. If the position of a rule decides (see
+// location.ordered), they are in the order of nginx. If a path cannot be expressed, it sets host.closed.
 func (n *nginx) locations(host *ingressHost) []*location {
 	all := make([]*location, len(host.paths))
 	for i, p := range host.paths {
@@ -48,8 +49,8 @@ func (n *nginx) locations(host *ingressHost) []*location {
 	return all
 }
 
-// expressions sets the matches of a host with a path that is a regular expression. nginx then
-// treats all paths of the host as regular expressions, anchored only at the beginning.
+// expressions sets the matches of a host that has a regular expression as path. nginx then treats all paths of
+// the host as regular expressions that are anchored only at the beginning.
 func (h *ingressHost) expressions(all []*location) {
 	for _, l := range all {
 		if _, err := regexp.Compile(l.path); err != nil || alternatives(l.path) {
@@ -67,21 +68,24 @@ func (h *ingressHost) expressions(all []*location) {
 	}
 }
 
-// alternatives reports whether a regular expression has alternatives at its top level. A text added
-// before or after it would belong only to the first or the last alternative.
+// alternatives reports whether a regular expression has alternatives at its top level, or is invalid. If text
+// is added before or after such an expression, the text applies only to the first or the last alternative.
 func alternatives(expression string) bool {
-	const mark = "\ue000" // before the first alternative, it keeps the parser from joining those that begin alike
+	const mark = "\ue000" // keeps the parser from joining alternatives with the same beginning
 	parsed, err := syntax.Parse(mark+expression, syntax.Perl)
 	return err != nil || parsed.Op == syntax.OpAlternate
 }
 
+// captured matches a path with a group for the rest of the path, such as /store(/|$)(.*). literal matches a
+// path of letters, digits, "_" and "-".
 var (
 	captured = regexp.MustCompile(`^((?:/[A-Za-z0-9_-]+)*)(\(/\|\$\)\(\.[*]\)|/\(\.[*]\))$`)
 	literal  = regexp.MustCompile(`^/[A-Za-z0-9/_-]*$`)
 )
 
-// prefixes sets the matches of a host whose rewrites keep a part of the path. Only a prefix match
-// can do so, and it is case-sensitive. So all paths of the host must have the same protection.
+// prefixes sets the matches of a host with rewrites that keep a part of the path. Only a PathPrefix match can
+// do that, and it is case-sensitive. So all paths of the host must have the same protection; otherwise the host
+// answers 500.
 func (h *ingressHost) prefixes(all []*location) {
 	for _, l := range all {
 		if guard(l) != guard(all[0]) {
@@ -108,15 +112,16 @@ func (h *ingressHost) prefixes(all []*location) {
 	}
 }
 
-// guard returns a text for the protection of a location, to compare it with others.
+// guard returns a text that is equal for locations with the same protection.
 func guard(l *location) string {
 	s := l.settings
 	return fmt.Sprint(cmp.Or(l.closed, s.closed), s.policy["acl"], s.policy["basicAuth"], s.redirect, s.forceRedirect, s.sslRedirect)
 }
 
+// prefixOf returns a path as the value of a PathPrefix: without a slash at its end.
 func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
 
-// plain sets the matches of paths that are no regular expressions.
+// plain sets the matches of a host without regular expressions.
 func (h *ingressHost) plain(all []*location) {
 	ordered := slices.ContainsFunc(all, func(l *location) bool {
 		return l.pathType == "ImplementationSpecific" && overlaps(l, all)
@@ -143,8 +148,8 @@ func (h *ingressHost) plain(all []*location) {
 	}
 }
 
-// overlaps reports whether another path of the host continues the path of l within a segment. nginx
-// prefers the longer one, but a route prefers a regular expression.
+// overlaps reports whether another path of the host continues the path of l within a segment. For such requests
+// nginx uses the longer path, but a route uses the regular expression.
 func overlaps(l *location, all []*location) bool {
 	return slices.ContainsFunc(all, func(other *location) bool {
 		rest, ok := strings.CutPrefix(other.path, l.path)
@@ -152,8 +157,8 @@ func overlaps(l *location, all []*location) bool {
 	})
 }
 
-// stringPrefix returns a match for ImplementationSpecific as nginx does it: /foo also matches
-// /foobar.
+// stringPrefix returns the matches for a path of type ImplementationSpecific, as nginx compares it: /foo also
+// matches /foobar.
 func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	matches := []any{pathMatch("PathPrefix", prefixOf(l.path))}
 	if strings.HasSuffix(l.path, "/") {
@@ -165,7 +170,7 @@ func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	return append(matches, pathMatch("RegularExpression", regexp.QuoteMeta(l.path)+"[^/].*"))
 }
 
-// appRoots adds the redirects of the path / of a host.
+// appRoots adds the redirects of the path / that the annotation app-root configures.
 func (n *nginx) appRoots(host *ingressHost, all *[]*location) {
 	for _, l := range slices.Clone(*all) {
 		root := l.settings.appRoot

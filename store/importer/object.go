@@ -16,30 +16,31 @@ const (
 	sliceGroup   = "discovery.k8s.io"
 )
 
-// item is an object of the input that may become a file.
+// item is an object of the input, or one that import adds. A file is written for it unless left is true.
 type item struct {
 	key    manifest.Key
 	place  place
 	fields map[string]any
-	// left is true if no file is written for it.
+	// left is true if no file is written for the object.
 	left bool
-	// closed is true if it answers all that it matches with an error.
+	// closed is true if the object answers 500 to all requests that it matches.
 	closed bool
-	// refusing is true if some of its rules answer with an error.
+	// refusing is true if some rules of the object answer 500.
 	refusing bool
-	// class is the class that a Gateway had.
+	// class is the class that a Gateway had before the import.
 	class string
 }
 
-// name returns KIND/NAMESPACE/NAME, as verdicts name objects.
+// name returns KIND/NAMESPACE/NAME, as in Verdict.Object.
 func (o *item) name() string { return nameOf(o.key) }
 
+// nameOf returns KIND/NAMESPACE/NAME, or KIND/NAME without a namespace.
 func nameOf(key manifest.Key) string {
 	return strings.Trim(key.Kind+"/"+key.Namespace, "/") + "/" + key.Name
 }
 
-// objectsOf returns the objects of a document: the items of a List, or the object itself. ok is
-// false if the document is no object with a kind.
+// objectsOf returns the objects of a document: the items of a List, or the object itself. ok is false if the
+// document or an item is not a map.
 func objectsOf(in Input) (objects []*item, ok bool) {
 	document, ok := in.Value.(map[string]any)
 	if !ok {
@@ -53,7 +54,7 @@ func objectsOf(in Input) (objects []*item, ok bool) {
 				return nil, false
 			}
 			o := objectOf(fields, in)
-			// The items of kubectl's typed lists have no kind of their own.
+			// In typed lists of kubectl, such as a ServiceList, the items have no kind.
 			if o.key.Kind == "" && kind != "List" {
 				fields["kind"], fields["apiVersion"] = strings.TrimSuffix(kind, "List"), document["apiVersion"]
 				o = objectOf(fields, in)
@@ -65,6 +66,7 @@ func objectsOf(in Input) (objects []*item, ok bool) {
 	return []*item{objectOf(document, in)}, true
 }
 
+// objectOf returns the item for an object. The default namespace is "default".
 func objectOf(fields map[string]any, in Input) *item {
 	gv, _ := apischema.ParseGroupVersion(text(fields["apiVersion"]))
 	key := manifest.Key{Group: gv.Group, Kind: text(fields["kind"]), Name: text(at(fields, "metadata", "name"))}
@@ -74,17 +76,18 @@ func objectOf(fields map[string]any, in Input) *item {
 	return &item{key: key, place: place{in.File, in.Line}, fields: fields}
 }
 
-// clusterScoped reports whether objects of a kind have no namespace. It knows only kinds that
-// gatefold serves.
+// clusterScoped reports whether objects of a kind have no namespace. Of the kinds without a namespace, it knows
+// only those that gatefold serves.
 func clusterScoped(kind apischema.GroupKind) bool {
 	return kind.Kind == "Namespace" && kind.Group == "" || kind.Kind == "GatewayClass" && kind.Group == gatewayGroup
 }
 
-// is reports whether the object is of one of the kinds, by the Gateway API's group.
+// is reports whether the object is of one of the kinds, in the Gateway API's group.
 func (o *item) is(kinds ...string) bool {
 	return o.key.Group == gatewayGroup && slices.Contains(kinds, o.key.Kind)
 }
 
+// isCore reports whether the object is of a kind in the core group.
 func (o *item) isCore(kind string) bool { return o.key.Group == "" && o.key.Kind == kind }
 
 // isPolicy reports whether the object is a policy with targets.
@@ -97,7 +100,7 @@ func (o *item) isRoute() bool {
 	return o.is("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
 }
 
-// spec returns the object's spec; never nil.
+// spec returns the object's spec. It returns an empty map if there is none.
 func (o *item) spec() map[string]any {
 	spec, ok := o.fields["spec"].(map[string]any)
 	if !ok {
@@ -106,15 +109,15 @@ func (o *item) spec() map[string]any {
 	return spec
 }
 
-// target is an object, or a part of it, that a policy names.
+// target is an object, or a section of an object, that a policy names.
 type target struct {
 	group, kind, name, section string
-	namespace                  string         // "" is that of the policy
-	labels                     map[string]any // in place of name
+	namespace                  string         // "" is the namespace of the policy
+	labels                     map[string]any // the labels to select objects by, instead of a name
 }
 
-// targetsOf returns the targets of an object, in any of the forms that policies use. lost is true
-// if it left out an entry without a kind, or without a name and labels.
+// targetsOf returns the targets of an object, in any form that policies use. lost is true if an entry was left
+// out, because it has no kind, or neither name nor labels.
 func targetsOf(spec map[string]any) (targets []target, lost bool) {
 	var entries []any
 	for _, key := range []string{"targetRefs", "targetSelectors"} {
@@ -138,7 +141,7 @@ func targetsOf(spec map[string]any) (targets []target, lost bool) {
 	return targets, lost
 }
 
-// of reports whether the target, in a policy of a namespace, is the object.
+// of reports whether the target selects the object. namespace is the namespace of the policy.
 func (t target) of(o *item, namespace string) bool {
 	if t.kind != o.key.Kind || t.group != o.key.Group || o.key.Namespace != cmp.Or(t.namespace, namespace) {
 		return false
@@ -155,7 +158,7 @@ func (t target) of(o *item, namespace string) bool {
 	return true
 }
 
-// closable reports whether objects of the target's kind can be closed.
+// closable reports whether shut can make objects of the target's kind fail closed.
 func (t target) closable() bool {
 	switch t.group {
 	case gatewayGroup:

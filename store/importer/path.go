@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// parse reads a path such as spec.rules[0].host into keys and indexes.
+// parse splits a path such as spec.rules[0].host into keys and indexes.
 func parse(path string) []string {
 	var steps []string
 	for path != "" {
@@ -26,8 +26,8 @@ func parse(path string) []string {
 	return steps
 }
 
-// lookup returns the value at a path, nil if there is none. It also returns the innermost object
-// with a name on that path.
+// lookup returns the value at a path. It returns nil if there is none. named is the innermost object on the
+// path that has a field name, nil if there is none.
 func lookup(value any, steps []string) (found any, named map[string]any) {
 	for i := 0; ; i++ {
 		if object, ok := value.(map[string]any); ok && text(object["name"]) != "" && i > 1 {
@@ -51,8 +51,8 @@ func lookup(value any, steps []string) (found any, named map[string]any) {
 	}
 }
 
-// remove removes the field at a path from value. It reports whether the field existed. It does not
-// remove items of lists, because the indexes of others would change.
+// remove removes the field at a path from value. It reports whether the field existed. It does not remove items
+// of lists, because that would change the indexes of other items.
 func remove(value any, steps []string) bool {
 	if len(steps) == 0 {
 		return false
@@ -68,8 +68,8 @@ func remove(value any, steps []string) bool {
 	return there
 }
 
-// index returns the number after prefix in a path: 2 for spec.rules and spec.rules[2].name. It
-// returns -1 if there is none.
+// index returns the index that follows prefix in a path: 2 for the prefix spec.rules and the path
+// spec.rules[2].name. It returns -1 if there is none.
 func index(path, prefix string) int {
 	rest, ok := strings.CutPrefix(path, prefix+"[")
 	if !ok {
@@ -83,7 +83,8 @@ func index(path, prefix string) int {
 	return n
 }
 
-// removable returns a field, or the list that has it: remove takes no items out of lists.
+// removable returns the field itself, or the list if the field is an item of a list: remove cannot remove
+// items.
 func removable(field string) string {
 	i := strings.LastIndexByte(field, '[')
 	if i < 0 || !strings.HasSuffix(field, "]") {

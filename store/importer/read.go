@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
-// Read returns the documents of a YAML or JSON file, within the limits for files of the folder. The
-// error is about the first document that cannot be read: what it protects is unknown.
+// Read returns the documents of a YAML or JSON file, within the limits for files of the folder. If a document
+// cannot be read, it returns an error about the first one: what that document protects is unknown.
 func Read(name string, content []byte) ([]Input, error) {
 	values, problems := store.Values(content)
 	if len(problems) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// replaceServices writes a Backend for each Service that is replaced, and changes the references to
-// it.
+// replaceServices adds a Backend for each Service in options.Replace, and changes the references to the
+// Service.
 func (o *Objects) replaceServices() {
 	for _, service := range sortedAddresses(o.options.Replace) {
 		namespace, name := service.namespace, service.name
@@ -34,7 +34,8 @@ func (o *Objects) replaceServices() {
 	}
 }
 
-// put adds an object that is not in the input.
+// put adds an object that is not in the input. If the input has an object of the same name, the import is
+// blocked.
 func (o *Objects) put(key manifest.Key, apiVersion string, spec map[string]any) {
 	metadata := map[string]any{"name": key.Name}
 	if key.Namespace != "" {
@@ -46,7 +47,7 @@ func (o *Objects) put(key manifest.Key, apiVersion string, spec map[string]any) 
 	o.append(&item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}})
 }
 
-// refer rewrites the references of an object to a Service.
+// refer changes the references of an object to a Service into references to the Backend of the same name.
 func (o *Objects) refer(object *item, namespace, name string) {
 	spec := object.spec()
 	switch {
@@ -76,6 +77,7 @@ func (o *Objects) refer(object *item, namespace, name string) {
 
 type serviceName struct{ namespace, name string }
 
+// sortedAddresses returns the Services that are replaced, sorted.
 func sortedAddresses(replace map[string]Address) []serviceName {
 	var names []serviceName
 	for name := range replace {

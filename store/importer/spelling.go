@@ -10,16 +10,17 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Envoy matches a path as it is written, but for dot segments and letters that need no %.
-// ingress-nginx and Traefik read // as /, and nginx decodes %2F before it looks for a location: a
-// request could leave a path that protects for one that does not. Where the paths of a host are
-// protected differently, a rule before all others closes what may be read in two ways.
+// Envoy matches a path as it is written. It only resolves dot segments and decodes characters that need no
+// escape. ingress-nginx and Traefik read // as /, and nginx decodes %2F before it selects a location. So a
+// request could get around a path with protection. If the paths of a host have different protection, a rule
+// before all others answers 500 for ambiguous paths.
 
+// plainPathText matches text without characters that may be escaped.
 var plainPathText = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 
-// spellings returns a regular expression for paths that gateways may normalize differently, for
-// hosts with the given paths. expressions means that the paths are regular expressions; then every
-// escaped character counts. ok is false if a path has letters that cannot be escaped.
+// spellings returns a regular expression for paths that gateways may normalize differently, for a host with the
+// given paths. If expressions is true, the paths are regular expressions, and every escaped character counts.
+// ok is false if a path contains a space, a "%", a control character or a character outside ASCII.
 func spellings(paths []string, expressions bool) (expression string, ok bool) {
 	if expressions {
 		return `(?i).*(?://|%(?:2[1-9a-f]|3[a-f]|40|5[b-e]|60|7[b-d])).*`, true
@@ -39,16 +40,17 @@ func spellings(paths []string, expressions bool) (expression string, ok bool) {
 	return `(?i).*(?://|%(?:` + strings.Join(escaped, "|") + `)).*`, true
 }
 
+// spellingsTold is the message of the verdict about the rule for ambiguous paths.
 const spellingsTold = "answers 500 where a path has // or an escaped /, as the paths of the host are protected differently and Envoy does not read those as /"
 
-// spelled returns a match for ambiguous paths if the paths of a host have different protection,
-// else nil.
+// spelled returns a location that matches ambiguous paths, if the paths of a host have different protection.
+// Otherwise it returns nil. If ambiguous paths cannot be matched, it sets host.closed.
 func (n *nginx) spelled(host *ingressHost, all []*location) *location {
 	var first *location
 	var paths []string
 	for _, l := range all {
 		if !slices.Contains(host.paths, l.ingressPath) {
-			continue // the redirect of an app-root
+			continue // a redirect that appRoots added
 		}
 		paths = append(paths, l.path)
 		if first == nil && guard(l) != guard(&location{ingressPath: host.paths[0]}) {
@@ -67,12 +69,13 @@ func (n *nginx) spelled(host *ingressHost, all []*location) *location {
 	return &location{ingressPath: &ingressPath{host: host.name, closed: spellingsTold, settings: &settings{}}, matches: []any{pathMatch("RegularExpression", expression)}}
 }
 
+// clusterSpellingsTold is the message of the verdict of closeSpellings.
 const clusterSpellingsTold = "answers 500 where a path has // or an escaped /: rules of the route are closed, and the gateway of the cluster may have read those as /, which Envoy does not"
 
-// closeSpellings adds a rule to each HTTPRoute with closed rules. Its regular expression wins over
-// the prefixes of other routes for the hosts. These would otherwise get ambiguous paths that the
-// cluster's gateway sent to the closed rules. Routes of kgateway need no such rule, because
-// kgateway configures Envoy to match paths as gatefold does.
+// closeSpellings adds a rule for ambiguous paths to each HTTPRoute that has rules which fail closed. Its
+// regular expression wins over path prefixes of other routes of the hosts. Without the rule, these prefixes
+// would get ambiguous paths that the cluster's gateway sent to the protected rules. Routes of kgateway need no
+// such rule, because kgateway configures Envoy to match paths as gatefold does.
 func (o *Objects) closeSpellings() {
 	for _, route := range o.objects {
 		if route.left || !route.refusing || !route.is("HTTPRoute") || o.ofKgateway(route) {
@@ -105,7 +108,7 @@ func takesAll(rule any) bool {
 	})
 }
 
-// pathsOf returns the paths in the matches of rules, and whether some are regular expressions.
+// pathsOf returns the paths in the matches of rules. expressions is true if one is a regular expression.
 func pathsOf(rules []any) (paths []string, expressions bool) {
 	for _, rule := range rules {
 		for _, match := range list(at(rule, "matches")) {
@@ -117,8 +120,8 @@ func pathsOf(rules []any) (paths []string, expressions bool) {
 	return paths, expressions
 }
 
-// ofKgateway reports whether kgateway served a route. It did if the route's parents are other
-// routes, from which only kgateway delegates, or Gateways of its class.
+// ofKgateway reports whether kgateway served a route: each parent is a Gateway of kgateway's class, or an
+// HTTPRoute. Only kgateway delegates from an HTTPRoute.
 func (o *Objects) ofKgateway(route *item) bool {
 	return !slices.ContainsFunc(list(route.spec()["parentRefs"]), func(ref any) bool {
 		if text(at(ref, "kind")) == "HTTPRoute" {
@@ -130,6 +133,8 @@ func (o *Objects) ofKgateway(route *item) bool {
 	})
 }
 
+// classOfKgateway reports whether a GatewayClass belongs to kgateway. If the class is not in the input, its
+// name decides.
 func (o *Objects) classOfKgateway(name string) bool {
 	class := o.find(manifest.Key{Group: gatewayGroup, Kind: "GatewayClass", Name: name})
 	return class == nil && name == "kgateway" || class != nil && strings.HasPrefix(text(class.spec()["controllerName"]), "kgateway.dev/")

@@ -11,11 +11,12 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// What a cluster has around its Gateways may keep requests from them: load balancers, network
-// policies, annotations and parameters of other controllers, and a controller that did not accept
-// a route. None of it is around gatefold.
+// In a cluster, objects around a Gateway may keep requests from it: load balancers, network policies,
+// annotations and parameters of other controllers. A controller may also not have accepted a route. None of
+// this exists around gatefold.
 
-// notServed leaves out a Gateway that its controller did not accept, and a route that no parent accepted: they got no requests.
+// notServed leaves out a Gateway or ListenerSet that its controller did not accept, and a route that no parent
+// accepted. In the cluster they got no requests. An object without a status stays.
 func (o *Objects) notServed(object *item) {
 	if accepted := conditionOf(object.fields["status"], "Accepted"); object.is("Gateway", "ListenerSet") && text(at(accepted, "status")) == "False" {
 		o.refuse(object, fmt.Sprintf("left out: the controller did not accept it in the cluster (%s), and it got no connections; to import it, take its status out of the export", text(at(accepted, "reason"))))
@@ -39,7 +40,7 @@ func (o *Objects) notServed(object *item) {
 		Hint = "to import it, take its status out of the export"
 }
 
-// conditionOf returns the condition of a type in a status; nil if there is none.
+// conditionOf returns the condition of a type in a status. It returns nil if there is none.
 func conditionOf(status any, kind string) any {
 	conditions := list(at(status, "conditions"))
 	i := slices.IndexFunc(conditions, func(condition any) bool { return text(at(condition, "type")) == kind })
@@ -49,7 +50,8 @@ func conditionOf(status any, kind string) any {
 	return conditions[i]
 }
 
-// limitedAddresses closes the Gateway of a load balancer that admits only some clients.
+// limitedAddresses makes the Gateway of a load balancer that admits only some clients fail closed. If the
+// Gateway is unknown, the import is blocked.
 func (o *Objects) limitedAddresses(service *item) {
 	if !service.isCore("Service") {
 		return
@@ -67,8 +69,8 @@ func (o *Objects) limitedAddresses(service *item) {
 	}
 }
 
-// limits returns the fields by which a load balancer admits some clients alone: that of the Service, and
-// the annotations of providers.
+// limits returns the fields by which a load balancer admits only some clients: the field of the Service, and
+// the annotations of cloud providers.
 func limits(service *item) (fields []string) {
 	const ranges = "spec.loadBalancerSourceRanges"
 	if value := service.spec()["loadBalancerSourceRanges"]; value != nil && (len(list(value)) > 0 || list(value) == nil) {
@@ -87,8 +89,9 @@ func limits(service *item) (fields []string) {
 	return fields
 }
 
-// insideOnly leaves out the Gateway of a Service that nobody outside of the cluster's network reached: gatefold
-// listens on all interfaces of its machine. One that names addresses stays.
+// insideOnly leaves out the Gateway of a Service that was reachable only inside the cluster's network, because
+// gatefold listens on all interfaces. It does nothing if the Gateway names addresses, or if another Service
+// makes it reachable.
 func (o *Objects) insideOnly(service *item) {
 	gateway := o.gatewayOf(service)
 	field := insideBy(service)
@@ -105,7 +108,8 @@ func (o *Objects) insideOnly(service *item) {
 	o.shut(gateway, "", service.name())
 }
 
-// insideBy returns the field that keeps a Service inside of a network; "" for none.
+// insideBy returns the field that makes a Service reachable only inside a network. It returns "" if there is
+// none.
 func insideBy(service *item) string {
 	if text(service.spec()["type"]) == "ClusterIP" && len(list(service.spec()["externalIPs"])) == 0 {
 		return "spec.type"
@@ -121,7 +125,7 @@ func insideBy(service *item) string {
 	return ""
 }
 
-// gatewayOf returns the Gateway whose proxies a Service leads to; nil if that is not known.
+// gatewayOf returns the Gateway whose proxies a Service leads to. It returns nil if the Gateway is unknown.
 func (o *Objects) gatewayOf(service *item) *item {
 	labels, _ := at(service.fields, "metadata", "labels").(map[string]any)
 	namespace := cmp.Or(text(labels["gateway.envoyproxy.io/owning-gateway-namespace"]), service.key.Namespace)
@@ -139,7 +143,8 @@ func (o *Objects) gatewayOf(service *item) *item {
 	return nil
 }
 
-// networkPolicy blocks the import if a policy may keep clients away from the Pods of a Gateway.
+// networkPolicy leaves out a NetworkPolicy. It blocks the import if the policy may keep clients away from the
+// Pods of a Gateway.
 func (o *Objects) networkPolicy(policy *item) {
 	policy.left = true
 	types := list(policy.spec()["policyTypes"])
@@ -151,7 +156,8 @@ func (o *Objects) networkPolicy(policy *item) {
 		"if it is for Pods of applications alone, leave it out with --accept "+policy.name()+", or all of them with --accept NetworkPolicy.networking.k8s.io")
 }
 
-// annotated closes the routes, Gateways and Services that have an annotation of another controller.
+// annotated makes routes, Gateways, ListenerSets and Services with an annotation of another controller fail
+// closed.
 func (o *Objects) annotated() {
 	referred := o.referred()
 	for _, object := range o.objects {
@@ -185,7 +191,7 @@ func (o *Objects) parameters(class *item) {
 		"export them, too, or leave the class out with --accept "+class.name(), "spec.parametersRef")
 }
 
-// gatewayParameters leaves out the parameters of a Gateway if gatefold serves it without them.
+// gatewayParameters removes the parameters of a Gateway if gatefold can serve the Gateway without them.
 func (o *Objects) gatewayParameters(gateway *item) {
 	infrastructure, _ := gateway.spec()["infrastructure"].(map[string]any)
 	ref := infrastructure["parametersRef"]
@@ -196,12 +202,12 @@ func (o *Objects) gatewayParameters(gateway *item) {
 	o.add(Different, gateway.place, gateway.name(), "left out: Gateways are served without parameters", "spec.infrastructure.parametersRef")
 }
 
+// keyOfParameters returns the key of the object that a parametersRef names. namespace is the default namespace.
 func keyOfParameters(ref any, namespace string) manifest.Key {
 	return manifest.Key{Group: text(at(ref, "group")), Kind: text(at(ref, "kind")), Namespace: cmp.Or(text(at(ref, "namespace")), namespace), Name: text(at(ref, "name"))}
 }
 
-// ignored reports whether gatefold serves Gateways without the objects of a kind, and nothing
-// becomes open by that.
+// ignored reports whether gatefold can serve Gateways without objects of a kind, and no protection is lost.
 func (o *Objects) ignored(key manifest.Key) bool {
 	known, isKnown := o.schemas.KindNotServed(apischema.GroupKind{Group: key.Group, Kind: key.Kind})
 	return isKnown && !known.Error

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Traefik reads the dynamic configuration of Traefik's file provider, version 2 or 3. Verdicts name
-// its routers and services router/NAME and service/NAME.
+// Traefik imports the dynamic configuration of Traefik's file provider, version 2 or 3. Verdicts name its
+// routers and services router/NAME and service/NAME. It returns an error only if the schemas cannot be loaded.
 func Traefik(inputs []Input, options Options) (*Objects, error) {
 	o, err := newObjects(nil, options)
 	if err != nil {
@@ -40,11 +40,11 @@ type traefik struct {
 	*Objects
 	parts    map[string]*part // by KIND/NAME
 	ordered  []*part
-	names    map[string]bool // of objects, as KIND/NAME
+	names    map[string]bool // names of objects in use, as KIND/NAME
 	backends map[string]*backends
 	effects  map[string]*effect
 	routers  []*router
-	// closedTLS is why routers with TLS and the default options are closed.
+	// closedTLS is the reason why routers with TLS and the default options answer 500, "" if they do not.
 	closedTLS    string
 	certificates []any // references to Secrets
 }
@@ -54,14 +54,15 @@ type part struct {
 	kind, name string
 	place      place
 	value      any
-	told       []string // fields with a verdict
+	told       []string // fields with a verdict; "*" for the whole part
 	accepted   bool
-	closed     string // why what needs it answers 500
+	closed     string // the reason why routers that use it answer 500, "" if they do not
 }
 
+// id returns KIND/NAME, as in Verdict.Object.
 func (p *part) id() string { return p.kind + "/" + p.name }
 
-// get returns the value of a field.
+// get returns the value of a field. It returns nil if there is none.
 func (p *part) get(field string) any {
 	value, _ := lookup(p.value, parse(field))
 	return value
@@ -76,6 +77,7 @@ func partKinds() map[string]string {
 	}
 }
 
+// readDocument adds the parts of a document. Content that import does not know blocks the import.
 func (t *traefik) readDocument(in Input) {
 	at := place{in.File, in.Line}
 	document, ok := in.Value.(map[string]any)
@@ -101,6 +103,8 @@ func (t *traefik) readDocument(in Input) {
 	}
 }
 
+// readSection adds the parts of one section, such as http.routers. Content that import does not know blocks the
+// import.
 func (t *traefik) readSection(at place, field string, value any) {
 	kind := partKinds()[field]
 	entries, isMap := value.(map[string]any)
@@ -125,7 +129,7 @@ func (t *traefik) readSection(at place, field string, value any) {
 	}
 }
 
-// keep adds a part. A second part with the same name and another value blocks the import.
+// keep adds a part. A second part with the same name but another value blocks the import.
 func (t *traefik) keep(p *part) {
 	if same := t.parts[p.id()]; same != nil {
 		if !reflect.DeepEqual(same.value, p.value) {
@@ -137,7 +141,7 @@ func (t *traefik) keep(p *part) {
 	t.ordered = append(t.ordered, p)
 }
 
-// acceptPart leaves out a part that the user has accepted.
+// acceptPart leaves out a part, or the fields of a part, that options.Accept names.
 func (t *traefik) acceptPart(p *part) {
 	if t.accepted(p.id()) {
 		p.accepted = true
@@ -152,7 +156,7 @@ func (t *traefik) acceptPart(p *part) {
 	}
 }
 
-// say adds a verdict for those fields of a part that exist, or for the whole part.
+// say adds a verdict for those of the fields that exist. Without fields, the verdict is about the whole part.
 func (t *traefik) say(p *part, class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {
@@ -169,7 +173,8 @@ func (t *traefik) say(p *part, class Class, message string, fields ...string) {
 	}
 }
 
-// shut closes the routers that need a part, because of fields that cannot be expressed.
+// shut makes the routers that use a part answer 500, because of fields that cannot be expressed. message is the
+// reason.
 func (t *traefik) shut(p *part, message, hint string, fields ...string) {
 	reason := p.id()
 	if len(fields) > 0 {
@@ -177,13 +182,14 @@ func (t *traefik) shut(p *part, message, hint string, fields ...string) {
 	}
 	p.closed = cmp.Or(p.closed, reason)
 	if reason = removable(reason); p.kind == "router" {
-		reason = p.id() // without one of its fields, it would be open, or match other requests
+		reason = p.id() // without the field, the router would lose protection, or match other requests
 	}
 	t.protecting(p.place, p.id(), "what needs it answers 500: "+message, cmp.Or(hint, "write it in another way, or leave it out with --accept "+reason), fields...)
 	p.told = append(p.told, fields...)
 }
 
-// rest closes a part for each field without a verdict.
+// rest adds verdicts for the fields of a part that have none. A field that is null is reported as Same. Any
+// other field makes the routers that use the part answer 500.
 func (t *traefik) rest(p *part) {
 	var unknown []string
 	Leaves(p.value, func(leaf string, value any) {
@@ -205,14 +211,14 @@ func (t *traefik) rest(p *part) {
 	}
 }
 
-// unused adds a verdict to a part that no router needs.
+// unused adds a verdict to a part that no router uses.
 func (t *traefik) unused(p *part) {
 	if len(p.told) == 0 && !p.accepted {
 		t.say(p, Same, "left out: no router needs it")
 	}
 }
 
-// number returns a value that is a number, or a text with a number.
+// number returns the number in a value that is a number or a text. ok is false for other values.
 func number(value any) (n int64, ok bool) {
 	switch v := value.(type) {
 	case int64:
@@ -230,7 +236,7 @@ func yes(value any) bool {
 	return on
 }
 
-// objectName returns a unique name for an object of a kind.
+// objectName returns a name for an object of a kind. The name is similar to wanted, and no other object has it.
 func (t *traefik) objectName(kind, wanted string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch {
@@ -253,8 +259,7 @@ func (t *traefik) objectName(kind, wanted string) string {
 	return name
 }
 
-// local returns a name without the name of the file provider. ok is false for names of other
-// providers.
+// local returns a name without the suffix of the file provider. ok is false for names of other providers.
 func local(name string) (plain string, ok bool) {
 	plain, provider, found := strings.Cut(name, "@")
 	return plain, !found || provider == "file"

@@ -45,7 +45,7 @@ func (c condition) and(d condition) (both condition, ok bool) {
 	return both, true
 }
 
-// andPath sets the path that both conditions require. It reports whether there is one.
+// andPath sets the path that two conditions require together. It returns false if no path meets both.
 func (c *condition) andPath(a, b condition) bool {
 	if a.kind > b.kind {
 		a, b = b, a
@@ -69,7 +69,8 @@ func (c *condition) andPath(a, b condition) bool {
 	return true
 }
 
-// merge joins two lists of pairs. whole is false if they require different values of one name.
+// merge joins two lists of pairs. whole is false if a pair is left out, because the lists require different
+// values of one name or there are too many pairs.
 func merge(a, b []pair) (all []pair, whole bool) {
 	all, whole = slices.Clone(a), true
 	for _, p := range b {
@@ -90,7 +91,7 @@ func covers(pattern, host string) bool {
 	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, tail)
 }
 
-// names returns the hosts of a condition, "" for every host.
+// names returns the hosts of a condition. It returns "" as the only host if the condition has none.
 func (c condition) names() []string {
 	if len(c.hosts) == 0 {
 		return []string{""}
@@ -111,23 +112,23 @@ func (c condition) empty() bool {
 // routeMatch is a match of a route.
 type routeMatch struct {
 	condition
-	kind, value string // of the path
-	text        string // with which all its paths begin
+	kind, value string // type and value of the path match
+	text        string // the text that all matching paths begin with
 	tail        tail
 }
 
-// tail is what may follow the text of a match.
+// tail is what may follow the text of a routeMatch.
 type tail int
 
 const (
 	nothing  tail = iota
-	anything      // for expressions that nobody looks into, with an empty text
-	segment       // nothing, or /
-	letters       // at least one byte, which is no /
+	anything      // any text; also for regular expressions, whose text is ""
+	segment       // nothing, or a text that begins with /
+	letters       // at least one byte, and the first one is not /
 )
 
-// matches returns the matches of a condition. If ordered is true, all are regular expressions,
-// which have the same rank.
+// matches returns the matches of a condition. If ordered is true, all are regular expressions: these have the
+// same precedence, so that the order of rules decides.
 func (c condition) matches(ordered bool) []routeMatch {
 	one := func(kind, value, text string, t tail) routeMatch {
 		return routeMatch{condition: c, kind: kind, value: value, text: text, tail: t}
@@ -150,7 +151,7 @@ func (c condition) matches(ordered bool) []routeMatch {
 	return []routeMatch{one("PathPrefix", c.path, c.path, segment), one("RegularExpression", quoted+"[^/].*", c.path, letters)}
 }
 
-// fields returns the match in the form of a route.
+// fields returns the match as a map with the fields of an HTTPRouteMatch.
 func (m routeMatch) fields() map[string]any {
 	match := pathMatch(m.kind, m.value)
 	if m.method != "" {
@@ -199,14 +200,15 @@ func (m routeMatch) overlaps(o routeMatch) bool {
 	return true
 }
 
+// disjoint reports whether two lists require different values of the same name.
 func disjoint(a, b []pair) bool {
 	return slices.ContainsFunc(a, func(p pair) bool {
 		return slices.ContainsFunc(b, func(q pair) bool { return p.name == q.name && p.value != q.value && !p.regex && !q.regex })
 	})
 }
 
-// before reports whether the match wins over another by the rules of the Gateway API, independent
-// of their positions.
+// before reports whether the match wins over another one by the rules of the Gateway API, independent of the
+// positions of their rules.
 func (m routeMatch) before(o routeMatch) bool {
 	rank := map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
 	length := func(m routeMatch) int {

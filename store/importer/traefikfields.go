@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Traefik reads names of fields without regard to case, and a text for a list as its parts between
-// commas (github.com/traefik/paerser). import reads the spellings of Traefik's documents: other
-// ones are rewritten before anything else reads them, so that none is overlooked.
+// Traefik ignores the case of field names. It also accepts a text with commas for a list
+// (github.com/traefik/paerser). import knows only the spellings of Traefik's documentation. So other spellings
+// are rewritten first, and no field is overlooked.
 
-// knownFields returns the fields of a kind of parts that the import knows. In a path, [] is a list
-// of texts, and [n] a list of other values.
+// knownFields returns the fields of a kind of part that import knows. In a path, [] is a list of texts, and [n]
+// is a list of other values. It returns nil for other kinds.
 func knownFields(kind string) []string {
 	switch kind {
 	case "router":
@@ -47,7 +47,7 @@ func knownFields(kind string) []string {
 	return nil
 }
 
-// headerFields returns the fields of the headers middleware that have one value.
+// headerFields returns the fields of the middleware headers that have one value.
 func headerFields() []string {
 	var all []string
 	for _, name := range []string{
@@ -60,14 +60,14 @@ func headerFields() []string {
 	return all
 }
 
-// respell rewrites the names and lists of a part to one spelling. A name that occurs in two
-// spellings stays unknown, so that it closes the part.
+// respell rewrites the field names and lists of a part to the spelling of Traefik's documentation. If a name
+// occurs in two spellings, one stays unknown. Then rest makes routers that use the part answer 500.
 func (t *traefik) respell(p *part) {
 	p.value = t.respelled(p, p.value, "", "", knownFields(p.kind))
 }
 
-// respelled returns a value with the spelling of the known fields. at is its path, and was its path
-// as written.
+// respelled returns a value in which the known fields have the documented spelling. at is the path of the value
+// in that spelling, and was is the path as the user wrote it.
 func (t *traefik) respelled(p *part, value any, at, was string, known []string) any {
 	object, isMap := value.(map[string]any)
 	if !isMap {
@@ -88,6 +88,8 @@ func (t *traefik) respelled(p *part, value any, at, was string, known []string) 
 	return made
 }
 
+// respelledField returns the value of one field in the documented spelling. A text for a list of texts becomes
+// a list.
 func (t *traefik) respelledField(p *part, value any, at, was string, known []string) any {
 	words, isText := value.(string)
 	items, isList := value.([]any)
@@ -110,7 +112,7 @@ func (t *traefik) respelledField(p *part, value any, at, was string, known []str
 	return t.respelled(p, value, at, was, cutAll(known, "."))
 }
 
-// nextNames returns the first names of fields, and the rest of the fields after each name.
+// nextNames returns the first name of each field, and the rest of the fields after each name.
 func nextNames(known []string) (names []string, below map[string][]string) {
 	below = map[string][]string{}
 	for _, field := range known {
@@ -127,7 +129,7 @@ func nextNames(known []string) (names []string, below map[string][]string) {
 	return names, below
 }
 
-// cutAll returns the rest of the texts that begin with a text.
+// cutAll returns the texts that begin with begin, without that beginning.
 func cutAll(all []string, begin string) []string {
 	var rest []string
 	for _, text := range all {

@@ -11,9 +11,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// forwardAuth writes an extAuth for services that also have an endpoint for Envoy. Traefik calls
-// one path with GET. Envoy calls a prefix followed by the path of the request, with the request's
-// method, and other services need not understand that: docs/guides/sign-in.md.
+// forwardAuth writes extAuth for a service that also has an endpoint for Envoy. Traefik calls one path with
+// GET. Envoy calls a prefix followed by the path of the request, with the method of the request. Not every
+// service understands that (docs/guides/sign-in.md), so other services make the routers answer 500.
 func (t *traefik) forwardAuth(p *part, e *effect) {
 	target, err := url.Parse(text(p.get("forwardAuth.address")))
 	if err != nil || target.Host == "" {
@@ -64,8 +64,8 @@ func (t *traefik) forwardAuth(p *part, e *effect) {
 	e.asks = true
 }
 
-// headerNames returns the header names in a list, in lower case. A value that is no header name
-// closes the part.
+// headerNames returns the header names in a list, in lower case. If a value is no header name, it returns nil,
+// and routers that use the part answer 500.
 func headerNames(t *traefik, p *part, field string) []any {
 	var all []any
 	for _, name := range list(p.get(field)) {

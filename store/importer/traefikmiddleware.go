@@ -14,19 +14,19 @@ import (
 // effect is the combined effect of middlewares.
 type effect struct {
 	paths     []pathStep
-	redirects []*redirect       // the first that applies answers
-	asks      bool              // a service is asked about the request, as it is then
-	request   map[string]string // headers by lower-case name; "" removes
+	redirects []*redirect       // the first one that applies answers
+	asks      bool              // it sends the request, as it is then, to an external service
+	request   map[string]string // headers by lower-case name; "" removes the header
 	response  map[string]string
-	transport string         // Strict-Transport-Security, for https alone
-	host      string         // that the server receives
+	transport string         // the header Strict-Transport-Security, for https only
+	host      string         // the host that the server receives
 	policy    map[string]any // fields of a TrafficPolicy
-	closed    string         // why it answers 500
+	closed    string         // the reason why the router answers 500, "" if it does not
 }
 
 // pathStep changes the path of a request.
 type pathStep struct {
-	kind   string // strip, add or replace
+	kind   string // "strip", "add" or "replace"
 	values []string
 }
 
@@ -34,7 +34,7 @@ func newEffect() *effect {
 	return &effect{request: map[string]string{}, response: map[string]string{}, policy: map[string]any{}}
 }
 
-// add adds the effect of the next middleware.
+// add adds the effect of the next middleware. If both together cannot be expressed, it sets e.closed.
 func (e *effect) add(next *effect) {
 	e.closed = cmp.Or(e.closed, next.closed)
 	changed := len(e.paths) > 0 || len(e.request) > 0 || e.host != ""
@@ -45,7 +45,7 @@ func (e *effect) add(next *effect) {
 	e.paths = append(slices.Clone(e.paths), next.paths...)
 	maps.Copy(e.request, next.request)
 	for name, value := range next.response {
-		if _, there := e.response[name]; !there { // the outer middleware writes last
+		if _, there := e.response[name]; !there { // the outer middleware changes the response last
 			e.response[name] = value
 		}
 	}
@@ -58,7 +58,8 @@ func (e *effect) add(next *effect) {
 	}
 }
 
-// middleware returns the effect of a middleware by its name.
+// middleware returns the effect of the middleware with a name. If the middleware does not exist, or is part of
+// a loop, closed is set.
 func (t *traefik) middleware(name string) *effect {
 	plain, ok := local(name)
 	p := t.parts["middleware/"+plain]
@@ -87,6 +88,8 @@ func (t *traefik) middleware(name string) *effect {
 	return e
 }
 
+// readMiddleware reads the settings of one kind of middleware into an effect. rest reports a kind that it does
+// not know.
 func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 	get := func(field string) any { return p.get(kind + "." + field) }
 	switch kind {
@@ -146,6 +149,7 @@ func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 	}
 }
 
+// redirectScheme reads the middleware redirectScheme.
 func (t *traefik) redirectScheme(p *part, e *effect) {
 	scheme := text(p.get("redirectScheme.scheme"))
 	if scheme != "http" && scheme != "https" {
@@ -167,6 +171,7 @@ func (t *traefik) redirectScheme(p *part, e *effect) {
 	t.say(p, Different, "a redirect, with 301 or 302 for all methods, where Traefik answers 307 or 308 to some", "redirectScheme.scheme", "redirectScheme.permanent", "redirectScheme.port")
 }
 
+// basicAuth reads the middleware basicAuth.
 func (t *traefik) basicAuth(p *part, e *effect) {
 	var users []any
 	for i, line := range list(p.get("basicAuth.users")) {
@@ -195,6 +200,7 @@ func (t *traefik) basicAuth(p *part, e *effect) {
 	t.say(p, Different, "the realm is Envoy's", "basicAuth.realm")
 }
 
+// addresses reads the middleware ipAllowList, or ipWhiteList of version 2, into the field acl.
 func (t *traefik) addresses(p *part, kind string, e *effect) {
 	var cidrs []any
 	for i, entry := range list(p.get(kind + ".sourceRange")) {
@@ -280,6 +286,7 @@ func (t *traefik) headers(p *part, e *effect) {
 	t.cors(p, h, e)
 }
 
+// strictTransport reads the options for Strict-Transport-Security and for redirects to https.
 func (t *traefik) strictTransport(p *part, h map[string]any, e *effect) {
 	if seconds, ok := number(h["stsSeconds"]); ok && seconds > 0 {
 		e.transport = fmt.Sprintf("max-age=%d", seconds)
@@ -302,6 +309,7 @@ func (t *traefik) strictTransport(p *part, h map[string]any, e *effect) {
 	}
 }
 
+// cors reads the options for CORS. If no origin remains, no CORS is configured.
 func (t *traefik) cors(p *part, h map[string]any, e *effect) {
 	cors := map[string]any{}
 	fields := map[string]string{

@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// entry is a condition of a router for one host.
+// entry is one condition of a router, for one host.
 type entry struct {
 	*router
 	condition condition
 	matches   []routeMatch
-	rewrite   map[string]any // of the path
+	rewrite   map[string]any // of the path, nil for none
 	site      site
 }
 
-// entries returns the conditions for a host, in Traefik's order. They include rules for every host.
+// entries returns the conditions that apply to a host, in Traefik's order, including those for every host. If
+// ordered is true, the matches are regular expressions where possible.
 func (l *listener) entries(host string, ordered bool) []entry {
 	var all []entry
 	for _, r := range l.routers {
@@ -31,22 +32,23 @@ func (l *listener) entries(host string, ordered bool) []entry {
 	return all
 }
 
+// entry returns the entry for one condition of a router.
 func (l *listener) entry(host string, r *router, c condition, ordered bool) entry {
 	rewrite, _ := r.rewrite(c)
 	matches := c.matches(ordered && (rewrite == nil || rewrite["replacePrefixMatch"] == nil))
 	return entry{router: r, condition: c, matches: matches, rewrite: rewrite, site: l.at(host)}
 }
 
-// common returns the condition of requests that meet both entries, as routes match it. It is wide
-// if the actual condition is narrower.
+// common returns the condition of requests that meet both entries, as routes match them. It is wide if the
+// actual condition is narrower. ok is false if no request meets both.
 func common(a, b entry) (both condition, ok bool) {
 	mine, other := a.condition, b.condition
-	mine.wide, other.wide = false, false // what is wide is closed for all that it says
+	mine.wide, other.wide = false, false // a wide entry answers 500 to all requests that it matches
 	return mine.and(other)
 }
 
-// kept reports whether a router, or one before it, already has an entry for the requests of two
-// entries. Then the second entry does not get those requests.
+// kept reports whether another entry already gets the common requests of a and b. It is an entry of the same
+// router as a, or of an earlier router. Then b does not get these requests.
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -54,11 +56,11 @@ func kept(a, b entry, all []entry) bool {
 	})
 }
 
-// maxRefined bounds the entries of a host that refined adds to.
+// maxRefined bounds the number of entries that refined returns for a host.
 const maxRefined = 200
 
-// refined adds the common requests of a router and a later, more specific one as an entry, so that
-// the first router still gets them.
+// refined adds entries to a host. If a later router has a more specific match, the common requests become an
+// entry of the earlier router, so that the earlier router still gets them.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {
@@ -69,16 +71,17 @@ func (l *listener) refined(host string, all []entry) []entry {
 			both, ok := common(a, b)
 			if ok && !kept(a, b, all) && (!both.wide || a.closed != "") {
 				all = slices.Insert(all, i+1, l.entry(host, a.router, both, false))
-				j++ // b is one further
+				j++ // the insertion moved b to the next index
 			}
 		}
 	}
 	return all
 }
 
-// conflict is a pair of routers that the Gateway API tries in the opposite order.
+// conflict is a pair of routers that the Gateway API tries in the opposite order of Traefik.
 type conflict struct{ first, second *router }
 
+// conflicts returns the conflicts between the routers of a host.
 func (l *listener) conflicts(host string, ordered bool) []conflict {
 	var all []conflict
 	entries := l.entries(host, ordered)
@@ -96,15 +99,14 @@ func (l *listener) conflicts(host string, ordered bool) []conflict {
 	return all
 }
 
-// turned reports whether a request may meet a match of both entries, and the match of b wins over
-// that of a.
+// turned reports whether a request may meet a match of both entries, and the match of b wins.
 func turned(a, b entry) bool {
 	return slices.ContainsFunc(a.matches, func(m routeMatch) bool {
 		return slices.ContainsFunc(b.matches, func(o routeMatch) bool { return m.overlaps(o) && o.before(m) })
 	})
 }
 
-// ordered reports whether regular expressions keep more of Traefik's order than prefixes.
+// ordered reports whether there are fewer conflicts for a host if all its matches are regular expressions.
 func (l *listener) ordered(host string) bool {
 	plain := len(l.conflicts(host, false))
 	return plain > 0 && len(l.conflicts(host, true)) < plain

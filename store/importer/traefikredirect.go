@@ -11,26 +11,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// redirect is a middleware that may answer with a redirect: to another scheme, or for URLs that
-// match an expression.
+// redirect is a middleware that may answer with a redirect: to another scheme, or for URLs that match an
+// expression.
 type redirect struct {
-	fields   map[string]any // a RequestRedirect
-	onlyFrom string         // the scheme that is redirected
+	fields   map[string]any // a RequestRedirect, for a redirect by scheme
+	onlyFrom string         // the scheme that is redirected, for a redirect by scheme
 
-	expression  *regexp.Regexp // nil for a redirect by the scheme
+	expression  *regexp.Regexp // nil for a redirect by scheme
 	replacement string
 	code        int64
 }
 
-// site is where requests arrive: a listener with one host. An empty host means any.
+// site is a listener with one host. An empty host means any host.
 type site struct {
 	tls  bool
 	port int64
 	host string
 }
 
-// begin returns the beginning of the URLs of all requests, as Traefik has them; "" if it is not
-// unique.
+// begin returns the common beginning of the URLs of all requests to a site, as Traefik writes them. It returns
+// "" if there is none, because the host is not a single name.
 func (s site) begin() string {
 	if s.host == "" || strings.Contains(s.host, "*") {
 		return ""
@@ -42,6 +42,7 @@ func (s site) begin() string {
 	return s.scheme() + "://" + authority + "/"
 }
 
+// scheme returns the scheme of the site's requests.
 func (s site) scheme() string {
 	if s.tls {
 		return "https"
@@ -49,8 +50,8 @@ func (s site) scheme() string {
 	return "http"
 }
 
-// redirectAt returns the redirect of every request of a site, nil if there is none. certain is
-// false if only some requests may be redirected, or if the target cannot be expressed.
+// redirectAt returns the redirect that applies to every request of a site. It returns nil if there is none.
+// certain is false if only some requests may be redirected, or if the target cannot be expressed.
 func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 	for _, r := range e.redirects {
 		if r.expression == nil {
@@ -66,11 +67,11 @@ func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 	return nil, true
 }
 
-// tailMark stands for what follows the beginning of a URL, which may be anything.
+// tailMark stands for the rest of a URL, which may be any text.
 const tailMark = "\ue000"
 
-// at returns the redirect of all URLs that begin with a text, nil if there is none. certain is
-// false if the rest of the URL decides, or if the target cannot be expressed.
+// at returns the redirect that applies to all URLs with a common beginning. It returns nil if there is none.
+// certain is false if the rest of the URL decides, or if the target cannot be expressed.
 func (r *redirect) at(begin string) (fields map[string]any, certain bool) {
 	form, ok := shapeOf(r.expression.String())
 	if begin == "" || !ok || form.beyond(begin) {
@@ -93,8 +94,8 @@ func (r *redirect) at(begin string) (fields map[string]any, certain bool) {
 	return r.to(target, keeps)
 }
 
-// to returns the redirect to a URL. keeps means that the path and the query of the request follow
-// it.
+// to returns the redirect to a URL. If keeps is true, the path and query of the request follow the URL. certain
+// is false if the target cannot be expressed.
 func (r *redirect) to(target string, keeps bool) (fields map[string]any, certain bool) {
 	to, err := url.Parse(target)
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" || len(validation.IsDNS1123Subdomain(to.Hostname())) > 0 || to.User != nil ||
@@ -118,20 +119,21 @@ func (r *redirect) to(target string, keeps bool) (fields map[string]any, certain
 	return fields, true
 }
 
-// shape is the part of an expression before its last group. The last group matches the whole rest.
+// shape describes an expression whose last group matches the whole rest of a URL.
 type shape struct {
-	before [][]letter // one of these
+	before [][]letter // what may come before the last group: one of these sequences
 	tail   int        // the number of the last group
-	needs  bool       // the last group is (.+), not (.*)
+	needs  bool       // true if the last group is (.+), false if it is (.*)
 }
 
-// letter reports whether a character is a certain letter.
+// letter reports whether a character may be at one position of a text.
 type letter func(rune) bool
 
-// maxShapes bounds the ways in which an expression may begin.
+// maxShapes bounds the number of ways in which an expression may begin.
 const maxShapes = 256
 
-// shapeOf returns the shape of an expression; ok is false if it has none.
+// shapeOf returns the shape of an expression. ok is false if the expression is invalid or has no such last
+// group.
 func shapeOf(expression string) (s shape, ok bool) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil || parsed.Op != syntax.OpConcat {
@@ -151,8 +153,8 @@ func shapeOf(expression string) (s shape, ok bool) {
 	return s, ok
 }
 
-// beyond reports whether the part before the last group may be longer than a text. Then what
-// follows the text decides.
+// beyond reports whether the text before the last group may be longer than the given text. Then the result
+// depends on the rest of the URL.
 func (s shape) beyond(text string) bool {
 	return slices.ContainsFunc(s.before, func(want []letter) bool {
 		if len(want) <= len(text) {
@@ -167,8 +169,8 @@ func (s shape) beyond(text string) bool {
 	})
 }
 
-// ways returns each sequence of letters that an expression matches. ok is false if there are too
-// many.
+// ways returns all sequences of characters that an expression matches. ok is false if there are too many, or if
+// the expression may repeat.
 func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	switch e.Op {
 	case syntax.OpBeginText, syntax.OpEmptyMatch:
@@ -209,7 +211,7 @@ func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	return nil, false
 }
 
-// joined returns the sequences of several expressions in a row.
+// joined returns the sequences of several expressions one after the other. ok is false if there are too many.
 func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	all = [][]letter{nil}
 	for _, part := range parts {
@@ -228,6 +230,7 @@ func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	return all, true
 }
 
+// redirectRegex reads the middleware redirectRegex.
 func (t *traefik) redirectRegex(p *part, e *effect) {
 	expression, err := regexp.Compile(text(p.get("redirectRegex.regex")))
 	if err != nil || text(p.get("redirectRegex.regex")) == "" || text(p.get("redirectRegex.replacement")) == "" {

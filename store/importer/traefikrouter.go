@@ -10,20 +10,21 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// router is a router of Traefik with its result.
+// router is a router of Traefik, with the settings that were read for it.
 type router struct {
 	*part
 	conditions []condition
 	priority   int64
 	tls        bool
-	points     []string // entry points; none for those that are the default
+	points     []string // entry points, without duplicates
 	effect     *effect
 	backends   *backends
-	// lost is true if some of its requests cannot be matched: they go to other routers.
+	// lost is true if some of the router's requests cannot be matched, so that other routers get them.
 	lost bool
 }
 
-// readRouters reads the routers, and closes those whose order differs from Traefik's.
+// readRouters reads the routers. Routers that would get requests of a router or TCP router which cannot be
+// imported answer 500.
 func (t *traefik) readRouters() {
 	for _, p := range t.ordered {
 		if p.kind == "router" && !p.accepted {
@@ -38,6 +39,7 @@ func (t *traefik) readRouters() {
 	t.closeBehindConnections()
 }
 
+// router reads one router with its middlewares and its service.
 func (t *traefik) router(p *part) *router {
 	r := &router{part: p, effect: newEffect()}
 	t.readMatch(r)
@@ -60,6 +62,7 @@ func (t *traefik) router(p *part) *router {
 	return r
 }
 
+// readMatch reads the rule and the priority of a router.
 func (t *traefik) readMatch(r *router) {
 	rule := text(r.get("rule"))
 	conditions, err := readRule(rule)
@@ -140,11 +143,12 @@ func (t *traefik) readPoints(r *router) {
 // tlsAt reports whether a router has TLS at an entry point.
 func (t *traefik) tlsAt(r *router, point string) bool { return r.tls || t.port(point) == 443 }
 
+// anyTLS reports whether a router has TLS, at all or at one of its entry points.
 func (t *traefik) anyTLS(r *router) bool {
 	return r.tls || slices.ContainsFunc(r.points, func(name string) bool { return t.tlsAt(r, name) })
 }
 
-// port returns the port of an entry point, 0 if it is unknown.
+// port returns the port of an entry point. It returns 0 if it is unknown.
 func (t *traefik) port(name string) int64 {
 	if port, ok := t.options.EntryPoints[name]; ok {
 		return int64(port)
@@ -152,15 +156,15 @@ func (t *traefik) port(name string) int64 {
 	return map[string]int64{"web": 80, "http": 80, "websecure": 443, "https": 443}[name]
 }
 
-// wantList closes a part if a field is no list.
+// wantList makes routers that use a part answer 500 if a field is not a list.
 func (t *traefik) wantList(p *part, field string) {
 	if value := p.get(field); value != nil && list(value) == nil {
 		t.shut(p, "it is no list", "", field)
 	}
 }
 
-// spread adds routers without entry points to the entry points of other routers that have the same TLS setting
-// there, because Traefik serves such routers at all entry points.
+// spread adds entry points to routers that name none, because Traefik serves such routers at all entry points.
+// It adds the entry points of other routers that have the same TLS setting there.
 func (t *traefik) spread() {
 	for _, r := range t.routers {
 		if len(list(r.get("entryPoints"))) > 0 {
@@ -177,8 +181,7 @@ func (t *traefik) spread() {
 	}
 }
 
-// onlyRedirects reports whether every request of the router is redirected. Such a router needs no
-// service.
+// onlyRedirects reports whether every request of the router is redirected. Such a router needs no service.
 func (t *traefik) onlyRedirects(r *router) bool {
 	for _, point := range r.points {
 		for _, c := range r.conditions {
@@ -192,8 +195,8 @@ func (t *traefik) onlyRedirects(r *router) bool {
 	return true
 }
 
-// guard returns a text for the protection of the router's requests at a site, to compare it with
-// others; "" if there is none.
+// guard returns a text that is equal for routers with the same protection of a site. It returns "" if there is
+// no protection.
 func (r *router) guard(s site) string {
 	if r.closed != "" {
 		return "closed"
@@ -215,13 +218,13 @@ func (r *router) guard(s site) string {
 	return string(marshal(guard))
 }
 
-// protects reports whether the router protects requests, other than by being closed by the import.
+// protects reports whether the router protects requests, apart from answering 500 because of the import.
 func (t *traefik) protects(r *router) bool {
 	return len(r.effect.policy) > 0 || r.effect.closed != "" || len(r.effect.redirects) > 0 || r.backends.closed != "" || t.anyTLS(r)
 }
 
-// closeBehindLost closes the routers that would get the requests of a protecting router that cannot
-// be matched.
+// closeBehindLost makes routers answer 500 that would get requests of a router with protection whose rule
+// cannot be matched.
 func (t *traefik) closeBehindLost() {
 	for _, a := range t.routers {
 		for _, b := range t.routers {
@@ -237,7 +240,7 @@ func (r *router) meets(o *router) bool {
 	return slices.ContainsFunc(r.points, func(name string) bool { return slices.Contains(o.points, name) })
 }
 
-// readConnections refuses the routers of TCP and UDP.
+// readConnections leaves out and reports the routers, services and middlewares for TCP and UDP.
 func (t *traefik) readConnections() {
 	for _, p := range t.ordered {
 		if strings.HasPrefix(p.kind, "tcp") || strings.HasPrefix(p.kind, "udp") {
@@ -249,7 +252,8 @@ func (t *traefik) readConnections() {
 	}
 }
 
-// closeBehindConnections closes the HTTP routers of connections that a TCP router would get first.
+// closeBehindConnections makes HTTP routers answer 500 that may get connections of a TCP router, which is left
+// out.
 func (t *traefik) closeBehindConnections() {
 	for _, p := range t.ordered {
 		if p.kind != "tcpRouter" || p.accepted {
@@ -267,10 +271,11 @@ func (t *traefik) closeBehindConnections() {
 	}
 }
 
+// serverName matches a rule with only one server name.
 var serverName = regexp.MustCompile("^HostSNI\\(`([A-Za-z0-9.-]+)`\\)$")
 
-// serverNames returns the server names that a rule selects, if it has no other condition. It
-// returns none if the rule selects all connections.
+// serverNames returns the server names that the rule of a TCP router selects. It returns nil if the rule has
+// any other condition. Then all connections may be selected.
 func serverNames(rule string) (names []string) {
 	for _, word := range strings.Split(rule, "||") {
 		found := serverName.FindStringSubmatch(strings.TrimSpace(word))
@@ -282,14 +287,15 @@ func serverNames(rule string) (names []string) {
 	return names
 }
 
-// named reports whether a router may have requests for one of the hosts. No hosts means all.
+// named reports whether a router may have requests for one of the hosts. If there are no hosts, it returns
+// true.
 func (r *router) named(hosts []string) bool {
 	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
 		return slices.ContainsFunc(r.conditions, func(c condition) bool { return c.covers(host) })
 	})
 }
 
-// readTLS reads certificates and options of TLS.
+// readTLS reads the certificates and TLS options.
 func (t *traefik) readTLS() {
 	for _, p := range t.ordered {
 		switch {
@@ -311,8 +317,8 @@ func (t *traefik) readTLS() {
 	}
 }
 
-// certificate adds the name of a Secret to the listeners. The user must write the Secret, because
-// the import reads no other files.
+// certificate adds a reference to a Secret to the listeners. The user must write the Secret, because import
+// reads no other files.
 func (t *traefik) certificate(p *part) {
 	name := t.objectName("Secret", "certificate")
 	ref := map[string]any{"name": name}
@@ -322,7 +328,7 @@ func (t *traefik) certificate(p *part) {
 	t.rest(p)
 }
 
-// gateway writes the Gateway with its listeners.
+// gateway adds the Gateway with its listeners.
 func (t *traefik) gateway(listeners []*listener) {
 	var all []any
 	for _, l := range listeners {

@@ -19,7 +19,7 @@ type listener struct {
 	routers []*router
 }
 
-// write writes the Gateway, and the routes and policies of all hosts.
+// write adds the Gateway, and the routes and policies of all hosts.
 func (t *traefik) write() {
 	listeners := t.listeners()
 	if !t.fits(listeners) {
@@ -42,13 +42,14 @@ func (t *traefik) write() {
 	}
 }
 
-// The most conditions of routers that are compared for a host, and for all hosts together.
+// The most conditions of routers that are compared for one host, and for all hosts together.
 const (
 	maxOfHost  = 500
 	maxOfHosts = 20_000
 )
 
-// fits reports whether the routers are few enough to compare and write them for each host.
+// fits reports whether there are few enough conditions to compare them for each host. If not, it blocks the
+// import.
 func (t *traefik) fits(listeners []*listener) bool {
 	total := 0
 	for _, l := range listeners {
@@ -70,6 +71,8 @@ func (t *traefik) fits(listeners []*listener) bool {
 	return true
 }
 
+// listeners returns one listener for each port with routers. If some routers of a port have TLS and others do
+// not, the listener has no TLS, and the routers with TLS are not served there.
 func (t *traefik) listeners() []*listener {
 	byPort, plain := map[int64]*listener{}, map[int64]bool{}
 	for _, r := range t.routers {
@@ -104,7 +107,7 @@ func (t *traefik) listeners() []*listener {
 // at returns the site of a host at the listener.
 func (l *listener) at(host string) site { return site{tls: l.tls, port: l.port, host: host} }
 
-// hosts returns the hosts that routers name. "" stands for all other hosts.
+// hosts returns the hosts that routers of the listener name. "" stands for all other hosts.
 func (l *listener) hosts() []string {
 	var all []string
 	for _, r := range l.routers {
@@ -116,8 +119,8 @@ func (l *listener) hosts() []string {
 	return slices.Compact(all)
 }
 
-// compare adds a verdict for routers that Envoy tries in another order. It closes a router that
-// would get requests which another one protects.
+// compare reports routers that Envoy tries in another order than Traefik. If a router would get requests that
+// another router protects, it answers 500.
 func (t *traefik) compare(l *listener, host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
 		first, second, at := pair.first, pair.second, l.at(host)
@@ -130,7 +133,8 @@ func (t *traefik) compare(l *listener, host string) {
 	}
 }
 
-// route writes the rules of a host at a listener, in several routes if they are many.
+// route adds the routes of a host at a listener. It adds several if there are more than maxWritten rules.
+// targets gets the rules of each router, as targets of policies.
 func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 	var rules []any
 	var owners []*router
@@ -165,8 +169,8 @@ func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 	}
 }
 
-// spellingsOf returns an expression for the paths that may be read in two ways beside those of the entries: Traefik
-// of some versions decodes a path before it matches it.
+// spellingsOf returns a regular expression for paths that may be read in two ways, for a host with the paths of
+// the entries. It always returns one, because some versions of Traefik decode a path before they match it.
 func spellingsOf(entries []entry) string {
 	var paths []string
 	expressions := false
@@ -181,8 +185,8 @@ func spellingsOf(entries []entry) string {
 	return expression
 }
 
-// mixed returns a router that protects requests of a host differently from those before it. It
-// returns nil if all have the same protection, or none depends on the path.
+// mixed returns a router whose protection of a host differs from that of the first router. It returns nil if
+// all have the same protection, or if no condition depends on the path.
 func mixed(entries []entry) *router {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.condition.kind != anyPath }) {
 		return nil
@@ -195,7 +199,7 @@ func mixed(entries []entry) *router {
 	return nil
 }
 
-// rules returns the rules of an entry, without backends if it is closed.
+// rules returns the rules of an entry. Matches that must answer 500 are in a rule without backends.
 func (t *traefik) rules(e entry) []any {
 	var open, closed []any
 	_, ok := e.router.rewrite(e.condition)
@@ -231,7 +235,7 @@ func (t *traefik) rules(e entry) []any {
 	return rules
 }
 
-// filters returns the filters of an entry that is neither closed nor redirected.
+// filters returns the filters of an entry with backends.
 func (e entry) filters() []any {
 	filters := slices.Clone(e.backends.mirrors)
 	rewrite := map[string]any{}
@@ -267,8 +271,8 @@ func (e entry) filters() []any {
 	return filters
 }
 
-// rewrite returns the rewrite of the condition's path, nil for none. ok is false if it cannot be
-// expressed.
+// rewrite returns the rewrite of the condition's path. It returns nil if the path is unchanged. ok is false if
+// the rewrite cannot be expressed.
 func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
 	before, after, whole := "/", "", c.kind == exactPath
 	if c.path != "" && c.kind != regexPath {
@@ -303,7 +307,7 @@ func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
 	return map[string]any{"type": "ReplacePrefixMatch", "replacePrefixMatch": after}, true
 }
 
-// policy writes the TrafficPolicies of a router for its rules.
+// policy adds the TrafficPolicies of a router. targets are the rules of the router.
 func (t *traefik) policy(r *router, targets []any) {
 	spec := maps.Clone(r.effect.policy)
 	if r.backends.rewriteHost && r.effect.host == "" {

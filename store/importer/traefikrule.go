@@ -11,40 +11,42 @@ import (
 )
 
 const (
-	maxConditions = 32 // of a rule
+	maxConditions = 32 // of one rule
 	maxRuleDepth  = 32
 )
 
-// condition has all requirements of a request. A rule is met if one of its conditions is met.
+// condition is a set of requirements that a request must meet together. A rule is met if one of its conditions
+// is met.
 type condition struct {
-	hosts   []string // any of them, maybe *.NAME; none is every host
+	hosts   []string // any of these, maybe *.NAME; empty means every host
 	kind    pathKind
 	path    string
 	method  string
 	headers []pair
 	queries []pair
-	// wide is true if the rule wants more of a request than the condition says.
+	// wide is true if the rule requires more of a request than the condition does.
 	wide bool
 }
 
-// pair is a header or a parameter of the query.
+// pair is a header or a query parameter.
 type pair struct {
 	name, value string
 	regex       bool
 }
 
-// pathKind is how a path is matched.
+// pathKind is how a path is compared.
 type pathKind int
 
 const (
 	anyPath    pathKind = iota
-	exactPath           // the whole path
-	textPrefix          // paths that begin with the text, as in Traefik: /foo has /foobar, too
-	regexPath           // paths in which an expression is found
+	exactPath           // the whole path is equal
+	textPrefix          // the path begins with the text, as in Traefik: /foo also matches /foobar
+	regexPath           // a part of the path matches the expression
 )
 
-// readRule reads a rule of Traefik, version 2 or 3, as a list of alternative conditions of limited
-// length. A requirement that cannot be expressed makes its condition wide.
+// readRule parses a rule of Traefik, version 2 or 3. It returns at most maxConditions alternative conditions.
+// If a requirement cannot be expressed, its condition is wide. It returns an error if the syntax is invalid, or
+// if there are too many alternatives.
 func readRule(rule string) ([]condition, error) {
 	p := &ruleParser{rest: rule}
 	all, err := p.either(0)
@@ -57,11 +59,13 @@ func readRule(rule string) ([]condition, error) {
 	return all, err
 }
 
+// ruleParser parses a rule. rest is the text that is not parsed yet.
 type ruleParser struct{ rest string }
 
+// space skips white space.
 func (p *ruleParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// take reports whether the next token is word, and moves after it.
+// take reports whether the next token is word. If so, it moves after the token.
 func (p *ruleParser) take(word string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, word)
@@ -73,6 +77,9 @@ func (p *ruleParser) take(word string) bool {
 
 var errManyConditions = fmt.Errorf("it has more than %d alternatives", maxConditions)
 
+// either parses alternatives that are joined by "
+//
+// ". depth counts the brackets around them.
 func (p *ruleParser) either(depth int) ([]condition, error) {
 	all, err := p.both(depth)
 	for err == nil && p.take("||") {
@@ -85,6 +92,7 @@ func (p *ruleParser) either(depth int) ([]condition, error) {
 	return all, err
 }
 
+// both parses requirements that are joined by "&&".
 func (p *ruleParser) both(depth int) ([]condition, error) {
 	all, err := p.one(depth)
 	for err == nil && p.take("&&") {
@@ -108,6 +116,7 @@ func (p *ruleParser) both(depth int) ([]condition, error) {
 	return all, err
 }
 
+// one parses a negation, a text in brackets, or a matcher. A negation cannot be expressed.
 func (p *ruleParser) one(depth int) ([]condition, error) {
 	if depth > maxRuleDepth {
 		return nil, errors.New("it has too many brackets")
@@ -126,6 +135,7 @@ func (p *ruleParser) one(depth int) ([]condition, error) {
 	return p.matcher()
 }
 
+// matcher parses one matcher, such as Host(`example.com`).
 func (p *ruleParser) matcher() ([]condition, error) {
 	p.space()
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
@@ -153,7 +163,7 @@ func (p *ruleParser) matcher() ([]condition, error) {
 	}
 }
 
-// quoted reads a text in backticks, or in double quotes with the escapes \" and \\.
+// quoted parses a text in backticks, or in double quotes with the escapes \" and \\.
 func (p *ruleParser) quoted() (string, error) {
 	if p.take("`") {
 		text, rest, ok := strings.Cut(p.rest, "`")
@@ -184,8 +194,8 @@ func (p *ruleParser) quoted() (string, error) {
 	return "", errors.New("a text is not closed")
 }
 
-// matcher returns the conditions of a matcher: one for each argument in version 2, one in version
-// 3.
+// matcher returns the conditions of a matcher with the given arguments. In version 2, a matcher may have
+// several arguments, which are alternatives. An unknown matcher gives a wide condition.
 func matcher(name string, args []string) ([]condition, error) {
 	each := func(of func(arg string) condition) []condition {
 		var all []condition
@@ -230,20 +240,22 @@ func matcher(name string, args []string) ([]condition, error) {
 	case "query":
 		return queryConditions(args), nil
 	}
-	// ClientIP, QueryRegexp, HostSNI, and what is not known.
+	// ClientIP, QueryRegexp, HostSNI, and unknown matchers.
 	return []condition{{wide: true}}, nil
 }
 
 var (
 	plainPath = regexp.MustCompile(`^/[A-Za-z0-9._~!$&'()*+,;=:@/-]*$`)
 	dotPath   = regexp.MustCompile(`//|/\.{1,2}(/|$)`)
-	// A host of any first labels: {name:.+}.example.com of version 2, ^.+\.example\.com$ of version 3.
+	// hostTail matches an expression for hosts with a fixed end: {name:.+}.example.com of version 2, or
+	// ^.+\.example\.com$ of version 3.
 	hostTail = regexp.MustCompile(`^(?:\{[^{}:]*(?::(.*))?\}|(.*?))\.([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)$`)
 )
 
+// pathCondition returns the condition for a path. It is wide if the path cannot be expressed.
 func pathCondition(kind pathKind, path string) condition {
 	if before, _, ok := strings.Cut(path, "{"); ok && before != "" {
-		c := pathCondition(textPrefix, before) // version 2 has expressions in brackets
+		c := pathCondition(textPrefix, before) // in version 2, regular expressions in a path are in braces
 		c.wide = true
 		return c
 	}
@@ -256,8 +268,8 @@ func pathCondition(kind pathKind, path string) condition {
 	return condition{kind: kind, path: path}
 }
 
-// hostRegexp returns the condition for an expression of hosts: every host, or *.NAME if the
-// expression ends with a name.
+// hostRegexp returns the condition for a regular expression of hosts: every host, or *.NAME if the expression
+// ends with a name. It is wide if the hosts are only a part of these, or cannot be expressed.
 func hostRegexp(expression string) condition {
 	inner := expression
 	if name, rest, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(inner, "{"), "}"), ":"); ok && inner == "{"+name+":"+rest+"}" {
@@ -273,7 +285,7 @@ func hostRegexp(expression string) condition {
 		return condition{wide: true}
 	}
 	tail := strings.ToLower(found[3])
-	// In version 3, the name is at the end only if its dots are dots, and no alternative is beside it.
+	// In version 3, the end is a name only if its dots are escaped and the expression has no alternatives.
 	if !strings.HasPrefix(expression, "{") {
 		_, err := regexp.Compile(expression)
 		if err != nil || alternatives(expression) || strings.Contains(expression, `\Q`) || !strings.HasSuffix(expression, regexp.QuoteMeta("."+found[3])+"$") {
@@ -287,6 +299,7 @@ func hostRegexp(expression string) condition {
 	return condition{hosts: []string{"*." + tail}, wide: head != ".+"}
 }
 
+// headerCondition returns the condition for a header. regex reports whether the value is a regular expression.
 func headerCondition(args []string, regex bool) condition {
 	if len(args) != 2 || !headerName.MatchString(args[0]) || args[1] == "" || len(args[1]) > 4000 || strings.EqualFold(args[0], "host") {
 		return condition{wide: true}
@@ -301,10 +314,11 @@ func headerCondition(args []string, regex bool) condition {
 	return condition{headers: []pair{{strings.ToLower(args[0]), value, regex}}}
 }
 
-// found returns an expression for whole texts that contain a match of another one.
+// found returns a regular expression for whole texts that contain a match of the given one.
 func found(expression string) string { return ".*(?:" + expression + ").*" }
 
-// queryConditions reads Query(`k`, `v`) of version 3, and Query(`k=v`, …) of version 2.
+// queryConditions returns the conditions of Query(`k`, `v`) of version 3, or Query(`k=v`, …) of version 2. It
+// returns nil if the arguments contradict each other.
 func queryConditions(args []string) []condition {
 	one := func(name, value string) condition {
 		if !headerName.MatchString(name) || value == "" || len(value) > 1000 || strings.ContainsAny(value, "{}") {
@@ -315,7 +329,7 @@ func queryConditions(args []string) []condition {
 	if len(args) == 2 && !strings.Contains(args[0], "=") {
 		return []condition{one(args[0], args[1])}
 	}
-	// In version 2, all arguments hold.
+	// In version 2, a request must meet all arguments.
 	all := condition{}
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")

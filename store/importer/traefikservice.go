@@ -13,17 +13,19 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
+// traefikNamespace is the namespace of all objects that the import of Traefik's files writes.
 const traefikNamespace = "traefik"
 
-// backends are the result of a service.
+// backends are the backendRefs and settings that a service becomes.
 type backends struct {
 	refs        []any
-	mirrors     []any // filters
+	mirrors     []any // filters of type RequestMirror
 	rewriteHost bool
-	closed      string // why what needs it answers 500
+	closed      string // the reason why routers that use it answer 500, "" if they do not
 }
 
-// service returns the backends of a service by its name.
+// service returns the backends of the service with a name. If the service does not exist, cannot be expressed,
+// or is part of a loop, closed is set. depth is the number of services around it.
 func (t *traefik) service(name string, depth int) *backends {
 	plain, ok := local(name)
 	p := t.parts["service/"+plain]
@@ -61,6 +63,7 @@ func (t *traefik) service(name string, depth int) *backends {
 	return b
 }
 
+// loadBalancer adds a Backend for the servers of a service.
 func (t *traefik) loadBalancer(p *part) *backends {
 	var hosts []any
 	protocol, names := "", true
@@ -137,7 +140,7 @@ func (t *traefik) loadBalancer(p *part) *backends {
 	return b
 }
 
-// weighted splits requests between services that have servers.
+// weighted returns the backends of a service that splits requests between other services by weight.
 func (t *traefik) weighted(p *part, depth int) *backends {
 	b := &backends{}
 	for i, entry := range list(p.get("weighted.services")) {
@@ -169,7 +172,7 @@ func (t *traefik) weighted(p *part, depth int) *backends {
 	return b
 }
 
-// mirroring copies requests to other services.
+// mirroring returns the backends of a service that copies requests to other services.
 func (t *traefik) mirroring(p *part, depth int) *backends {
 	main := t.service(text(p.get("mirroring.service")), depth+1)
 	b := &backends{refs: main.refs, rewriteHost: main.rewriteHost}
