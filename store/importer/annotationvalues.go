@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// readBasicAuth reads the annotations for passwords. key is the annotation that gets the verdict. If they
-// cannot be expressed, class is Refused, and message is the reason.
+// readBasicAuth reads the annotations for passwords. key is the annotation that gets the verdict. If gatefold
+// cannot express the annotations, class is Refused, and message is the reason.
 func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	secret := s.values["auth-secret"]
 	if namespace, name, ok := strings.Cut(secret, "/"); ok {
@@ -100,7 +100,7 @@ func (s *settings) readIdle(seconds int) {
 	s.policy["timeouts"] = map[string]any{"streamIdle": fmt.Sprintf("%ds", seconds)}
 }
 
-// bodySize matches a size such as 8m.
+// bodySize matches a size, for example 8m.
 var bodySize = regexp.MustCompile(`^([0-9]{1,9})([kKmMgG]?)$`)
 
 // readBodySize reads a limit of the request body. If it cannot be expressed, class is Refused, and message is

@@ -48,8 +48,8 @@ func (o *Objects) shut(object *item, section, because string) {
 }
 
 // closeRules removes everything except name and matches from a route's rules. Envoy answers 500 for these
-// rules, and no other rule gets their requests. If section is not "" and rules have that name, only these rules
-// are changed.
+// rules, and other rules do not get their requests. If rules have the name section, only these rules are
+// changed.
 func (o *Objects) closeRules(route *item, section, because string) {
 	rules := list(route.spec()["rules"])
 	named := func(rule any) bool { return section == "" || text(at(rule, "name")) == section }
@@ -83,8 +83,8 @@ func (o *Objects) closeRules(route *item, section, because string) {
 	}
 }
 
-// shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that share a parent with the route. They would
-// get the connections of the route.
+// shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that have a parent in common with the route.
+// Otherwise they would get the connections of the route.
 func (o *Objects) shutNeighbours(route *item) {
 	for _, other := range o.objects {
 		if other.left || !other.isRoute() || other.is("HTTPRoute", "GRPCRoute") {
@@ -107,8 +107,8 @@ func (o *Objects) refuse(object *item, message string) {
 	o.protecting(object.place, object.name(), message, "")
 }
 
-// shutUsers makes routes with a rule that refers to a removed object fail closed. It also removes the object
-// from the parentRefs of routes, and leaves out the ListenerSets of a removed Gateway.
+// shutUsers makes routes fail closed if their rules refer to a removed object. It also removes the object from
+// the parentRefs of routes, and leaves out the ListenerSets of a removed Gateway.
 func (o *Objects) shutUsers(gone *item) {
 	for _, user := range o.objects {
 		switch {
@@ -138,7 +138,8 @@ func (o *Objects) leaveParents(route, gone *item) {
 	}
 }
 
-// shutReferring makes a route with a rule that refers to a removed object fail closed.
+// shutReferring makes a route fail closed if one of its rules refers to a removed object. It does nothing if
+// that object is a Gateway or ListenerSet.
 func (o *Objects) shutReferring(route, gone *item) {
 	if gone.is("Gateway", "ListenerSet") || route.left {
 		return
@@ -160,8 +161,8 @@ func (o *Objects) names(from *item, ref any, to *item) bool {
 		cmp.Or(text(at(ref, "namespace")), from.key.Namespace) == to.key.Namespace
 }
 
-// refusePolicy leaves out a policy or extension, and makes its targets fail closed. Policies that refer to it
-// are left out in the same way, and routes that refer to it fail closed.
+// refusePolicy leaves out a policy or extension, and makes its targets fail closed. It also refuses other
+// policies that refer to it. Routes with a reference to it fail closed.
 func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 	policy.left = true
 	o.gone[policy.key] = true
@@ -189,11 +190,12 @@ func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 	}
 }
 
-// Settle changes the objects with errors that validate found in the files, so that they fail closed or are left
-// out. hangs reports whether a problem of a code may be about an object outside the input. changed is true if
-// an object changed: then validate must run again.
+// Settle handles the errors that validate found in the files: it makes their objects fail closed, or leaves
+// them out. hangs reports whether a problem of a code may be about an object outside the input. changed is true
+// if an object changed: then validate must run again.
 func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
-	// Only one problem of an object is handled at a time, because a change invalidates the fields of the others.
+	// Only one problem of an object is handled at a time, because a change invalidates the fields of its other
+	// problems.
 	settled := map[*item]bool{}
 	for _, p := range problems {
 		object := o.find(p.Object)

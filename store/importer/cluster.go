@@ -17,9 +17,9 @@ import (
 
 // Options configure an import.
 type Options struct {
-	// Accept lists what the user has checked and found not to protect anything. It contains objects
-	// (KIND/NAMESPACE/NAME), kinds (KIND.GROUP), and fields (KIND/NAMESPACE/NAME/FIELD). They are left out, and
-	// nothing fails closed because of them.
+	// Accept lists objects (KIND/NAMESPACE/NAME), kinds (KIND.GROUP), and fields (KIND/NAMESPACE/NAME/FIELD). The
+	// user has checked that they do not protect anything. The import leaves them out, and makes nothing fail
+	// closed because of them.
 	Accept []string
 	// Replace are the Services (NAMESPACE/NAME) that are replaced by Backends.
 	Replace map[string]Address
@@ -188,8 +188,8 @@ func (o *Objects) clean(object *item) {
 	}
 }
 
-// missing returns the paths of leaves that are in before and not in after. For status and some fields of
-// metadata it returns only the path of the whole field.
+// missing returns the paths of leaves that are in before and not in after. For status, managedFields and
+// ownerReferences it returns only the path of that field.
 func missing(before, after map[string]any) []string {
 	var paths []string
 	has := map[string]bool{}
@@ -289,7 +289,8 @@ func (o *Objects) unservedPolicy(object *item) {
 	}
 }
 
-// leaveUnused leaves out the Services, Secrets, ConfigMaps and Namespaces that nothing refers to.
+// leaveUnused leaves out Services, EndpointSlices, Secrets and ConfigMaps without references, and empty
+// Namespaces.
 func (o *Objects) leaveUnused() {
 	names, used := o.referred(), map[string]bool{}
 	for _, object := range o.objects {

@@ -18,8 +18,8 @@ func cutName(name string) (namespace, rest string) {
 	return namespace, rest
 }
 
-// Manifests returns the files of all remaining objects, for validation. They include Secrets, which are never
-// written in this form.
+// Manifests returns the files of all remaining objects, for validation. The files include Secrets, which are
+// never written in this form.
 func (o *Objects) Manifests() []File {
 	var files []File
 	for _, object := range o.objects {

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Ingress imports Ingresses as ingress-nginx serves them, with the Services, EndpointSlices and Secrets in the
-// input. It returns an error only if the schemas cannot be loaded.
+// Ingress imports Ingresses so that requests are answered as by ingress-nginx. It also imports the Services,
+// EndpointSlices and Secrets of the input. It returns an error only if the schemas cannot be loaded.
 func Ingress(inputs []Input, options Options) (*Objects, error) {
 	o, err := newObjects(inputs, options)
 	if err != nil {

@@ -26,9 +26,9 @@ func (o *Objects) otherClass(ingress *item) string {
 	return slices.Min(other)
 }
 
-// importsClass reports whether Ingresses of a class are imported. These are the classes in
-// options.IngressClasses. If there are none, it is the class nginx, unless the class nginx has another
-// controller.
+// importsClass reports whether Ingresses of a class are imported. If options.IngressClasses is empty, only the
+// class nginx is imported, unless it has another controller. Otherwise only the classes in the list are
+// imported.
 func (o *Objects) importsClass(class string) bool {
 	if len(o.options.IngressClasses) > 0 {
 		return slices.Contains(o.options.IngressClasses, class)
@@ -73,8 +73,8 @@ func (n *nginx) leaveOther(ingress *item) {
 		hint)
 }
 
-// closeOther makes the paths of an Ingress answer 500 on the hosts that are imported. It reports whether there
-// are such paths.
+// closeOther makes the paths of an Ingress answer 500 on the hosts that are imported. It reports whether at
+// least one path or host answers 500.
 func (n *nginx) closeOther(ingress *item) (closed bool) {
 	told := len(n.verdicts)
 	s := n.settings(ingress)
@@ -116,7 +116,8 @@ func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed boo
 }
 
 // shadow makes an imported path answer 500 if an Ingress of another class has the same path with different
-// protection. It does nothing if the imported path is known to be older. It reports whether it did.
+// protection. If the imported path is known to be older, it does nothing. The result is true if path answers
+// 500 now.
 func (n *nginx) shadow(other, path *ingressPath) bool {
 	newer := path.created() != "" && path.created() <= other.created()
 	if newer || guard(&location{ingressPath: other}) == guard(&location{ingressPath: path}) {

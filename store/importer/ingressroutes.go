@@ -12,8 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// The name and namespace of the Gateway that serves imported Ingresses, and the limits of the objects that are
-// written.
+// The Gateway that serves imported Ingresses, and limits of the objects that are written.
 const (
 	ingressGateway   = "ingress"
 	ingressNamespace = "ingress"
@@ -118,7 +117,7 @@ func (n *nginx) joinCanaries() {
 	}
 }
 
-// routeWriter writes routes, and records which rules need a policy of which Ingress.
+// routeWriter writes routes. It records the settings of each Ingress, and the rules that need its policy.
 type routeWriter struct {
 	*nginx
 	targets  map[string][]any // by the name of an Ingress

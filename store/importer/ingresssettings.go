@@ -30,7 +30,7 @@ func (o *Objects) controllerSettings(object *item) {
 	o.add(Different, object.place, object.name(), "left out: settings of ingress-nginx for all Ingresses are not read; look at them")
 }
 
-// protectsAll reports whether a setting of ingress-nginx may keep requests from all Ingresses.
+// protectsAll reports whether a setting of ingress-nginx may restrict the requests to all Ingresses.
 func protectsAll(key, value string) bool {
 	if on, ok := boolean(value); value == "" || ok && !on {
 		return false

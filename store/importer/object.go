@@ -76,8 +76,8 @@ func objectOf(fields map[string]any, in Input) *item {
 	return &item{key: key, place: place{in.File, in.Line}, fields: fields}
 }
 
-// clusterScoped reports whether objects of a kind have no namespace. Of the kinds without a namespace, it knows
-// only those that gatefold serves.
+// clusterScoped reports whether objects of a kind have no namespace. It is true only for kinds that gatefold
+// serves.
 func clusterScoped(kind apischema.GroupKind) bool {
 	return kind.Kind == "Namespace" && kind.Group == "" || kind.Kind == "GatewayClass" && kind.Group == gatewayGroup
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // In a cluster, objects around a Gateway may keep requests from it: load balancers, network policies,
-// annotations and parameters of other controllers. A controller may also not have accepted a route. None of
-// this exists around gatefold.
+// annotations and parameters of other controllers. A controller may also not have accepted a route. With
+// gatefold, these limits are gone.
 
-// notServed leaves out a Gateway or ListenerSet that its controller did not accept, and a route that no parent
-// accepted. In the cluster they got no requests. An object without a status stays.
+// notServed leaves out an object that got no requests in the cluster: a Gateway or ListenerSet with the
+// condition Accepted=False, or a route that no parent accepted. An object without a status stays.
 func (o *Objects) notServed(object *item) {
 	if accepted := conditionOf(object.fields["status"], "Accepted"); object.is("Gateway", "ListenerSet") && text(at(accepted, "status")) == "False" {
 		o.refuse(object, fmt.Sprintf("left out: the controller did not accept it in the cluster (%s), and it got no connections; to import it, take its status out of the export", text(at(accepted, "reason"))))
@@ -125,7 +125,7 @@ func insideBy(service *item) string {
 	return ""
 }
 
-// gatewayOf returns the Gateway whose proxies a Service leads to. It returns nil if the Gateway is unknown.
+// gatewayOf returns the Gateway whose proxies are the backends of a Service. It returns nil if it is unknown.
 func (o *Objects) gatewayOf(service *item) *item {
 	labels, _ := at(service.fields, "metadata", "labels").(map[string]any)
 	namespace := cmp.Or(text(labels["gateway.envoyproxy.io/owning-gateway-namespace"]), service.key.Namespace)
@@ -143,8 +143,8 @@ func (o *Objects) gatewayOf(service *item) *item {
 	return nil
 }
 
-// networkPolicy leaves out a NetworkPolicy. It blocks the import if the policy may keep clients away from the
-// Pods of a Gateway.
+// networkPolicy leaves out a NetworkPolicy. If the policy may keep clients away from the Pods of a Gateway, it
+// blocks the import.
 func (o *Objects) networkPolicy(policy *item) {
 	policy.left = true
 	types := list(policy.spec()["policyTypes"])

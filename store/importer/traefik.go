@@ -129,7 +129,8 @@ func (t *traefik) readSection(at place, field string, value any) {
 	}
 }
 
-// keep adds a part. A second part with the same name but another value blocks the import.
+// keep adds a part. A second part with the same name is ignored if it has the same value, and blocks the import
+// if not.
 func (t *traefik) keep(p *part) {
 	if same := t.parts[p.id()]; same != nil {
 		if !reflect.DeepEqual(same.value, p.value) {

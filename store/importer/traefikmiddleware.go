@@ -34,7 +34,7 @@ func newEffect() *effect {
 	return &effect{request: map[string]string{}, response: map[string]string{}, policy: map[string]any{}}
 }
 
-// add adds the effect of the next middleware. If both together cannot be expressed, it sets e.closed.
+// add adds the effect of the next middleware. If the two effects cannot be combined, it sets e.closed.
 func (e *effect) add(next *effect) {
 	e.closed = cmp.Or(e.closed, next.closed)
 	changed := len(e.paths) > 0 || len(e.request) > 0 || e.host != ""
@@ -58,8 +58,8 @@ func (e *effect) add(next *effect) {
 	}
 }
 
-// middleware returns the effect of the middleware with a name. If the middleware does not exist, or is part of
-// a loop, closed is set.
+// middleware returns the effect of the middleware with a name. closed is set in the effect if the middleware
+// does not exist, or is part of a loop.
 func (t *traefik) middleware(name string) *effect {
 	plain, ok := local(name)
 	p := t.parts["middleware/"+plain]

@@ -14,8 +14,8 @@ type entry struct {
 	site      site
 }
 
-// entries returns the conditions that apply to a host, in Traefik's order, including those for every host. If
-// ordered is true, the matches are regular expressions where possible.
+// entries returns the conditions that apply to a host, in Traefik's order. They include the conditions for
+// every host. If ordered is true, the matches are regular expressions where possible.
 func (l *listener) entries(host string, ordered bool) []entry {
 	var all []entry
 	for _, r := range l.routers {
@@ -59,8 +59,8 @@ func kept(a, b entry, all []entry) bool {
 // maxRefined bounds the number of entries that refined returns for a host.
 const maxRefined = 200
 
-// refined adds entries to a host. If a later router has a more specific match, the common requests become an
-// entry of the earlier router, so that the earlier router still gets them.
+// refined adds entries to a host. If a later router has a more specific match, Envoy would send it the common
+// requests of both routers. So refined adds an entry of the earlier router for the common requests.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {

@@ -29,8 +29,8 @@ type site struct {
 	host string
 }
 
-// begin returns the common beginning of the URLs of all requests to a site, as Traefik writes them. It returns
-// "" if there is none, because the host is not a single name.
+// begin returns the common beginning of the URLs of all requests to a site, as Traefik writes URLs. It returns
+// "" if the site has no single host.
 func (s site) begin() string {
 	if s.host == "" || strings.Contains(s.host, "*") {
 		return ""

@@ -19,7 +19,7 @@ type router struct {
 	points     []string // entry points, without duplicates
 	effect     *effect
 	backends   *backends
-	// lost is true if some of the router's requests cannot be matched, so that other routers get them.
+	// lost is true if some of the router's requests cannot be matched, so that other routers get these requests.
 	lost bool
 }
 
@@ -163,7 +163,7 @@ func (t *traefik) wantList(p *part, field string) {
 	}
 }
 
-// spread adds entry points to routers that name none, because Traefik serves such routers at all entry points.
+// spread adds entry points to routers that name none, because Traefik serves these routers at all entry points.
 // It adds the entry points of other routers that have the same TLS setting there.
 func (t *traefik) spread() {
 	for _, r := range t.routers {
@@ -223,8 +223,8 @@ func (t *traefik) protects(r *router) bool {
 	return len(r.effect.policy) > 0 || r.effect.closed != "" || len(r.effect.redirects) > 0 || r.backends.closed != "" || t.anyTLS(r)
 }
 
-// closeBehindLost makes routers answer 500 that would get requests of a router with protection whose rule
-// cannot be matched.
+// closeBehindLost makes routers answer 500 if they would get requests of a router with protection. That router
+// has a rule that cannot be matched (lost), and comes first.
 func (t *traefik) closeBehindLost() {
 	for _, a := range t.routers {
 		for _, b := range t.routers {

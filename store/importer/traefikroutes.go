@@ -71,8 +71,8 @@ func (t *traefik) fits(listeners []*listener) bool {
 	return true
 }
 
-// listeners returns one listener for each port with routers. If some routers of a port have TLS and others do
-// not, the listener has no TLS, and the routers with TLS are not served there.
+// listeners returns one listener for each port with routers. If some routers of a port have no TLS, the
+// listener has no TLS. Routers with TLS are then not served there.
 func (t *traefik) listeners() []*listener {
 	byPort, plain := map[int64]*listener{}, map[int64]bool{}
 	for _, r := range t.routers {
@@ -170,7 +170,8 @@ func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 }
 
 // spellingsOf returns a regular expression for paths that may be read in two ways, for a host with the paths of
-// the entries. It always returns one, because some versions of Traefik decode a path before they match it.
+// the entries. If the paths have characters that spellings does not support, the expression covers every
+// escaped character: some versions of Traefik decode a path before they match it.
 func spellingsOf(entries []entry) string {
 	var paths []string
 	expressions := false

@@ -79,7 +79,7 @@ var errManyConditions = fmt.Errorf("it has more than %d alternatives", maxCondit
 
 // either parses alternatives that are joined by "
 //
-// ". depth counts the brackets around them.
+// ", and returns their conditions. depth counts the brackets around the text.
 func (p *ruleParser) either(depth int) ([]condition, error) {
 	all, err := p.both(depth)
 	for err == nil && p.take("||") {
@@ -92,7 +92,7 @@ func (p *ruleParser) either(depth int) ([]condition, error) {
 	return all, err
 }
 
-// both parses requirements that are joined by "&&".
+// both parses requirements that are joined by "&&". It returns the conditions that require all of them.
 func (p *ruleParser) both(depth int) ([]condition, error) {
 	all, err := p.one(depth)
 	for err == nil && p.take("&&") {
@@ -269,7 +269,7 @@ func pathCondition(kind pathKind, path string) condition {
 }
 
 // hostRegexp returns the condition for a regular expression of hosts: every host, or *.NAME if the expression
-// ends with a name. It is wide if the hosts are only a part of these, or cannot be expressed.
+// ends with a name. It is wide if the expression requires more than that, or cannot be expressed.
 func hostRegexp(expression string) condition {
 	inner := expression
 	if name, rest, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(inner, "{"), "}"), ":"); ok && inner == "{"+name+":"+rest+"}" {
@@ -314,7 +314,7 @@ func headerCondition(args []string, regex bool) condition {
 	return condition{headers: []pair{{strings.ToLower(args[0]), value, regex}}}
 }
 
-// found returns a regular expression for whole texts that contain a match of the given one.
+// found returns a regular expression that matches whole texts if they contain a match of expression.
 func found(expression string) string { return ".*(?:" + expression + ").*" }
 
 // queryConditions returns the conditions of Query(`k`, `v`) of version 3, or Query(`k=v`, …) of version 2. It

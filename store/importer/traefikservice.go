@@ -24,8 +24,8 @@ type backends struct {
 	closed      string // the reason why routers that use it answer 500, "" if they do not
 }
 
-// service returns the backends of the service with a name. If the service does not exist, cannot be expressed,
-// or is part of a loop, closed is set. depth is the number of services around it.
+// service returns the backends of the service with a name. closed is set in the result if the service does not
+// exist, cannot be expressed, or is part of a loop. depth is the number of services around it.
 func (t *traefik) service(name string, depth int) *backends {
 	plain, ok := local(name)
 	p := t.parts["service/"+plain]

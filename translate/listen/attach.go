@@ -14,15 +14,15 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Route is a route with the labels of its namespace. They decide where the route attaches.
+// Route contains what decides where a route attaches: the fields of its spec, and the labels of its namespace.
 type Route struct {
 	route.Common
 	// NamespaceLabels are the labels of the route's namespace, including kubernetes.io/metadata.name.
 	NamespaceLabels map[string]string
 }
 
-// hostnames returns the hostnames of the route as text, for messages. If it names none, these are the hosts
-// that it may serve.
+// hostnames returns the hostnames of the route as text, for messages. If spec.hostnames is empty, it returns
+// the hosts that the route may serve.
 func (r Route) hostnames() string {
 	if len(r.Hostnames) == 0 {
 		return r.Hosts.String()
@@ -85,11 +85,11 @@ func (s *Set) AttachNothing() Attachment {
 // maxOwned bounds how many hosts, or how many other listeners, a message names.
 const maxOwned = 4
 
-// Attach attaches a route to the listeners that ref selects and that admit the route. They admit it by section
-// name, allowed kinds, namespaces and hostnames (Envoy Gateway's translator design, Outline 2). parent is the
-// object of ref: the Gateway or one of its ListenerSets. Only its listeners are considered. owner returns the
-// ID of the listener that serves a domain of a port. It is called only for a listener that shares hosts with
-// another one (Part.Shared).
+// Attach attaches a route to the listeners that ref selects and that admit the route. A listener is selected by
+// sectionName and port, and admits a route by kind, namespace and hostname (Envoy Gateway's translator design,
+// Outline 2). parent is the object of ref: the Gateway or one of its ListenerSets. Only its listeners are
+// considered. owner returns the ID of the listener that serves a domain of a port. It is called only for a
+// listener that is Part.Shared.
 func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
@@ -225,7 +225,8 @@ func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	return out
 }
 
-// wanted returns the sectionName and port of a parentRef in words. It returns "" if both are unset.
+// wanted returns the sectionName and port of a parentRef as text, for messages. It returns "" if both are
+// unset.
 func wanted(ref gwv1.ParentReference) string {
 	var out string
 	if ref.SectionName != nil {
@@ -287,8 +288,8 @@ func (l *Listener) admitsNamespace(r Route) bool {
 }
 
 // intersect returns the hosts that a listener and a route have in common: the more specific name of each
-// matching pair, sorted and unique. The names are as in Place.Domain. It returns nil if they have none in
-// common.
+// matching pair, sorted and unique. The names are as in Place.Domain. It returns nil if there is no common
+// host.
 func intersect(listener string, hosts ir.Hosts) []string {
 	if hosts.Every() {
 		return []string{domain(listener)}

@@ -67,7 +67,7 @@ func (s standing) add(own []*Listener) {
 	}
 }
 
-// claim returns the port and hostname of the listener. No two served listeners may have the same.
+// claim returns the port and hostname of the listener. Two served listeners never have the same claim.
 func (l *Listener) claim() Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Domain: domain(l.Hostname)}
 }

@@ -21,9 +21,9 @@ type Loss struct {
 }
 
 // Contest returns the routes that one listener does not accept. An HTTPRoute and a GRPCRoute must not have a
-// host in common: the first of the two is accepted, and the other is not (Gateway API,
-// GRPCRouteSpec.hostnames). all are the routes of both kinds, in the conflict resolution order. A route that is
-// not accepted does not exclude other routes.
+// host in common: the listener accepts only the first of the two (Gateway API, GRPCRouteSpec.hostnames). all
+// are the routes of both kinds, in the conflict resolution order. A route that is not accepted does not exclude
+// other routes.
 func Contest(all []*Contender) map[manifest.Key]Loss {
 	lost := map[manifest.Key]Loss{}
 	taken := map[string]*holdings{} // by kind

@@ -1,5 +1,5 @@
-// Package listen reads Gateways and ListenerSets: their listeners, the conflicts between listeners, and which
-// routes attach to them. Its functions are pure.
+// Package listen reads Gateways and ListenerSets. It validates listeners, resolves the conflicts between
+// listeners, and decides which routes attach to a listener. Its functions are pure.
 package listen
 
 import (
@@ -181,8 +181,8 @@ func (r *specReader) rejectAddress(field, message string) {
 	}
 }
 
-// readParameters rejects a Gateway with a reference to parameters. No kind of parameters is supported, and it
-// is not safe to serve the Gateway without them.
+// readParameters rejects a Gateway with a reference to parameters, because no kind of parameters is supported.
+// The Gateway may be unsafe without its parameters.
 func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	if from == nil || from.ParametersRef == nil {
 		return

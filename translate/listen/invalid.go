@@ -25,8 +25,8 @@ func InvalidSet(from *store.Invalid) *Set {
 	}
 }
 
-// InvalidListeners returns the listeners of an invalid object. None is accepted. A listener with a mistake has
-// that mistake in its message; the others have the message of the object.
+// InvalidListeners returns the listeners of an invalid object. None is accepted. The message of a listener is
+// its own mistake, or the error of the object.
 func InvalidListeners(from *store.Invalid) []*Listener {
 	var out []*Listener
 	for _, l := range from.Listeners {

@@ -17,7 +17,7 @@ import (
 // AddressRequest is a Gateway's request for addresses of the pool.
 type AddressRequest struct {
 	Origin *ir.Origin
-	// Static are the IP addresses in the Gateway's spec. The pool assigns them to no Gateway.
+	// Static are the IP addresses in the Gateway's spec. AssignAddresses assigns none of these.
 	Static []netip.Addr
 	// Open is how many addresses the Gateway requests. It is one if the spec has no addresses. Otherwise it is one
 	// for each entry without a value (Gateway API, GatewaySpecAddress.value).
@@ -122,8 +122,8 @@ func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
 	}
 }
 
-// next returns the first free address, beginning with the one that name leads to. It returns false if none is
-// free.
+// next returns the first free address. It begins with the address that is computed from name. It returns false
+// if none is free.
 func (l *assignment) next(name string) (netip.Addr, bool) {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name)) // it does not fail

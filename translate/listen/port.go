@@ -69,8 +69,8 @@ func Holders(claims []*Claim) map[string]string {
 	return holders
 }
 
-// bindings are the Gateways that bind one port. byAddress has them by address, all is the Gateway that binds
-// all addresses, and first is the first Gateway of any address. 0.0.0.0 and :: are all addresses.
+// bindings are the Gateways that bind one port: byAddress has the Gateway of each address, all is the Gateway
+// that binds all addresses, and first is the first Gateway of any address. 0.0.0.0 and :: mean all addresses.
 type bindings struct {
 	byAddress  map[string]string
 	all, first string
@@ -146,8 +146,8 @@ func (g *Gateway) Ports() []*ir.Port {
 	return ports
 }
 
-// fill adds the served listeners of one port to the ir.Port. Without TLS they share one chain. With TLS each
-// has its own chain, because no two have the same hostname. Streams have no routes yet.
+// fill adds the served listeners of one port to the ir.Port. Without TLS the listeners share one chain. With
+// TLS each has its own chain, because no two have the same hostname. Streams have no routes yet.
 func (g *Gateway) fill(port *ir.Port, at Socket) {
 	for _, l := range g.Listeners {
 		if !l.Serves() || l.socket() != at {
@@ -167,7 +167,8 @@ func (g *Gateway) fill(port *ir.Port, at Socket) {
 }
 
 // PortName returns the name of the Envoy listener for a port and the protocol of its listeners. HTTPS and TLS
-// share a port, so they share the name: if one is added to the other, Envoy does not replace its listener.
+// give the same name, because they share a port. So Envoy does not replace its listener if HTTPS is added to
+// TLS.
 func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	word := ""
 	switch protocol {

@@ -131,7 +131,7 @@ func (l *Listener) terminate() *ir.TLS {
 
 // TLSNames are the hostnames by which a TLS handshake selects a listener of a port. HTTP/2 clients send
 // requests for all hosts of a certificate over one connection. But each listener serves only its own hosts, and
-// answers 421 for hosts of the others (Gateway API, ListenerTLSConfig and
+// answers 421 for hosts of other listeners (Gateway API, ListenerTLSConfig and
 // GatewayHTTPSListenerDetectMisdirectedRequests).
 type TLSNames struct {
 	names []string
@@ -178,15 +178,15 @@ func under(names []string) map[string][]string {
 	return out
 }
 
-// Same reports whether both have the same names. Either may be nil.
+// Same reports whether n and other have the same names. Either may be nil.
 func (n *TLSNames) Same(other *TLSNames) bool {
 	return n == other || n != nil && other != nil && slices.Equal(n.names, other.names)
 }
 
 // Misdirected returns the hosts that answer 421 in the table of a chain: the names of the other listeners. If
-// there are more than ir.MaxMisdirected names, it returns the names that the chain covers, and "*" for all
-// names that the chain does not cover. Otherwise each table would be as long as the list of listeners. It
-// returns nil if n is nil.
+// there are more than ir.MaxMisdirected names, it returns only those that the chain covers. It adds "*" for all
+// names outside the chain, so that the table is not as long as the list of listeners. It returns nil if n is
+// nil.
 func (n *TLSNames) Misdirected(chain string) (hosts []string) {
 	if n == nil {
 		return nil

@@ -18,8 +18,8 @@ type Authority struct {
 	Hint   string
 }
 
-// trustFile is the end of each object's part of a TrustName. It distinguishes the ca.crt of a Secret from the
-// certificate of the Secret.
+// trustFile ends the name of each object in the result of TrustName. It distinguishes the ca.crt of a Secret
+// from the certificate of the Secret.
 const trustFile = "/ca.crt"
 
 // SystemTrust is the xDS name of the CA certificates of the system on which Envoy runs.

@@ -20,7 +20,8 @@ type entry struct {
 	// twin is the entry of the other table with the same match. It is nil if there is none, or if a change of
 	// order separates the two entries (see align).
 	twin *entry
-	// changed is true if the entry has no twin, if the effects of both differ, or if the caller of align said so.
+	// changed is true if the entry has no twin, or if the twin has another effect. It is also true for all entries
+	// if align was called with always.
 	changed bool
 }
 
@@ -79,11 +80,11 @@ func matchKey(m *ir.Match) string {
 }
 
 // align sets twin and changed of all entries of two tables. Entries with equal matches become twins if they
-// have the same order in both tables. If the order differs, as many as possible become twins. If always is
-// true, every entry counts as changed. The result is true if any entry is changed.
+// have the same order in both tables. If the order differs, as many entries as possible become twins. If always
+// is true, every entry counts as changed. The result is true if any entry is changed.
 //
-// A request that meets a twin in both tables meets the two rules of one pair. Otherwise the twin of the other
-// rule would come before the rule, and match first.
+// If the first entries that match a request in both tables have twins, they are twins of each other. Otherwise
+// the twin of one entry would come before the other entry, and match first.
 func align(before, after *table, always bool) (changed bool) {
 	places := make(map[string]*entry, len(after.entries))
 	for _, e := range after.entries {

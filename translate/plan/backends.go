@@ -13,8 +13,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// cluster returns the differences of a backend that both sides have. place is the fallback for differences
-// without an object.
+// cluster returns the differences of a backend that both sides have. place is where the rule is: the place of a
+// difference if the backend has no object.
 func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
 	before, after := h.before.View.Clusters[name], h.after.View.Clusters[name]
 	if before == nil || after == nil {
@@ -49,8 +49,8 @@ func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
 	return out
 }
 
-// objectPlaces returns the places of a backend's objects of some kinds. They are in the configuration after, or
-// in the configuration before if there are none after.
+// objectPlaces returns the places of a backend's objects of some kinds in the configuration after. If there are
+// none, it returns the places in the configuration before.
 func (h *hostPair) objectPlaces(cluster, field string, kinds ...string) (out []Place) {
 	for side, s := range []Side{h.before, h.after} {
 		for _, object := range s.View.Clusters[cluster].Objects {
@@ -145,8 +145,8 @@ func orEmpty(u *ir.Upstream) ir.Upstream {
 	return *u
 }
 
-// howDiffers returns the new and the old value of a setting, in words. Both are pointers. nil means Envoy's
-// default; at most one may be nil. For structs it returns only that they differ, or that one is set.
+// howDiffers returns the new and the old value of a setting, in words. before and after are pointers; at most
+// one may be nil, which means Envoy's default. If both are structs, it returns only "differs".
 func howDiffers(before, after any) string {
 	x, y := reflect.ValueOf(before), reflect.ValueOf(after)
 	switch {

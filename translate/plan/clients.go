@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// strangers returns addresses of documentation networks. Examples prefer them.
+// strangers returns addresses of documentation networks, which examples use if possible.
 func strangers() []netip.Prefix {
 	return prefixes([]string{"203.0.113.7/32", "198.51.100.7/32", "192.0.2.7/32", "2001:db8::7/128"})
 }
@@ -88,8 +88,8 @@ func (a *admission) of(address netip.Addr) decision {
 }
 
 // clients returns one address for each combination of the decisions before and after. Combinations that differ
-// come first. Decisions can change only at the beginning of a range and after its end, so it tries only such
-// addresses. It returns nil if neither admission has a range and both have the same default.
+// come first. It tries only addresses at the beginning of a range and after its end, because decisions change
+// only there. It returns nil if there are no ranges and both defaults are equal.
 func clients(before, after *admission) (out []netip.Addr) {
 	both := slices.Concat(before.prefixes(), after.prefixes())
 	if len(both) == 0 && before.allow == after.allow {

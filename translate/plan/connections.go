@@ -35,7 +35,7 @@ func (p *portPair) streams() {
 	if len(names) == 0 {
 		return
 	}
-	for _, name := range p.changedNames() { // for these, HTTPS may replace the listener of a wildcard
+	for _, name := range p.changedNames() { // HTTPS may take the connections of a wildcard
 		names[name] = true
 	}
 	taken := func(pattern string) bool { return names[pattern] || p.names[0].has(pattern) || p.names[1].has(pattern) }
@@ -149,7 +149,8 @@ func (p *portPair) connection(side int, q explain.Query) (Answer, *ir.Stream) {
 	return out, a.Stream
 }
 
-// streamReasons returns the differences between two streams. If only one of them is nil, there is one Reason.
+// streamReasons returns the differences between the streams before and after. At most one of the two may be
+// nil.
 func (h *hostPair) streamReasons(streams [2]*ir.Stream) (out []Reason) {
 	x, y := streamWords(streams[0]), streamWords(streams[1])
 	if x != y {
@@ -179,7 +180,8 @@ func (h *hostPair) streamReasons(streams [2]*ir.Stream) (out []Reason) {
 	return out
 }
 
-// streamPlaces returns the backendRefs of the routes of both streams, as currentFirst selects them.
+// streamPlaces returns the backendRefs of the route of the stream after. If there is none, it returns those of
+// the stream before.
 func streamPlaces(streams [2]*ir.Stream) (out []Place) {
 	for side, s := range streams {
 		if s != nil && s.Route != nil {

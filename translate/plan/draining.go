@@ -58,8 +58,8 @@ func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
 }
 
 // drained returns the filter chains that the new listener does not have: Envoy drains their connections. all is
-// true if another part of the listener differs, if its content is unknown, or if the new listener has no filter
-// chains (UDP). Then Envoy drains all connections of the listener.
+// true if Envoy drains all connections of the listener. It does if another part of the listener differs, if its
+// content is unknown, or if the new listener has no filter chains (UDP).
 func drained(before, after *Resource) (chains []ChainSum, all bool) {
 	x, y := before.Sums(), after.Sums()
 	if x == nil || y == nil || len(y.Chains) == 0 {

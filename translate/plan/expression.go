@@ -14,9 +14,9 @@ import (
 // maxByExpression bounds the requests that are made for one CEL expression.
 const maxByExpression = 24
 
-// byExpression returns variants of a request for which a CEL expression may be true or false. They differ in
-// the method, the path and the headers that the expression compares. They are candidates: package explain
-// computes the actual value. It returns nil for an invalid expression.
+// byExpression returns variants of a request for which a CEL expression may be true or false. The variants
+// differ in the method, the path and the headers that the expression compares. Package explain must compute the
+// actual value. It returns nil for an invalid expression.
 func (c *comparison) byExpression(text string, r request) (out []request) {
 	root, known := c.expressions[text]
 	if !known {
@@ -190,8 +190,9 @@ func literal(e ast.Expr) (text string, ok bool) {
 	return text, ok
 }
 
-// set returns copies of the requests in which the attribute has the value. If want is false, the method is
-// another one, the header is removed, and the path stays. A path is only set if it begins with "/".
+// set returns copies of the requests in which the attribute has the value. If want is false, the copies have
+// another method, or do not have the header. A path is only changed if want is true and the value begins with
+// "/".
 func set(requests []request, at attribute, value string, want bool) (out []request) {
 	for _, r := range requests {
 		r.headers = r.headers.Clone()

@@ -65,8 +65,8 @@ func (h *hostPair) compare() {
 	}
 }
 
-// undecided reports requests for which no example was found. It reports them once for each rule that may match
-// the requests.
+// undecided adds requests without an example to Report.Undecided. The same requests are added once for each
+// rule that may match.
 func (h *hostPair) undecided(p pair, match, why string) {
 	region := h.region(p, match)
 	region.Why = why
@@ -77,8 +77,8 @@ func (h *hostPair) undecided(p pair, match, why string) {
 	}
 }
 
-// addUnasked reports rules that answer 500 on both sides because of a missing discovery document. It reports a
-// rule only if the object of its policy, or any GatewayExtension, changed.
+// addUnasked reports rules that answer an error on both sides because of a missing discovery document. A rule
+// is reported only if the object of its policy, or any GatewayExtension, changed.
 func (h *hostPair) addUnasked() {
 	for _, e := range h.tables[0].entries {
 		if e.changed || e.twin == nil || unaskedBy(e.rule) == "" || unaskedBy(e.twin.rule) == "" {
@@ -175,8 +175,8 @@ func shown(c Change) int {
 	return 0
 }
 
-// mostShown returns the highest value that shown can have for a pair. It is 0 if both rules have the same
-// policies.
+// mostShown returns the highest value that shown can have for a pair. It returns 0 if the rules before and
+// after have the same policies.
 func (h *hostPair) mostShown(p pair) (most int) {
 	if p.before == nil || p.after == nil {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// The characters that plan writes into paths and values, the plainest first. They are enough for the regular
-// expressions that people usually write. An expression that needs another character is reported as Undecided.
+// The characters that plan writes into paths and values, the plainest first. Most regular expressions match
+// some text of these characters. An expression that needs another character is reported as Undecided.
 const (
 	plainCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZ_.~"
 	pathCharacters  = plainCharacters + "/!$&'()*+,;=:@%"

@@ -153,7 +153,7 @@ func sorted(set map[string]bool) []string {
 // serverName is a class of server names: its hostname or wildcard, and one member of the class.
 type serverName struct{ pattern, member string }
 
-// serverNames returns the classes of server names that can lead to different filter chains. Without TLS it
+// serverNames returns the classes of server names that can select different filter chains. Without TLS it
 // returns one empty class.
 func (p *portPair) serverNames() (out []serverName) {
 	if p.key.scheme != "https" {
@@ -176,10 +176,9 @@ func (p *portPair) serverNames() (out []serverName) {
 	return out
 }
 
-// domains returns the classes of hosts for connections with a server name. These are the hosts of the tables
-// and rules, and the hostnames of listeners that only one side has. All other hosts get equal answers. cross is
-// how many hosts may still be tried, and is reduced. whole is false if some hosts are missing because cross is
-// used up.
+// domains returns the classes of hosts for connections with a server name: the hosts of tables and rules, and
+// the hostnames of listeners that only one side has. All other hosts get equal answers. cross is how many hosts
+// may still be tried; domains reduces it. whole is false if some hosts are missing because cross is used up.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")

@@ -43,8 +43,8 @@ func (f *finder) byExpressions(changed []*entry) {
 	}
 }
 
-// besides returns the classes of the paths that an entry's expression may match. They contain only values and
-// expressions that can match a path with the same beginning as the entry's expression.
+// besides returns the classes of the paths that an entry's expression may match. The classes contain only
+// values and expressions that can match a path with the same beginning as the entry's expression.
 func (c *pathClasses) besides(e *entry) *pathClasses {
 	start := c.patterns.start(e.rule.Match.Path.Value)
 	may := func(other string) bool { return strings.HasPrefix(start, other) || strings.HasPrefix(other, start) }

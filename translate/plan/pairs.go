@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pair is a rule before and a rule after that are the first to match one request. nil means that no rule
-// matches.
+// pair is a rule before and a rule after. A request meets a pair if these rules are the first that match the
+// request. nil means that no rule matches.
 type pair struct{ before, after *entry }
 
 // found is a pair with a request that meets the pair.
@@ -43,7 +43,7 @@ type finder struct {
 	always   bool // all effects count as different
 	found    map[pair]request
 	order    []pair
-	open     map[pair]string   // pairs that may be possible, and why no request was found for them
+	open     map[pair]string   // pairs that may be possible, but have no request; the value is why
 	unsure   map[*entry]string // why not all paths of an entry were tried
 	attempts int
 	*comparison
@@ -110,8 +110,8 @@ func (f *finder) addUnfound(changed []*entry) {
 	}
 }
 
-// all returns the entries that may have the same path as the given one: those with its exact value, those with
-// its prefix, or all with a regular expression.
+// all returns the entries that are indexed under a path: those with the same exact value, or with the same
+// prefix. For a regular expression, it returns all entries with a regular expression.
 func (x *index) all(path ir.Path) []*entry {
 	switch path.Kind {
 	case ir.PathExact:
@@ -227,8 +227,7 @@ func (l lists) pairOf(r request) (p pair) {
 	return pair{first(l.before), first(l.after)}
 }
 
-// takes reports whether the method, headers and query of a request fulfil a match. It does not compare the
-// path.
+// takes reports whether the method, headers and query of a request match m. It does not compare the path.
 func (p patterns) takes(m *ir.Match, r request) bool {
 	if m.Method != "" && m.Method != r.method {
 		return false

@@ -83,7 +83,7 @@ func (p patterns) match(pattern, value string) bool {
 // pathClasses are the classes of the paths of two tables. All paths of a class match the same rules.
 type pathClasses struct {
 	before, after *index
-	// exact and prefixes are the path values of both tables, sorted. Prefixes are as segments returns them.
+	// exact and prefixes are the path values of both tables, sorted. Each prefix is a result of segments.
 	exact, prefixes []string
 	expressions     []string
 	patterns        patterns
@@ -120,7 +120,8 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 }
 
 // around returns one path of each path class that an exact path or a prefix of the entries contains. If an
-// entry has a prefix, it adds paths for all regular expressions. most limits the search for these paths.
+// entry has a prefix, it adds paths for all regular expressions of the tables. most limits the search for paths
+// of regular expressions.
 func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
 	everywhere := map[string]bool{}
@@ -195,8 +196,8 @@ func (c *pathClasses) member(prefix string) string {
 	return fallback
 }
 
-// fresh returns a path whose longest prefix is the given one, for a class that contains no simple path of
-// member.
+// fresh returns a path whose longest prefix is prefix. member calls it for a class that contains no simple
+// path.
 func (c *pathClasses) fresh(prefix string) string {
 	path := prefix + "/any"
 	for !c.isMember(path, prefix) {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// losses returns the policy fields of the rule before that do not apply to the requests of a pair any more, and
-// counts them. It returns nil if the rule after answers without a backend.
+// losses returns the policy fields that applied to the requests of a pair before, and do not apply after. It
+// also counts these fields. It returns nil if the rule after answers without a backend.
 func (h *hostPair) losses(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	for _, kind := range lostKinds(a, b) {
@@ -106,7 +106,7 @@ func (h *hostPair) count(one PolicyChange, rule *ir.Rule) {
 }
 
 // details returns differences of a policy field that partWords may leave out: addresses, expressions and the
-// fields of CORS. It returns "" if there is no such difference, or if one side lacks the field.
+// fields of CORS. It returns "" if there are none, or if one side does not have the field.
 func (h *hostPair) details(kind string, before, after *ir.Action) string {
 	x, y := before.Extras.OrNone(), after.Extras.OrNone()
 	cors := func(a, b *ir.CORS) string {

@@ -11,7 +11,7 @@ import (
 // Effect is what a Change does to its Example, in one word.
 type Effect string
 
-// The effects, the most important first. If several of them apply to a Change, it has the first.
+// The effects, the most important first. If several effects apply to a Change, it has the first of these.
 const (
 	// Opens: a policy rejected the request before, and a backend gets it after.
 	Opens Effect = "opens"
@@ -59,8 +59,8 @@ func (c *Change) effect() Effect {
 	return Differs
 }
 
-// sameRule reports whether two rules are the same rule of the same object. They are if they have the same name,
-// or the same Envoy route. So a named rule that moved within its object is the same.
+// sameRule reports whether two rules are the same rule of the same object. Their names or their Envoy routes
+// must be equal. So a named rule that moved within its object is still the same rule.
 func sameRule(a, b *Rule) bool {
 	return a.Object == b.Object && (a.envoy == b.envoy || a.RuleName == b.RuleName)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // words returns a text for the requests that can meet a pair. It is the text of the narrower match. If neither
-// match is narrower, both texts are in it.
+// match is narrower, it is the text of both matches.
 func (p pair) words() string {
 	switch {
 	case p.before == nil:
@@ -49,9 +49,9 @@ func narrower(a, b *ir.Match) bool {
 	return inPath && (b.Method == "" || a.Method == b.Method) && has(a.Headers, b.Headers) && has(a.Query, b.Query)
 }
 
-// reasons returns why the rules of a pair differ. If both rules have the same route and match, these are the
-// differences of their actions. Otherwise they are why another rule matches, and which policies no longer
-// apply.
+// reasons returns why the rules of a pair differ. If both rules have the same route and match, it returns the
+// differences of their actions. Otherwise it returns why another rule matches, and which policies do not apply
+// any more.
 func (h *hostPair) reasons(p pair) []Reason {
 	if p.before == nil || p.after == nil {
 		return []Reason{h.order(p)}
@@ -106,7 +106,7 @@ func (h *hostPair) differences(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	out = append(out, h.targets(p)...)
 	before, after := components(a), components(b)
-	// A rule that an invalid policy makes answer 500 has no parts. They are not reported as removed.
+	// A rule that an invalid policy makes answer 500 has no parts. The missing parts are not reported as removed.
 	if a.ClosedBy() != b.ClosedBy() {
 		before = nil
 	}
@@ -170,7 +170,7 @@ func partWords(kind string, a *ir.Action) string {
 	return ""
 }
 
-// partPlaces returns the places of an action's parts of a kind. before says whether they are in the
+// partPlaces returns the places of an action's parts of a kind. before says whether the places are in the
 // configuration before.
 func partPlaces(kind string, a *ir.Action, before bool) (out []Place) {
 	for _, part := range a.Parts {

@@ -25,7 +25,7 @@ type Report struct {
 	Handling []Change `json:"handling,omitempty"`
 	// Undecided are the requests of changed rules for which no example was found, although one may exist.
 	Undecided []Region `json:"undecided,omitempty"`
-	// Unasked are OpenID issuers without known endpoints: only `gatefold serve` requests these. plan compares
+	// Unasked are OpenID issuers without known endpoints: only `gatefold serve` queries an issuer. plan compares
 	// rules that need such an issuer as rules that answer 500.
 	Unasked []string `json:"unasked,omitempty"`
 	// Introduced and Fixed are problems.
@@ -136,7 +136,7 @@ type Answer struct {
 	// known.
 	Reason   string  `json:"reason,omitempty"`
 	Backends []Share `json:"backends,omitempty"`
-	// Unless lists when something else happens. That depends on what the Example leaves open, or on an external
+	// Unless lists what may happen instead. It depends on values that the Example does not have, or on an external
 	// service.
 	Unless []string `json:"unless,omitempty"`
 

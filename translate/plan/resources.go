@@ -15,7 +15,7 @@ type Resource struct {
 	Gateway, Type, Name string
 	// Version changes whenever the content changes.
 	Version string
-	// Listener has the hashes of an Envoy listener's parts. They show which connections Envoy drains. It is nil
+	// Listener has the hashes of an Envoy listener's parts, which show whose connections Envoy drains. It is nil
 	// for other types, and for a listener with a Body.
 	Listener *ListenerSums
 	// Body is the encoded message of a listener. It is nil for other types, and in a snapshot.

@@ -31,7 +31,7 @@ type whereabouts struct {
 	named   map[string]*ir.Rule
 }
 
-// rulesOf returns the whereabouts of a side (0 is before). They are computed once.
+// rulesOf returns the whereabouts of a side (0 is before). The result is computed once.
 func (c *comparison) rulesOf(side int) *whereabouts {
 	if c.whereabouts[side] != nil {
 		return c.whereabouts[side]
@@ -63,7 +63,7 @@ const (
 )
 
 // fateOf returns what happened to an entry of one side (0 is before) on the other side. For an edited entry it
-// also returns the rule of the other side; otherwise that is nil. A nil entry is unchanged.
+// also returns the rule of the other side. The rule is nil for any other fate. A nil entry is unchanged.
 func (h *hostPair) fateOf(side int, e *entry) (fate, *ir.Rule) {
 	other := 1 - side
 	if e == nil || h.counterpart(other, e) != nil && h.counterpart(other, e).rule.Source.Key == e.rule.Source.Key {
@@ -110,8 +110,8 @@ func (h *hostPair) order(p pair) Reason {
 	return Reason{text, at}
 }
 
-// fatePlace returns the place that explains the fate of an entry. For a moved rule of a changed route, these
-// are the hostnames of the route. For an absent rule of an invalid route, this is the route. Otherwise it is
+// fatePlace returns the place that explains the fate of an entry. For a moved rule of a changed route, it is
+// the field hostnames of the route. For an absent rule of an invalid route, it is the route. Otherwise it is
 // the match of the rule. before says whether the place is in the configuration before.
 func (h *hostPair) fatePlace(e *entry, what fate, before bool) Place {
 	if route := e.rule.Source.Key; what == moved && h.objectKinds()[route] == Changed {

@@ -54,9 +54,9 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// values returns values that match want. For a regular expression these are several: first those that the
-// fewest other rules match. of returns the headers or parameters of another rule. free is true if the values
-// suffice: no value that is left out could lead to another pair.
+// values returns values that match want. For a regular expression it returns several values: first the values
+// that the fewest other rules match. of returns the headers or parameters of another rule. free is true if the
+// values suffice: no other value could show another pair.
 func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true
@@ -85,7 +85,7 @@ func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, ch
 	return values, len(values) > 0 && l.patterns.count(others, values[0]) == 0 || all.whole && len(values) == len(all.values)
 }
 
-// maxOthers bounds the other values of the same header or parameter that values are compared with.
+// maxOthers bounds how many other values of the same header or parameter a value is compared with.
 const maxOthers = 64
 
 // sideOf returns the pair of an entry and its twin.

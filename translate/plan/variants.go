@@ -12,7 +12,7 @@ import (
 const maxVariants = 200
 
 // variants returns the request of a pair, and variants of it that the policies of the rules may treat
-// differently. All variants meet the same pair. It may set the Content-Type of r for gRPC.
+// differently. Each variant meets the pair. For gRPC it sets the Content-Type of r.
 func (h *hostPair) variants(p pair, r request) []variant {
 	byGRPC := false
 	for _, m := range p.matches() {
@@ -38,8 +38,8 @@ func (h *hostPair) variants(p pair, r request) []variant {
 	return out[:min(len(out), maxVariants)]
 }
 
-// byAccess returns variants of a request that the ACL and RBAC of the rules may treat differently. They have
-// other client addresses, or values that CEL expressions compare.
+// byAccess returns variants of a request that the ACL and RBAC of the rules may treat differently. The variants
+// have other client addresses, or values that CEL expressions compare.
 func (h *hostPair) byAccess(p pair, r request) (out []variant) {
 	var both [2]*admission
 	requests := []request{r}

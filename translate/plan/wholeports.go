@@ -25,7 +25,7 @@ func (p *portPair) whole() {
 }
 
 // wholeWords returns, in words, which listeners were added or removed with the port. If the other side has a
-// listener of the same name on another port, it adds that port.
+// listener of the same name on another port, the text names that port.
 func (p *portPair) wholeWords(side int) string {
 	port := p.ports[side].Port
 	verb := []string{"is gone", "is new"}[side]
@@ -74,9 +74,8 @@ func listenerNames(all []ir.Listener) string {
 // maxServed bounds how many hosts servedRequest tries, and how many rules of each host.
 const maxServed = 32
 
-// servedRequest returns the request that shows best that a route of the port is served (see rankOf), and its
-// host. It tries one request for each of the first rules, and stops at the first request that reaches a
-// backend.
+// servedRequest returns a request that a route of the port serves, and the host for it. It tries requests of
+// the first rules, and returns the best one (see rankOf). It stops at the first request that reaches a backend.
 func (p *portPair) servedRequest(side int) (best *hostPair, request request) {
 	port := p.ports[side]
 	domains := map[string]bool{}

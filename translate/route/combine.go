@@ -24,8 +24,8 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	return within(parent, child)
 }
 
-// levels returns the levels above a child. If the child is included, values of the child win over those of the
-// parent's rule. The parent's annotation does not change that (docs/design/routes.md).
+// levels returns the levels above a child. If the child is included, its values win over those of the parent's
+// rule, independent of the parent's annotation (docs/design/routes.md).
 func (l *Link) levels() []Level {
 	levels := slices.Clone(l.Point.Levels)
 	if l.Mode == Included {
@@ -78,8 +78,9 @@ func containsAll(all, some []ir.ValueMatch) bool {
 }
 
 // inherit joins the child's match to the parent's (EP-10943, Matcher inheritance). The child's path follows the
-// parent's. Headers and query parameters of both are joined. If both have the same name, or both have a method,
-// the parent's value wins. It returns a reason if the paths cannot be joined, and "" otherwise.
+// parent's. Headers and query parameters of both matches are joined. If parent and child have the same name, or
+// each has a method, the parent's value wins. It returns a reason if the paths cannot be joined, and ""
+// otherwise.
 func inherit(parent, child ir.Match) (ir.Match, string) {
 	path, refused := joinPaths(parent.Path, child.Path)
 	if refused != "" {

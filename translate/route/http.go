@@ -28,8 +28,8 @@ type Flat struct {
 	Backends []*backend.Key
 	// Problems are the problems of fields of the object.
 	Problems []manifest.Problem
-	// Unresolved has the reason of the first reference that cannot be resolved, and a message about all of them.
-	// Its Reason is "" if all are resolved.
+	// Unresolved has the reason of the first reference that cannot be resolved, and a message about all such
+	// references. Its Reason is "" if all references are resolved.
 	Unresolved Unresolved
 	// Unsupported lists the fields that gatefold does not support, in words, each once. Closed are the indexes of
 	// the rules that answer 500 because of such a field.

@@ -135,8 +135,8 @@ type Linked struct {
 	Links []Link
 	// Points are the names of all Points that select or admit the candidate, with or without a Link.
 	Points []string
-	// Rejections are the reasons why rules of the parent are not linked. If there is no Link, although a rule or
-	// the candidate names the other side, there is at least one.
+	// Rejections are the reasons why rules of the parent have no Link. If there is no Link, and a rule selects the
+	// candidate or the candidate names the parent, there is at least one.
 	Rejections []BindingRejection
 	// Named is true if a rule of the parent names the candidate itself, and not only its namespace or label.
 	Named bool

@@ -72,7 +72,7 @@ func criteria(a, b *ir.Rule) [11]int {
 	}
 }
 
-// endsBlock reports whether a rule is the guard of a block. Such a rule is the last of its block.
+// endsBlock reports whether a rule is the guard of a block, which is the last rule of the block.
 func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
 // comparePlaces compares the chains of two rules with the same root, level by level from the root. At each
@@ -106,9 +106,8 @@ func compareHops(a, b ir.Hop) int {
 }
 
 // comparePaths orders exact paths first, then regular expressions, then prefixes. Longer exact paths and
-// prefixes come first; regular expressions are equal, independent of their length. Paths of GRPCRoutes come
-// before all of them, ordered by the length of the service, then of the method (Gateway API,
-// GRPCRouteRule.matches).
+// prefixes come first; all regular expressions are equal. Paths of GRPCRoutes come before all other paths,
+// ordered by the length of the service, then of the method (Gateway API, GRPCRouteRule.matches).
 func comparePaths(a, b ir.Path) int {
 	if order := compareRPCs(a.RPC, b.RPC); order != 0 {
 		return order

@@ -21,8 +21,8 @@ func Why(winner, loser *ir.Rule) string {
 	return "it is the same rule"
 }
 
-// whyBlocks returns, in words, which blocks are compared instead of the rules inside them. firstIs and secondIs
-// report whether first and second are blocks. It returns "" if neither is.
+// whyBlocks returns a text about the blocks that are compared instead of the rules inside them. firstIs and
+// secondIs report whether first and second are blocks. It returns "" if neither is.
 func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	switch {
 	case firstIs && secondIs:
@@ -35,7 +35,7 @@ func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	return ""
 }
 
-// whose returns, in words, which match of which route a block belongs to.
+// whose returns a text that names the match and the route of a block.
 func whose(block *ir.Rule) string {
 	at := block.Position[len(block.Position)-2:]
 	return fmt.Sprintf("rule %d, match %d of %s", at[0], at[1], block.Source.Key)

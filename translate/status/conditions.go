@@ -53,7 +53,7 @@ func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	return c
 }
 
-// listenerNames returns the names of listeners that are served (sound), and of those that cannot be (unsound).
+// listenerNames returns the names of the listeners that are served (sound) and of all others (unsound).
 func listenerNames(own []*listen.Listener) (sound, unsound []string) {
 	for _, l := range own {
 		if l.Serves() {

@@ -40,8 +40,8 @@ func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 	return programmed(gwv1.ListenerSetConditionProgrammed, set.Generation, bad.Reason, bad.Message)
 }
 
-// setRejection returns why nothing of a ListenerSet is served. If only some of its listeners are not served,
-// bad is zero, and but is a message that names them.
+// setRejection returns why nothing of a ListenerSet is served. If at least one listener is served, bad is zero.
+// Then the text but names the other listeners; it is "" if there are none.
 func setRejection(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
 	switch {
 	case !set.Accepted.Good():

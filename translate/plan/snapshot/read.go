@@ -17,10 +17,9 @@ import (
 // ErrFormat is the error of Read for a snapshot that another version of gatefold wrote.
 var ErrFormat = errors.New("another version of gatefold wrote it: compare with the version that runs")
 
-// Read reads a snapshot from r, and returns its Head and its plan.Side. It returns ErrFormat if the snapshot
-// was written by a gatefold whose record types differ, and another error if the snapshot is incomplete or
-// invalid. The content of r is not trusted. Read uses memory in proportion to that content, so the caller must
-// limit r.
+// Read reads a snapshot from r, and returns its Head and its plan.Side. It returns ErrFormat if another version
+// of gatefold wrote the snapshot. It returns another error if the snapshot is incomplete or invalid. The
+// content of r is not trusted. Read uses memory in proportion to that content, so the caller must limit r.
 func Read(r io.Reader) (head Head, side plan.Side, err error) {
 	s := &reader{side: plan.Side{View: &ir.View{Clusters: map[string]*ir.Cluster{}}}}
 	decoder := json.NewDecoder(bufio.NewReader(r))
@@ -97,9 +96,9 @@ func (r *reader) take(one record) error {
 	return nil
 }
 
-// takeTable adds a record with a Gateway, a Port, a Host or a Rule to the View. It returns an error for any
-// other record, for a record without its parent (a Port without a Gateway, for example), and for an incomplete
-// Port or Rule.
+// takeTable adds a record with a Gateway, a Port, a Host or a Rule to the View. It returns an error for a
+// record of another kind, for an incomplete record, and for a record without its parent. For example, a Port
+// needs a Gateway before it.
 func (r *reader) takeTable(one record) error {
 	view := r.side.View
 	gateway := len(view.Gateways) - 1

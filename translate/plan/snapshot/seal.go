@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// sumBytes is how many bytes of a sum are written. They are enough to see whether two sums are equal.
+// sumBytes is how many bytes of a sum are written. So many bytes are enough to see whether two sums are equal.
 const sumBytes = 8
 
 // seal replaces secrets by sums (HMAC-SHA256) under a key.
@@ -62,8 +62,8 @@ func (s seal) extras(extras ir.Extras) *ir.Extras {
 	return &extras
 }
 
-// credentials returns a list of the same length without secrets. Its first element has the sum of the whole
-// list as its name; the others are empty.
+// credentials returns a list of the same length without secrets. The Name of its first element is the sum of
+// the whole list. The other elements are empty.
 func (s seal) credentials(list []ir.Credential) []ir.Credential {
 	if len(list) == 0 {
 		return list

@@ -22,7 +22,7 @@ import (
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
-// Path is the path of the admin page that returns the snapshot of what is served.
+// Path is the path of the admin page that returns a snapshot of the served configuration.
 const Path = "/api/v1/snapshot"
 
 // ContentType is the content type of a snapshot.

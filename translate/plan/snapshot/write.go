@@ -79,8 +79,8 @@ func (w *writer) object(o *manifest.Object) *object {
 	return &object{o.Key, w.sum(string(o.Hash[:]))}
 }
 
-// resource returns a copy of r in which keyed sums replace the version and the hashes of a listener. The
-// originals are hashes of the content alone, which may contain secrets.
+// resource returns a copy of r in which keyed sums replace the version and the hashes of a listener. Without a
+// key, these hashes could reveal a secret in the content.
 func (w *writer) resource(r *plan.Resource) *plan.Resource {
 	out := &plan.Resource{Gateway: r.Gateway, Type: r.Type, Name: r.Name, Version: w.text(r.Version)}
 	if sums := r.Sums(); sums != nil {
