@@ -170,8 +170,8 @@ func (s *settings) annotation(n *nginx, key, value string) {
 	s.say(n, class, name, message)
 }
 
-// readProtocol reads the protocol of backends. If gatefold does not support it, class is Refused, and message
-// is the reason.
+// readProtocol reads the protocol of backends. If gatefold does not support the protocol, class is Refused, and
+// message is the reason.
 func (s *settings) readProtocol(value string) (class Class, message string) {
 	switch s.protocol = strings.ToUpper(value); s.protocol {
 	case "HTTP", "GRPC":

@@ -100,7 +100,8 @@ func (o *Objects) shutNeighbours(route *item) {
 	}
 }
 
-// refuse leaves out an object. Settle then makes the objects that refer to it fail closed.
+// refuse leaves out an object that may protect requests, and reports that. The caller or Settle must handle the
+// objects that refer to the object.
 func (o *Objects) refuse(object *item, message string) {
 	object.left = true
 	o.gone[object.key] = true
@@ -161,8 +162,8 @@ func (o *Objects) names(from *item, ref any, to *item) bool {
 		cmp.Or(text(at(ref, "namespace")), from.key.Namespace) == to.key.Namespace
 }
 
-// refusePolicy leaves out a policy or extension, and makes its targets fail closed. It also refuses other
-// policies that refer to it. Routes with a reference to it fail closed.
+// refusePolicy leaves out a policy or extension, and makes its targets fail closed. Policies that refer to the
+// object are refused in the same way. Routes that refer to the object fail closed.
 func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 	policy.left = true
 	o.gone[policy.key] = true

@@ -81,8 +81,8 @@ func newObjects(inputs []Input, options Options) (*Objects, error) {
 }
 
 // finish does the last steps of every import. It handles policies that gatefold does not serve, replaces
-// Services, and leaves out unused objects. Services are replaced after the policies, because such a policy may
-// refuse a Service.
+// Services, and leaves out unused objects. Services are replaced after the policies, because a policy may make
+// a Service fail closed.
 func (o *Objects) finish() {
 	for _, object := range o.objects {
 		o.unservedPolicy(object)
@@ -235,7 +235,8 @@ func (o *Objects) classify(object *item) {
 	}
 }
 
-// gatewayClass changes the class of a Gateway to gatefold.
+// gatewayClass changes the class of a Gateway to gatefold. It also removes parameters that gatefold does not
+// need (see gatewayParameters).
 func (o *Objects) gatewayClass(object *item) {
 	o.gatewayParameters(object)
 	spec := object.spec()

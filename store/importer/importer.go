@@ -125,8 +125,8 @@ func Count(verdicts []Verdict) map[Class]int {
 	return n
 }
 
-// Covers reports whether a verdict is about a leaf of an object. It is if it has no Fields, or if one of its
-// Fields is the leaf or above the leaf.
+// Covers reports whether a verdict is about a leaf of an object. A verdict without Fields is about all leaves.
+// Otherwise one of the Fields must be the leaf, or be above it.
 func (v Verdict) Covers(object, leaf string) bool {
 	if v.Object != object {
 		return false
@@ -140,8 +140,8 @@ func within(leaf, field string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Leaves calls visit with the path and value of each leaf of a document. A leaf is a value that is no list or
-// object, or an empty one.
+// Leaves calls visit with the path and value of each leaf of a document. Leaves are values other than lists and
+// objects, and empty lists and objects.
 func Leaves(value any, visit func(path string, value any)) { leaves("", value, visit) }
 
 // leaves calls visit for each leaf of value. at is the path of value.

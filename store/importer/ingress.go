@@ -44,7 +44,7 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	for _, ingress := range ingresses {
 		n.read(ingress)
 	}
-	// A default backend gets the requests that no rule matches, including rules of later Ingresses.
+	// A default backend gets only requests that no rule of any Ingress matches. So its paths are added last.
 	for _, path := range n.defaults {
 		n.keep(path)
 	}
@@ -99,7 +99,7 @@ type ingressPath struct {
 	canary   *ingressPath
 }
 
-// created returns the creationTimestamp of the path's Ingress. It returns "" if it is unknown.
+// created returns the creationTimestamp of the path's Ingress. It returns "" if the Ingress has none.
 func (p *ingressPath) created() string {
 	return text(at(p.ingress.fields, "metadata", "creationTimestamp"))
 }
@@ -112,8 +112,8 @@ func (n *nginx) host(name string) *ingressHost {
 	return n.hosts[name]
 }
 
-// read reads one Ingress, so that each leaf has a verdict. If it has a leaf that import does not know, its
-// paths answer 500.
+// read adds the paths, certificates and settings of one Ingress to its hosts. Each leaf of the Ingress gets a
+// verdict. If import does not know a leaf, the paths of the Ingress answer 500.
 func (n *nginx) read(ingress *item) {
 	before := len(n.verdicts)
 	s := n.settings(ingress)
@@ -147,7 +147,7 @@ func (n *nginx) read(ingress *item) {
 	}
 }
 
-// tell adds a verdict for those of the fields that exist.
+// tell adds a verdict about the given fields of an Ingress. It leaves out fields that do not exist.
 func (n *nginx) tell(ingress *item, class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {

@@ -84,8 +84,8 @@ var (
 )
 
 // prefixes sets the matches of a host with rewrites that keep a part of the path. Only a PathPrefix match can
-// do that, and it is case-sensitive. So all paths of the host must have the same protection; otherwise the host
-// answers 500.
+// be rewritten so, and a PathPrefix is case-sensitive. So all paths of the host must have the same protection;
+// otherwise the host answers 500.
 func (h *ingressHost) prefixes(all []*location) {
 	for _, l := range all {
 		if guard(l) != guard(all[0]) {

@@ -16,7 +16,8 @@ const (
 	sliceGroup   = "discovery.k8s.io"
 )
 
-// item is an object of the input, or one that import adds. A file is written for it unless left is true.
+// item is an object of the input, or one that import adds. A file is written for the object unless left is
+// true.
 type item struct {
 	key    manifest.Key
 	place  place

@@ -50,8 +50,9 @@ func conditionOf(status any, kind string) any {
 	return conditions[i]
 }
 
-// limitedAddresses makes the Gateway of a load balancer that admits only some clients fail closed. If the
-// Gateway is unknown, the import is blocked.
+// limitedAddresses makes the Gateway of a load balancer fail closed if the load balancer admits only some
+// clients, or is reachable only from inside (see insideOnly). If some clients are admitted and the Gateway is
+// unknown, the import is blocked.
 func (o *Objects) limitedAddresses(service *item) {
 	if !service.isCore("Service") {
 		return
@@ -125,7 +126,8 @@ func insideBy(service *item) string {
 	return ""
 }
 
-// gatewayOf returns the Gateway whose proxies are the backends of a Service. It returns nil if it is unknown.
+// gatewayOf returns the Gateway whose proxies are the backends of a Service. It returns nil if the Gateway is
+// unknown.
 func (o *Objects) gatewayOf(service *item) *item {
 	labels, _ := at(service.fields, "metadata", "labels").(map[string]any)
 	namespace := cmp.Or(text(labels["gateway.envoyproxy.io/owning-gateway-namespace"]), service.key.Namespace)
@@ -191,7 +193,8 @@ func (o *Objects) parameters(class *item) {
 		"export them, too, or leave the class out with --accept "+class.name(), "spec.parametersRef")
 }
 
-// gatewayParameters removes the parameters of a Gateway if gatefold can serve the Gateway without them.
+// gatewayParameters removes the reference to parameters from a Gateway if gatefold can serve the Gateway
+// without parameters of that kind.
 func (o *Objects) gatewayParameters(gateway *item) {
 	infrastructure, _ := gateway.spec()["infrastructure"].(map[string]any)
 	ref := infrastructure["parametersRef"]

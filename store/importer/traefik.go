@@ -157,7 +157,8 @@ func (t *traefik) acceptPart(p *part) {
 	}
 }
 
-// say adds a verdict for those of the fields that exist. Without fields, the verdict is about the whole part.
+// say adds a verdict about the given fields of a part. It leaves out fields that do not exist, and adds no
+// verdict if none exists. Without any fields, the verdict is about the whole part.
 func (t *traefik) say(p *part, class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {

@@ -11,9 +11,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// forwardAuth writes extAuth for a service that also has an endpoint for Envoy. Traefik calls one path with
-// GET. Envoy calls a prefix followed by the path of the request, with the method of the request. Not every
-// service understands that (docs/guides/sign-in.md), so other services make the routers answer 500.
+// forwardAuth writes extAuth for a service that also has an endpoint for Envoy: Authelia or Authentik. Traefik
+// calls one path with GET. Envoy calls a prefix followed by the path of the request, with the method of the
+// request (docs/guides/sign-in.md). For any other service, routers with this middleware answer 500.
 func (t *traefik) forwardAuth(p *part, e *effect) {
 	target, err := url.Parse(text(p.get("forwardAuth.address")))
 	if err != nil || target.Host == "" {

@@ -15,7 +15,7 @@ import (
 type effect struct {
 	paths     []pathStep
 	redirects []*redirect       // the first one that applies answers
-	asks      bool              // it sends the request, as it is then, to an external service
+	asks      bool              // an external service gets the request with all earlier changes
 	request   map[string]string // headers by lower-case name; "" removes the header
 	response  map[string]string
 	transport string         // the header Strict-Transport-Security, for https only

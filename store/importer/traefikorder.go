@@ -59,8 +59,9 @@ func kept(a, b entry, all []entry) bool {
 // maxRefined bounds the number of entries that refined returns for a host.
 const maxRefined = 200
 
-// refined adds entries to a host. If a later router has a more specific match, Envoy would send it the common
-// requests of both routers. So refined adds an entry of the earlier router for the common requests.
+// refined adds entries to a host. If a later router has a more specific match, Envoy would send the common
+// requests of both routers to the later router. So refined adds an entry of the earlier router for the common
+// requests.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {

@@ -143,12 +143,12 @@ func (t *traefik) readPoints(r *router) {
 // tlsAt reports whether a router has TLS at an entry point.
 func (t *traefik) tlsAt(r *router, point string) bool { return r.tls || t.port(point) == 443 }
 
-// anyTLS reports whether a router has TLS, at all or at one of its entry points.
+// anyTLS reports whether a router has TLS on at least one of its entry points, or by its own setting.
 func (t *traefik) anyTLS(r *router) bool {
 	return r.tls || slices.ContainsFunc(r.points, func(name string) bool { return t.tlsAt(r, name) })
 }
 
-// port returns the port of an entry point. It returns 0 if it is unknown.
+// port returns the port of an entry point. It returns 0 if the port is unknown.
 func (t *traefik) port(name string) int64 {
 	if port, ok := t.options.EntryPoints[name]; ok {
 		return int64(port)
@@ -287,8 +287,7 @@ func serverNames(rule string) (names []string) {
 	return names
 }
 
-// named reports whether a router may have requests for one of the hosts. If there are no hosts, it returns
-// true.
+// named reports whether a router may have requests for one of the hosts. If hosts is empty, it returns true.
 func (r *router) named(hosts []string) bool {
 	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
 		return slices.ContainsFunc(r.conditions, func(c condition) bool { return c.covers(host) })

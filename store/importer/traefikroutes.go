@@ -119,8 +119,8 @@ func (l *listener) hosts() []string {
 	return slices.Compact(all)
 }
 
-// compare reports routers that Envoy tries in another order than Traefik. If a router would get requests that
-// another router protects, it answers 500.
+// compare reports routers that Envoy tries in another order than Traefik. A router answers 500 if it would get
+// requests that another router protects.
 func (t *traefik) compare(l *listener, host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
 		first, second, at := pair.first, pair.second, l.at(host)

@@ -25,7 +25,7 @@ type backends struct {
 }
 
 // service returns the backends of the service with a name. closed is set in the result if the service does not
-// exist, cannot be expressed, or is part of a loop. depth is the number of services around it.
+// exist, cannot be expressed, or is part of a loop. depth is the number of services that contain the service.
 func (t *traefik) service(name string, depth int) *backends {
 	plain, ok := local(name)
 	p := t.parts["service/"+plain]

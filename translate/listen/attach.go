@@ -43,7 +43,7 @@ type Place struct {
 	UDP    bool
 	Chain  string // ir.Chain.Name of the chain
 	Domain string // a hostname or wildcard; "*" for every host
-	// Listener is the ID of the listener that the place belongs to. It is "" in a Place that is used as a map key.
+	// Listener is the ID of the listener that the place belongs to. It may be "", for example in a map key.
 	Listener string
 	// Raw is true if the listener forwards TLS to the backends without termination.
 	Raw bool

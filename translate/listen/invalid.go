@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// InvalidGateway returns the Gateway for an object that is invalid by its schema. Nothing of it is served.
+// InvalidGateway returns the Gateway for an object that is invalid by its schema. None of its listeners is
+// served.
 func InvalidGateway(from *store.Invalid) *Gateway {
 	return &Gateway{
 		Origin: &ir.Origin{Key: from.Key}, Name: from.Key.Namespace + "/" + from.Key.Name, Generation: from.Generation,

@@ -132,7 +132,7 @@ func allows(object *manifest.Object, namespace string, labelsOf func() map[strin
 }
 
 // Join adds the listeners of the accepted ListenerSets, which must be in the order of CompareSets. Then it
-// resolves and reports the conflicts between all listeners.
+// applies spec.tls.frontend to all listeners, and resolves and reports the conflicts between them.
 func (g *Gateway) Join(sets []*Set) {
 	for _, set := range sets {
 		for _, l := range set.Listeners {

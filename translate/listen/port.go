@@ -107,8 +107,8 @@ func unspecified(address string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// WithHolders returns a copy of the Gateway in which listeners are not served if another Gateway has their
-// port. holder returns the Gateway that has a port, "" if there is none.
+// WithHolders returns a copy of the Gateway. Listeners whose port another Gateway has are not served, and are
+// reported as problems. holder returns the Gateway that has a port, "" if there is none.
 func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
 	out.Listeners = nil

@@ -28,8 +28,8 @@ const (
 	optionALPN    = "gatefold.io/alpn-protocols"
 )
 
-// readTLS reads the certificates and TLS options of a listener. An unusable certificate beside a valid one does
-// not stop the listener. The condition ResolvedRefs names it.
+// readTLS reads the certificates and TLS options of a listener. If only some certificates are usable, the
+// listener is still served, and the condition ResolvedRefs names the others.
 func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
 	if l.SpeaksHTTP() { // for other protocols, client and backend negotiate the protocol
 		l.TLS.ALPN = []string{"h2", "http/1.1"}

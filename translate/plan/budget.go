@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The numbers of steps that one Compare may use, and the tables of one host in a Compare. A step is about one
-// entry that is examined, or one character that one automaton reads.
+// The numbers of steps that one Compare may use, and that it may use for the tables of one host. A step is
+// about one entry that is examined, or one character that an automaton reads.
 const (
 	maxTotalSteps = 40_000_000
 	maxHostSteps  = 10_000_000

@@ -44,8 +44,8 @@ func (p *portPair) streams() {
 	}
 }
 
-// connections reports the connections for a name if the two sides handle them differently. host is a hostname
-// that the name covers, for the example.
+// connections reports the connections for a name if they are handled differently before and after. host is a
+// hostname that the name covers, for the example.
 func (p *portPair) connections(scheme, name, host string) {
 	var streams [2]*ir.Stream
 	for side := range p.ports {
@@ -180,8 +180,8 @@ func (h *hostPair) streamReasons(streams [2]*ir.Stream) (out []Reason) {
 	return out
 }
 
-// streamPlaces returns the backendRefs of the route of the stream after. If there is none, it returns those of
-// the stream before.
+// streamPlaces returns the backendRefs of the route of the stream after. If there is none, it returns the
+// backendRefs of the route of the stream before.
 func streamPlaces(streams [2]*ir.Stream) (out []Place) {
 	for side, s := range streams {
 		if s != nil && s.Route != nil {

@@ -43,7 +43,8 @@ func (p *portPair) listener() {
 	p.report.Listeners = append(p.report.Listeners, one)
 }
 
-// listenerResource returns the Envoy listener of a port of one side. It returns nil if it is unknown.
+// listenerResource returns the Envoy listener of a port of one side. It returns nil if the side has no resource
+// for the port.
 func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
 	if p.listeners[side] == nil {
 		p.listeners[side] = map[string]*Resource{}

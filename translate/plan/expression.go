@@ -89,8 +89,8 @@ func compared(a, b ast.Expr, equal bool, requests []request) []request {
 }
 
 // member returns variants of the requests for the expression "a in b". If want is true, the attribute a is in
-// the list b, or the request has the header a. If want is false, it is not. Other operands leave the requests
-// unchanged.
+// the list b, or the request has the header a. If want is false, the attribute is not in the list, or the
+// header is missing. Other operands leave the requests unchanged.
 func member(a, b ast.Expr, want bool, requests []request) []request {
 	if name, isText := literal(a); isText && isHeaders(b) {
 		return set(requests, attribute{"header", strings.ToLower(name)}, "any", want)

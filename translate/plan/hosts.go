@@ -199,8 +199,8 @@ func (h *hostPair) mostShown(p pair) (most int) {
 	return most
 }
 
-// group adds a change to an earlier one in list with the same answers and reasons. If there is none, it appends
-// the change to list.
+// group adds the regions of a change to an earlier change with the same answers, reasons and lost fields. If
+// there is none, it appends the change to list.
 func (h *hostPair) group(one *Change, list *[]*Change) {
 	key := fmt.Sprintf("%t %q %q %v", list == &h.comparison.requests, one.Before.Words(), one.After.Words(), append(reasonKeys(one.Reasons), fmt.Sprint(one.Lost)))
 	if known := h.groups[key]; known != nil {

@@ -255,9 +255,8 @@ func (p patterns) equal(want ir.ValueMatch, value string) bool {
 }
 
 // requests returns requests with a path that the matches of both rules of a pair accept. Each request has as
-// few headers and parameters as possible. If an earlier rule matches such a request, it also matches every
-// other request with the path and this pair. why is the reason why requests may be missing, "" if none is
-// missing.
+// few headers and parameters as possible. So an earlier rule that matches the request also matches every other
+// request with the path and this pair. why is the reason why requests may be missing, "" if none is missing.
 func (l lists) requests(path string, p pair) (out []request, why string) {
 	matches := p.matches()
 	method, ok := l.method(matches)

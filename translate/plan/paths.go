@@ -196,8 +196,8 @@ func (c *pathClasses) member(prefix string) string {
 	return fallback
 }
 
-// fresh returns a path whose longest prefix is prefix. member calls it for a class that contains no simple
-// path.
+// fresh returns a path whose longest prefix is prefix. It is called if none of the simple paths of member has
+// that longest prefix.
 func (c *pathClasses) fresh(prefix string) string {
 	path := prefix + "/any"
 	for !c.isMember(path, prefix) {

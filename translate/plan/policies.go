@@ -182,7 +182,7 @@ func listDetails(name string, before, after []string) string {
 	return strings.Join(words, "; ")
 }
 
-// oneLine returns a text with each run of white space replaced by one space.
+// oneLine returns a text in which each run of white space is replaced by a single space.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // corsDetails returns the fields of CORS that differ, except the origins.

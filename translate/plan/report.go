@@ -54,7 +54,7 @@ const (
 
 // Change is a group of regions of requests that change in the same way.
 type Change struct {
-	// Effect is what changes, in one word. Changes are sorted by it.
+	// Effect is what changes, in one word. Changes are sorted by Effect.
 	Effect Effect `json:"effect"`
 	// Lost are the policy fields that no longer apply, as paths below the policy's spec.
 	Lost []ir.Field `json:"lost,omitempty"`
@@ -169,8 +169,8 @@ func (a Answer) sameAs(b Answer) bool {
 
 // Share is a backend that gets some of the requests.
 type Share struct {
-	// Cluster is "" for a reference that is not resolved. Status is Envoy's answer to these requests, 0 if the
-	// backend answers.
+	// Cluster is "" for a reference that is not resolved. Status is Envoy's answer if the backend does not answer,
+	// 0 otherwise.
 	Cluster    string  `json:"cluster,omitempty"`
 	Status     uint32  `json:"status,omitempty"`
 	GRPCStatus string  `json:"grpcStatus,omitempty"`
@@ -258,9 +258,9 @@ type PolicyChange struct {
 	// Before and After are what the field does, in words. If the Kind is Closed, After is the reason.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Policies are the objects with the field. For a Removed field they are the objects before.
+	// Policies are the objects with the field. For a Removed field these are objects of the configuration before.
 	Policies []manifest.Key `json:"policies,omitempty"`
-	// Routes are the routes with such rules. Rules is the number of these rules.
+	// Routes are the routes of the rules that change. Rules is the number of these rules.
 	Routes []manifest.Key `json:"routes"`
 	Rules  int            `json:"rules"`
 
@@ -282,7 +282,7 @@ type ListenerChange struct {
 	What     string   `json:"what,omitempty"`
 }
 
-// CertificateChange is a certificate that differs, or that only one configuration has. A listener presents it.
+// CertificateChange is a certificate of a listener that differs, or that only one configuration has.
 type CertificateChange struct {
 	Kind   Kind         `json:"change"`
 	Object manifest.Key `json:"object"` // the Secret
@@ -290,8 +290,7 @@ type CertificateChange struct {
 	Before string   `json:"before,omitempty"`
 	After  string   `json:"after,omitempty"`
 	Names  []string `json:"names,omitempty"`
-	// NotAfter is the date on which the certificate After expires. For a removed certificate it is the date of
-	// Before.
+	// NotAfter is the date on which the certificate expires: After, or Before if the certificate was removed.
 	NotAfter string `json:"notAfter,omitempty"`
 }
 

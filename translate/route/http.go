@@ -307,7 +307,7 @@ type actionBuilder struct {
 	action ir.Action
 }
 
-// timeouts reads the timeouts and the retry of a rule. The schema has validated them.
+// timeouts reads the timeouts and the retry of a rule. The schema has validated their values.
 func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
 		a.part(ir.PartTimeouts, at+".timeouts")

@@ -10,7 +10,7 @@ import (
 
 // Level is what one delegating rule sets for all rules below it.
 type Level struct {
-	Action *ir.Action // without backends; all Points below share it
+	Action *ir.Action // without backends; all Points below share the Action
 	// PreferParent is true if this level's values win over those below (EP-10943, the annotation
 	// inherited-policy-priority).
 	PreferParent bool

@@ -207,8 +207,8 @@ func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels
 	return out
 }
 
-// Consents reports whether a route allows the parent to delegate to it. It does if it has no parentRefs, or if
-// one of them names the parent (docs/design/routes.md).
+// Consents reports whether a route allows the parent to delegate to it. A route without parentRefs allows every
+// parent. Otherwise one of its parentRefs must name the parent (docs/design/routes.md).
 func Consents(parent manifest.Key, child *manifest.Object) bool {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	return len(route.Spec.ParentRefs) == 0 ||

@@ -151,7 +151,7 @@ func burdenOf(v reflect.Value) (out Burden) {
 	case reflect.String:
 		out.Bytes = v.Len()
 		if v.Type() == reflect.TypeFor[gwv1.CORSOrigin]() && strings.Contains(v.String(), "*") {
-			out.Units = unitsPerRegex // policy.CORS makes a regular expression of it
+			out.Units = unitsPerRegex // policy.CORS makes a regular expression of the origin
 		}
 	}
 	return out

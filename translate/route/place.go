@@ -13,7 +13,7 @@ import (
 )
 
 // place is one match of a rule, below the Gateway (link is nil) or below a Point of a parent. matcher is the
-// match combined with the Point's.
+// match, combined with the match of the Point.
 type place struct {
 	rule, match int
 	section     string

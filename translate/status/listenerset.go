@@ -12,7 +12,7 @@ import (
 )
 
 // reasonParentNotProgrammed is a reason of the condition Programmed of a ListenerSet. The Gateway API describes
-// it, but has no constant for it.
+// the reason without a constant.
 const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProgrammed"
 
 // SetAccepted returns the condition Accepted of a ListenerSet. It is True if the Gateway accepts the

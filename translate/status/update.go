@@ -17,7 +17,7 @@ type Update struct {
 	Envoy map[string]string
 	// Status is *gwv1.GatewayClassStatus, *gwv1.GatewayStatus, *gwv1.ListenerSetStatus, *gwv1.RouteStatus (for
 	// every kind of route), *gwv1.PolicyStatus or *api.GatewayExtensionStatus. It is nil if the object was
-	// removed. The server sets the transition times of conditions. A condition Programmed is Unknown/Pending if
-	// only Envoy's answer is missing. The server replaces it when Envoys answer.
+	// removed. Conditions have no transition time: the server sets it. If only Envoy's answer is missing, the
+	// condition Programmed is Unknown/Pending. The server replaces that condition when Envoys answer.
 	Status any
 }

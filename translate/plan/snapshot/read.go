@@ -40,8 +40,8 @@ func Read(r io.Reader) (head Head, side plan.Side, err error) {
 	return s.head, s.side, nil
 }
 
-// Through returns the side as Read returns it after Write wrote it with the Head. It keeps side.Places, which
-// is not part of a snapshot.
+// Through writes a side as a snapshot with the Head, reads that snapshot, and returns the side from it. Places,
+// which are not part of a snapshot, are copied.
 func Through(head Head, side plan.Side) (plan.Side, error) {
 	var text bytes.Buffer
 	if err := Write(&text, head, side); err != nil {
@@ -97,8 +97,8 @@ func (r *reader) take(one record) error {
 }
 
 // takeTable adds a record with a Gateway, a Port, a Host or a Rule to the View. It returns an error for a
-// record of another kind, for an incomplete record, and for a record without its parent. For example, a Port
-// needs a Gateway before it.
+// record of another kind, for an incomplete record, and for a record without its parent: a Port before any
+// Gateway, for example.
 func (r *reader) takeTable(one record) error {
 	view := r.side.View
 	gateway := len(view.Gateways) - 1

@@ -2,8 +2,8 @@
 // a folder, with package plan.
 //
 // A snapshot is a list of JSON values, one on each line: a Head, then the records of a plan.Side, and at last
-// an End. Without the End a snapshot is not complete. The format is not stable: only the version that the Head
-// names reads the snapshot. A snapshot contains no secret. Credentials and the keys of JWT providers are
+// an End. Without the End a snapshot is not complete. The format is not stable: a snapshot can only be read by
+// the version that wrote it. A snapshot contains no secret. Credentials and the keys of JWT providers are
 // replaced by sums under a key of the snapshot. Of a Secret it contains only the name. Two sides can only be
 // compared if both were written with the same key (see Through).
 package snapshot
