@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// closeTargets makes the targets of a policy that cannot be imported fail closed (see shut). If objects of a
-// target's kind cannot fail closed, such as a GatewayClass, the import is blocked.
+// closeTargets makes the targets of a policy fail closed (see shut), because the policy cannot be imported. If
+// objects of a target's kind cannot fail closed, such as a GatewayClass, the import is blocked.
 func (o *Objects) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
 		if !t.closable() {

@@ -158,8 +158,8 @@ func (o *Objects) networkPolicy(policy *item) {
 		"if it is for Pods of applications alone, leave it out with --accept "+policy.name()+", or all of them with --accept NetworkPolicy.networking.k8s.io")
 }
 
-// annotated makes routes, Gateways, ListenerSets and Services with an annotation of another controller fail
-// closed.
+// annotated handles annotations of other controllers on routes, Gateways, ListenerSets and used Services. Their
+// object fails closed, unless options.Accept names the annotation.
 func (o *Objects) annotated() {
 	referred := o.referred()
 	for _, object := range o.objects {

@@ -175,7 +175,7 @@ func (t *traefik) say(p *part, class Class, message string, fields ...string) {
 	}
 }
 
-// shut makes the routers that use a part answer 500, because of fields that cannot be expressed. message is the
+// shut makes routers answer 500 if they use the part p, because fields of p cannot be expressed. message is the
 // reason.
 func (t *traefik) shut(p *part, message, hint string, fields ...string) {
 	reason := p.id()

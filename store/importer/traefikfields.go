@@ -61,7 +61,7 @@ func headerFields() []string {
 }
 
 // respell rewrites the field names and lists of a part to the spelling of Traefik's documentation. If a name
-// occurs in two spellings, one stays unknown. Then rest makes routers that use the part answer 500.
+// occurs in two spellings, one stays unknown, so that routers that use the part answer 500 (see rest).
 func (t *traefik) respell(p *part) {
 	p.value = t.respelled(p, p.value, "", "", knownFields(p.kind))
 }

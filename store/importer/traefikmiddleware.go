@@ -88,8 +88,8 @@ func (t *traefik) middleware(name string) *effect {
 	return e
 }
 
-// readMiddleware reads the settings of one kind of middleware into an effect. rest reports a kind that it does
-// not know.
+// readMiddleware adds the effect of one kind of middleware in p to e. An unknown kind adds nothing: the method
+// rest handles it.
 func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 	get := func(field string) any { return p.get(kind + "." + field) }
 	switch kind {

@@ -11,8 +11,8 @@ import (
 )
 
 // externalAuth reads the filter ExternalAuth: an external service decides about the requests of a rule
-// (GEP-1494). The filter replaces the field extAuth of policies. ok is false, and the rule answers 500, if the
-// service cannot be used.
+// (GEP-1494). The filter replaces the field extAuth of policies. It returns false if the service cannot be
+// used: then the rule answers 500.
 func externalAuth(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	from := f.ExternalAuth
 	calls := from.ExternalAuthProtocol == gwv1.HTTPRouteExternalAuthGRPCProtocol

@@ -332,7 +332,8 @@ func IsTrafficPolicy(ref *gwv1.LocalObjectReference) bool {
 }
 
 // extensionRef accepts a reference to a TrafficPolicy. Package translate adds the policy later, and makes the
-// rule answer 500 if the policy is missing. ok is false for any other reference.
+// rule answer 500 if the policy is missing. It returns false for any other reference: then the rule answers
+// 500.
 func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	if IsTrafficPolicy(f.ExtensionRef) {
 		return true

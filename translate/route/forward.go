@@ -13,7 +13,7 @@ import (
 )
 
 // forward sets the action to distribute requests to the backendRefs by weight. For a reference that cannot be
-// resolved, its share of the requests answers 500. If no reference can be resolved, the rule answers 500
+// resolved, its share of the requests answers 500. If no resolved reference has a weight, the rule answers 500
 // (Gateway API, HTTPRouteRule.backendRefs). at is the path of the rule.
 func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	forward := &ir.Forward{}

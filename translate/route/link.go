@@ -22,8 +22,7 @@ const (
 	DelegationLabel = "delegation.kgateway.dev/label"
 )
 
-// Mode says whether the parent or the child made a Link. It is read only by combine.go, and by bind.go because
-// all inclusions fail together.
+// Mode says whether the parent or the child made a Link. Only combine.go and bind.go read it.
 type Mode uint8
 
 // The modes.
