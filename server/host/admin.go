@@ -14,24 +14,29 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// admin is an Envoy's admin interface: a socket that only gatefold's user reaches.
+// admin is a client of the admin interface of one Envoy. socket is the path of a unix socket that only
+// gatefold's user can open.
 type admin struct{ socket string }
 
+// admin returns the client for the admin socket of f.
 func (f files) admin() admin { return admin{f.socket} }
 
 const (
-	// askTime bounds one question.
+	// askTime limits the duration of one request to the admin interface.
 	askTime = 2 * time.Second
-	// maxAnswer bounds what is read of an answer, in bytes.
+	// maxAnswer limits how much of a response body is read, in bytes.
 	maxAnswer = 16 << 20
-	// drainLook is the time between two looks at requests under way, and calmLooks how
-	// many in a row must find none: an answer may be on its way out, or a request in.
+	// drainLook is the time between two checks for open requests. Envoy counts as drained after calmLooks
+	// checks in a row without an open request. One check is not enough, because a request may just be arriving.
 	drainLook = 50 * time.Millisecond
 	calmLooks = 3
-	// mergedLooks is the same where a former epoch runs: Envoy adds its numbers every 5 s.
+	// mergedLooks replaces calmLooks while a former epoch runs. Envoy merges the numbers of both epochs only
+	// every 5 s.
 	mergedLooks = 110
 )
 
+// ask sends a request to the admin interface and returns the body of the response. page is a path with its
+// query. It returns an error if Envoy does not answer within askTime, or if the status is not 200.
 func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -70,7 +75,8 @@ func (i serverInfo) release() xds.Release {
 	return xds.ReleaseOf(version)
 }
 
-// info returns the server info of the Envoy at the socket.
+// info returns the server info of the Envoy at the socket. It returns an error if Envoy does not answer or if
+// the answer is not valid JSON.
 func (a admin) info(ctx context.Context) (serverInfo, error) {
 	text, err := a.ask(ctx, http.MethodGet, "/server_info")
 	if err != nil {
@@ -80,8 +86,8 @@ func (a admin) info(ctx context.Context) (serverInfo, error) {
 	return info, json.Unmarshal(text, &info)
 }
 
-// config returns the path of the configuration file of the Envoy at the socket, "" if none answers.
-// An Envoy that is stopped or very busy does not answer, either.
+// config returns the path of the configuration file of the Envoy at the socket. It returns "" if no Envoy
+// answers. An Envoy that is stopped or very busy does not answer, either.
 func (a admin) config() string {
 	info, err := a.info(context.Background())
 	if err != nil {
@@ -90,16 +96,16 @@ func (a admin) config() string {
 	return info.Options.ConfigPath
 }
 
-// serves reports whether the Envoy at the socket has that epoch and is serving. The socket belongs
-// to a new epoch from its start.
+// serves reports whether the Envoy at the socket has the given epoch and its state is LIVE. A new epoch owns
+// the socket from its start.
 func (a admin) serves(ctx context.Context, epoch int) bool {
 	info, err := a.info(ctx)
 	return err == nil && info.Options.RestartEpoch == epoch && info.State == "LIVE"
 }
 
-// drain makes Envoy refuse new connections and close the others after their current request. It
-// waits until looks checks in a row find no open request, or ctx ends. It returns the number of
-// open requests.
+// drain makes Envoy refuse new connections, and end open connections after their current request. It waits
+// until the given number of checks (looks) in a row find no open request, or until ctx ends. It returns the
+// number of open requests at the last check. The error means that Envoy did not answer.
 func (a admin) drain(ctx context.Context, looks int) (int, error) {
 	for _, page := range []string{"/drain_listeners?graceful&skip_exit", "/drain_listeners"} {
 		if _, err := a.ask(ctx, http.MethodPost, page); err != nil {
@@ -123,7 +129,8 @@ func (a admin) drain(ctx context.Context, looks int) (int, error) {
 	return active, nil
 }
 
-// openRequests returns the number of open requests.
+// openRequests returns the number of open requests of the Envoy, without those to its admin interface. The
+// error means that Envoy did not answer.
 func (a admin) openRequests(ctx context.Context) (int, error) {
 	text, err := a.ask(ctx, http.MethodGet, "/stats?filter=^http\\..*downstream_rq_active$")
 	if err != nil {
@@ -132,8 +139,8 @@ func (a admin) openRequests(ctx context.Context) (int, error) {
 	return activeRequests(string(text)), nil
 }
 
-// activeRequests returns the sum of lines like "http.NAME.downstream_rq_active: 3". Requests to the
-// admin interface are not counted.
+// activeRequests returns the sum of the values in lines like "http.NAME.downstream_rq_active: 3". It ignores
+// lines of the admin interface.
 func activeRequests(stats string) int {
 	total := 0
 	for line := range strings.Lines(stats) {

@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// adopt takes over the Envoys of an earlier gatefold, in the step of a hot restart that they are
-// in.
+// adopt finds the Envoys of this Gateway that an earlier gatefold started, and supervises them. If they are in
+// the middle of a hot restart, it continues the hot restart at the same step. It changes nothing if no Envoy
+// runs.
 func (s *supervisor) adopt(ctx context.Context) {
 	record, err := readRun(s.files.run)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -43,7 +44,9 @@ func (s *supervisor) adopt(ctx context.Context) {
 	}
 }
 
-// resume continues a hot restart at the step where the earlier gatefold was.
+// resume continues a hot restart at the step where the earlier gatefold was. If newest already serves, newest
+// becomes the serving Envoy. If newest still starts, resume waits until it serves. If newest was started with
+// other options than the current ones, resume ends it, and former continues to serve.
 func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	s.note(newest)
 	s.serving = former
@@ -62,12 +65,13 @@ func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	}
 }
 
-// note writes the run file of an Envoy that was found. If that fails, the next gatefold searches
-// again.
+// note writes the run file for an Envoy that was found. A failure is ignored: the next gatefold then searches
+// the processes of the machine.
 func (s *supervisor) note(p *process) { _ = p.run.write(s.files.run) }
 
-// found returns the running processes of this Gateway: those in the run file, and others. There are
-// others if an earlier gatefold ended before it wrote the run file, or if the file was lost.
+// found returns the running Envoys of this Gateway: those in the run file, and those that orphans finds. The
+// second group is not empty if an earlier gatefold ended before it wrote the run file, or if the run file was
+// lost.
 func (s *supervisor) found(record run) []*process {
 	var all []*process
 	for named := &record; named != nil; named = named.Parent {
@@ -92,12 +96,12 @@ func (s *supervisor) found(record run) []*process {
 	return all
 }
 
-// orphan returns a process that the run file does not name. It returns nil if the process is no
-// Envoy, or has ended.
+// orphan returns a process that the run file does not name. It returns nil if the process is no Envoy of this
+// Gateway, or has ended.
 func (s *supervisor) orphan(record run, pid int) *process {
 	r := run{Gateway: s.gateway, Pid: pid, Boot: bootID(), Since: record.Since}
 	r.Base, r.Epoch = epochOf(pid)
-	if record.Pid == 0 && record.Epoch == r.Epoch { // it was being started
+	if record.Pid == 0 && record.Epoch == r.Epoch { // the earlier gatefold was starting it
 		r.Mark = record.Mark
 	}
 	start, err := startTime(pid)
@@ -114,8 +118,9 @@ func (s *supervisor) orphan(record run, pid int) *process {
 	return p
 }
 
-// pair returns the newest epoch of those found, and the one before it that it takes over from. It
-// ends the others, because they would keep the ports.
+// pair returns the Envoy with the newest epoch, and the epoch before it with the same base id. Both are nil if
+// all is empty; former is nil if newest has no predecessor. pair ends all other processes, because they would
+// keep the ports.
 func (s *supervisor) pair(all []*process) (newest, former *process) {
 	slices.SortStableFunc(all, func(a, b *process) int { return cmp.Compare(b.run.Epoch, a.run.Epoch) })
 	for _, p := range all {

@@ -12,27 +12,29 @@ import (
 	"time"
 )
 
-// Supported names the Envoy versions that gatefold supports.
+// Supported is the range of Envoy versions that gatefold supports, as text for messages.
 const Supported = "1.37 to 1.40"
 
-// Supports reports whether a version such as "1.40.0" is Supported.
+// Supports reports whether a version such as "1.40.0" is in the range that Supported names.
 func Supports(version string) bool {
 	var major, minor int
 	n, _ := fmt.Sscanf(version, "%d.%d.", &major, &minor)
 	return n == 2 && major == 1 && minor >= 37 && minor <= 40
 }
 
-// Binary is an Envoy that was found.
+// Binary is an Envoy executable on this machine.
 type Binary struct {
 	Path    string // absolute
 	Version string // "1.40.0"
 	build   string // all that --version prints
 }
 
+// versionLine finds the version number in the output of `envoy --version`.
 var versionLine = regexp.MustCompile(`version: [0-9a-f]+/(\d+\.\d+\.\d+\S*?)/`)
 
-// NewBinary finds Envoy at path, or on $PATH if path is "", and runs it to get its version. The
-// error contains what to do. The caller must check whether gatefold Supports the version.
+// NewBinary finds Envoy at path, or in $PATH if path is "", and runs `envoy --version` to learn its version. It
+// returns an error if there is no executable or if the executable is not Envoy. NewBinary does not check
+// whether gatefold supports the version: the caller must call Supports.
 func NewBinary(ctx context.Context, path string) (Binary, error) {
 	name := path
 	if name == "" {
@@ -61,6 +63,7 @@ func NewBinary(ctx context.Context, path string) (Binary, error) {
 	return Binary{Path: found, Version: string(version[1]), build: strings.TrimSpace(string(text))}, nil
 }
 
+// firstLine returns the first line of text without surrounding space, at most 100 bytes of it.
 func firstLine(text []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
 	return string(line[:min(len(line), 100)])

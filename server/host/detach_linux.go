@@ -11,31 +11,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An Envoy that is started for hot restart asks the kernel to be ended with its parent
-// (PR_SET_PDEATHSIG), and no option of Envoy has it leave that out. So that it outlives gatefold, a process
-// of gatefold's own takes this one question from itself, by a filter of system calls, and becomes Envoy.
+// An Envoy that is started for hot restart calls prctl(PR_SET_PDEATHSIG): the kernel then kills it when its
+// parent ends. No option of Envoy prevents this call. To let Envoy outlive gatefold, gatefold starts a process
+// of its own program. That process installs a filter of system calls, which disables this one call. Then it
+// executes Envoy.
 
-// RunDetached replaces this process by the program at path, which does not end with its parent.
-// args[0] is the name of the program. It returns only if it fails.
+// RunDetached replaces this process by the program at path, which does not end when its parent ends. args[0] is
+// the name of the program. RunDetached returns only if it fails.
 func RunDetached(path string, args []string) error {
-	runtime.LockOSThread() // the filter is the thread's, and so is what it becomes
+	runtime.LockOSThread() // the filter is installed for one thread, and that thread must call exec
 	if err := outlive(); err != nil {
 		return err
 	}
 	return unix.Exec(path, args, os.Environ())
 }
 
-// CheckDetached returns an error if RunDetached does not work here. It leaves the filter in force in this
-// process.
+// CheckDetached returns an error if RunDetached does not work on this machine. The filter stays installed in
+// this process.
 func CheckDetached() error {
 	runtime.LockOSThread()
 	return outlive()
 }
 
-// outlive installs a filter for this thread and its children. With it, the kernel answers
-// PR_SET_PDEATHSIG with success and does nothing. All other system calls are unchanged.
+// outlive installs a filter of system calls for this thread and its children. With the filter,
+// prctl(PR_SET_PDEATHSIG) does nothing and returns success. All other system calls work as before. The error
+// means that the kernel does not allow the filter.
 func outlive() error {
-	const number, firstArgument = 0, 16 // of struct seccomp_data, the latter where the CPU is little-endian
+	const number, firstArgument = 0, 16 // offsets in struct seccomp_data (little-endian)
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PRCTL, Jf: 3},
@@ -48,8 +50,8 @@ func outlive() error {
 	if install(program) == nil {
 		return nil
 	}
-	// Without CAP_SYS_ADMIN a filter needs this promise. Ambient capabilities stay; those of the
-	// program's file would not be given, which Host knows.
+	// Without CAP_SYS_ADMIN, a filter needs the flag "no new privileges". Ambient capabilities stay. The flag
+	// disables the capabilities of the program's file. So detachable rejects an Envoy with such capabilities.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
 	}
@@ -59,23 +61,25 @@ func outlive() error {
 	return nil
 }
 
-// install installs a filter for this thread.
+// install installs a filter of system calls for this thread. It returns an error if the kernel does not allow
+// that.
 func install(program *unix.SockFprog) error {
 	address := uintptr(unsafe.Pointer(program)) //nolint:gosec // the kernel reads it
-	// The flag spares Envoy a mitigation that is for programs which distrust themselves.
+	// The flag switches off a CPU mitigation that would slow down Envoy.
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, address)
 	if errno == 0 {
 		runtime.KeepAlive(program)
 		return nil
 	}
-	// An older kernel, or a service manager that allows this way alone.
+	// The kernel is older, or the service manager allows only this call.
 	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, address, 0, 0)
 	runtime.KeepAlive(program)
 	return err
 }
 
-// detachable returns why an Envoy for hot restart would end together with gatefold, nil if it would
-// not. self is the command that runs gatefold, see Options.Self.
+// detachable returns the reason why an Envoy for hot restart would end together with gatefold. It returns nil
+// if the Envoy would keep running. self is the command line that runs gatefold, see Options.Self. binary is the
+// path of Envoy.
 func detachable(self []string, binary string) error {
 	if len(self) == 0 {
 		return errors.New("this program cannot start it")
@@ -90,9 +94,9 @@ func detachable(self []string, binary string) error {
 	return nil
 }
 
-// selfCommand returns a command that runs RunDetached in a new process, or CheckDetached without
-// args.
+// selfCommand returns a command that runs RunDetached with args in a new process, or CheckDetached if there are
+// no args. self is Options.Self.
 func selfCommand(self []string, args ...string) *exec.Cmd {
-	// The program may have been replaced on the disk.
+	// This path works even if the program was replaced on the disk.
 	return &exec.Cmd{Path: "/proc/self/exe", Args: append(self[:len(self):len(self)], args...)}
 }

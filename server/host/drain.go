@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// announceTime bounds the question how many requests are open.
+// announceTime limits how long announceDrain waits for the numbers of open requests.
 const announceTime = time.Second
 
-// announceDrain logs what the end waits for, and how to end at once.
+// announceDrain logs how many open requests gatefold waits for before it ends, and how to end at once. It logs
+// nothing if the user already ended the drain (see Options.Hurry).
 func (h *Host) announceDrain() {
 	if h.hurried() {
 		return
@@ -29,8 +30,8 @@ func (h *Host) announceDrain() {
 	h.log.Info().Msgf("stopping: waiting up to %s for %s; press Ctrl-C again to stop now", h.options.DrainTime, what)
 }
 
-// openRequests returns the number of open requests of all running Envoys. known is false if one
-// does not answer in time.
+// openRequests returns the sum of the open requests of all running Envoys. known is false if an Envoy did not
+// answer within announceTime; open is then too low.
 func (h *Host) openRequests() (open int, known bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), announceTime)
 	defer cancel()
@@ -52,7 +53,7 @@ func (h *Host) openRequests() (open int, known bool) {
 	return open, known
 }
 
-// hurried reports whether the end should not wait any longer.
+// hurried reports whether Options.Hurry is closed: the user does not want to wait for open requests.
 func (h *Host) hurried() bool {
 	select {
 	case <-h.options.Hurry:

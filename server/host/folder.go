@@ -16,11 +16,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// runSuffix ends the name of every run file.
+// runSuffix is the end of the name of every run file.
 const runSuffix = ".run.json"
 
-// take creates the folder if it is missing, checks that other users cannot access it, and locks it.
-// The lock ends when the file is closed, or with the process.
+// take creates the folder if it is missing, and locks it for this process. It returns the open lock file; the
+// lock ends when that file is closed or the process ends. The error means that the folder cannot be created,
+// that other users can access it, or that another gatefold has locked it.
 func take(folder string) (*os.File, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -45,16 +46,16 @@ func take(folder string) (*os.File, error) {
 	return lock, nil
 }
 
-// files are the paths of the files of one Gateway's Envoy.
+// files are the paths of the files that belong to the Envoy of one Gateway.
 type files struct {
 	bootstrap string // Envoy's configuration
-	run       string // which process it is
-	log       string // what it writes to standard error
-	oddLog    string // the same of epochs 1, 3, 5 …: two epochs may write at once
-	socket    string // its admin interface
+	run       string // the run file, see type run
+	log       string // standard error of Envoy, in even epochs
+	oddLog    string // standard error of Envoy, in odd epochs: two epochs may write at the same time
+	socket    string // Envoy's admin interface
 }
 
-// logOf returns the log file of an epoch.
+// logOf returns the path of the log file of an epoch.
 func (f files) logOf(epoch int) string {
 	if epoch%2 == 1 {
 		return f.oddLog
@@ -62,11 +63,11 @@ func (f files) logOf(epoch int) string {
 	return f.log
 }
 
-// filesOf returns the paths for a Gateway. A long name is cut and gets a hash, because the path of
-// a socket has at most 107 bytes.
+// filesOf returns the paths for the Envoy of a Gateway ("namespace/name"). It shortens a long name and adds a
+// hash, because the path of a unix socket may have at most 107 bytes.
 func filesOf(folder, gateway string) files {
 	const longest, kept = 48, 32
-	// A namespace has no dot, so that no two Gateways have one name here.
+	// A namespace contains no dot. So two Gateways never have the same file name.
 	name := strings.Replace(gateway, "/", ".", 1)
 	if len(name) > longest {
 		name = fmt.Sprintf("%s-%x", name[:kept], sha256.Sum256([]byte(gateway)))[:longest]
@@ -75,32 +76,34 @@ func filesOf(folder, gateway string) files {
 	return files{bootstrap: base + ".yaml", run: base + runSuffix, log: base + ".log", oddLog: base + "_1.log", socket: base + ".sock"}
 }
 
-// remove removes all files, including the log, which was already passed on.
+// remove removes all files of f. The log is removed too: gatefold has copied its lines to its own log.
 func (f files) remove() {
 	for _, path := range []string{f.run, f.bootstrap, f.log, f.oddLog, f.socket} {
-		_ = os.Remove(path) // what is left is written anew, or known to be stale
+		_ = os.Remove(path) // a file that stays is later overwritten, or recognized as outdated
 	}
 }
 
-// run is the run file: which process is the Envoy of a Gateway.
+// run is the content of a run file. It identifies the process that is the Envoy of a Gateway.
 type run struct {
 	Gateway string `json:"gateway"`
 	// Pid is 0 while the process is being started.
 	Pid int `json:"pid"`
-	// Start is when the process began, in ticks since the boot of that Boot is the id:
-	// with the pid, no other process has or will ever have it.
+	// Start is the start time of the process, in ticks since the boot of the machine. Boot is the id of that
+	// boot. Pid, Start and Boot together identify one process for all time.
 	Start uint64    `json:"start"`
 	Boot  string    `json:"boot"`
-	Mark  string    `json:"mark"` // of the launch
+	Mark  string    `json:"mark"` // the mark of the launch, see launch.mark
 	Since time.Time `json:"since"`
-	// Base is Envoy's base id, 0 for one that is started without hot restart, and Epoch counts the Envoys
-	// that took over from one another.
+	// Base is Envoy's base id, or 0 for an Envoy without hot restart. Epoch is Envoy's restart epoch: how many
+	// hot restarts led to this process.
 	Base  int `json:"base,omitempty"`
 	Epoch int `json:"epoch,omitempty"`
-	// Parent is the epoch before, which runs or has ended.
+	// Parent is the Envoy of the previous epoch; the process may have ended. It is nil if there was none.
 	Parent *run `json:"parent,omitempty"`
 }
 
+// readRun reads the run file at path. It returns an error if the file cannot be read or names no process. It
+// drops an invalid Parent.
 func readRun(path string) (run, error) {
 	var r run
 	text, err := os.ReadFile(path)
@@ -121,6 +124,7 @@ func readRun(path string) (run, error) {
 	return r, nil
 }
 
+// write replaces the run file at path by r, as JSON. It returns an error if the file cannot be written.
 func (r run) write(path string) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -129,7 +133,8 @@ func (r run) write(path string) error {
 	return wholefile.Replace(path, append(text, '\n'), 0o600)
 }
 
-// of returns the run file with the data of the process pid.
+// of returns r with the pid and start time of a running process, and writes the result to the run file of f.
+// The error means that the process has ended or that the file cannot be written.
 func (r run) of(pid int, f files) (run, error) {
 	start, err := startTime(pid)
 	if err != nil {
@@ -139,13 +144,13 @@ func (r run) of(pid int, f files) (run, error) {
 	return r, r.write(f.run)
 }
 
-// leftBehind returns the Gateways that may have an Envoy of an earlier gatefold: those with a run
-// file, and those with a process started with their bootstrap whose run file was lost. It ends
-// processes that belong to no Gateway.
+// leftBehind returns the Gateways that may have an Envoy of an earlier gatefold, sorted. These are the Gateways
+// with a run file, and those with a running process that was started with their bootstrap file. leftBehind ends
+// processes whose Gateway is unknown. wanted are the Gateways of the folder.
 func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
 	folder := h.options.Folder
-	entries, _ := os.ReadDir(folder) // what was read before an error counts
-	known := map[string]string{}     // Gateways by bootstrap
+	entries, _ := os.ReadDir(folder) // the entries before an error are still used
+	known := map[string]string{}     // Gateways by the path of their bootstrap file
 	for gateway := range wanted {
 		known[filesOf(folder, gateway).bootstrap] = gateway
 	}
@@ -155,7 +160,7 @@ func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
 		if !strings.HasSuffix(path, runSuffix) {
 			continue
 		}
-		// A run file under another name is nobody's: what it says was not written here.
+		// Ignore a run file with the wrong name: gatefold did not write it.
 		if r, err := readRun(path); err == nil && filesOf(folder, r.Gateway).run == path {
 			gateways = append(gateways, r.Gateway)
 			known[filesOf(folder, r.Gateway).bootstrap] = r.Gateway
@@ -169,7 +174,7 @@ func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
 		for _, pid := range pids {
 			h.log.Warn().Int("pid", pid).Str("bootstrap", bootstrap).Msg("an Envoy of a Gateway that is not known is ended")
 			if handle, err := os.FindProcess(pid); err == nil && bootstrapOf(pid) == bootstrap {
-				_ = handle.Signal(syscall.SIGTERM) // an error means that it has ended
+				_ = handle.Signal(syscall.SIGTERM) // the error means that the process has ended
 			}
 		}
 	}

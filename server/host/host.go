@@ -1,10 +1,13 @@
 // Package host runs one Envoy for each Gateway on this machine (docs/design/gateways.md).
 //
-// An Envoy outlives the gatefold that started it: it has a session of its own, and a
-// run file says which process it is, so that the next gatefold adopts it. It is
-// started again when it dies, and drained when its Gateway goes. host.go says which
-// Gateways there are to be; supervisor.go looks after one of them; process.go starts,
-// recognizes and ends a process; admin.go asks an Envoy; log.go passes on what it says.
+// An Envoy outlives the gatefold that started it. It runs in its own session, and a run file identifies its
+// process, so that the next gatefold adopts it. gatefold starts an Envoy again when it dies, and drains it when
+// its Gateway is removed. To start another version, gatefold uses Envoy's hot restart: the next epoch of the
+// Envoy takes over from the former one.
+//
+// host.go decides which Gateways get an Envoy. supervisor.go manages the Envoy of one Gateway. process.go
+// starts, recognizes and ends a process. admin.go is the client of Envoy's admin interface. log.go copies
+// Envoy's log lines.
 package host
 
 import (
@@ -23,36 +26,38 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ErrKeep as the cause of Run's context leaves the Envoys running for the next gatefold to
-// adopt.
+// ErrKeep is a cause for the end of Run's context. With it, Run leaves the Envoys running, and the next
+// gatefold adopts them.
 var ErrKeep = errors.New("the Envoys go on serving")
 
-// SupervisorTask is the name of a supervisor in calls of Options.Steady.
+// SupervisorTask is the name of the task in every call of Options.Steady.
 const SupervisorTask = "supervisor"
 
-// Options configure how Envoys are run.
+// Options configure a Host.
 type Options struct {
-	// Binary is Envoy; NewBinary makes it.
+	// Binary is the Envoy to run, from NewBinary.
 	Binary Binary
-	// Folder holds sockets, run files and logs. Only its owner may enter it.
+	// Folder is the folder for sockets, run files and logs. Only its owner may have access to it.
 	Folder string
-	// XDSAddress is where Envoys find gatefold: "host:port" or "unix:/path".
+	// XDSAddress is the address at which Envoys connect to gatefold: "host:port" or "unix:/path".
 	XDSAddress string
 	// NodeID is the node.id of every Envoy, such as the name of this machine.
 	NodeID string
-	// DrainTime limits how long a stopping Envoy waits for requests under way.
+	// DrainTime limits how long a stopping Envoy waits for open requests.
 	DrainTime time.Duration
-	// Self are the arguments, from the name of the program on, with which this program runs RunDetached
-	// of the arguments that follow, or CheckDetached. Without it, Envoys are started without hot restart.
+	// Self is a command line of gatefold, from the name of the program on. With further arguments appended,
+	// that command calls RunDetached with them. Without further arguments, it calls CheckDetached. If Self is
+	// empty, Envoys are started without hot restart.
 	Self []string
-	// MaxEnvoys is the most Envoys that run; 0 means the constant MaxEnvoys.
+	// MaxEnvoys is the highest number of running Envoys; 0 means the constant MaxEnvoys.
 	MaxEnvoys int
-	// Hurry, when closed, ends the drain of every Envoy: requests under way are cut off.
+	// Hurry is a channel that ends the drain of every Envoy when it is closed. Open requests are then cut off.
 	Hurry <-chan struct{}
-	// Steady, when set, runs a task until its context ends, and restarts it after a panic.
+	// Steady runs a task until its context ends, and restarts the task after a panic. If Steady is nil, a task
+	// runs once.
 	Steady func(ctx context.Context, task string, run func(context.Context))
-	// Changed, when set, is called with the states of all Envoys, sorted by Gateway, whenever
-	// one changes. It may be called from any goroutine, one call at a time.
+	// Changed is called with the states of all Envoys, sorted by Gateway, whenever a state changes. It may be
+	// nil. Calls come from any goroutine, one at a time.
 	Changed func([]State)
 }
 
@@ -69,12 +74,12 @@ type Host struct {
 	stateMu sync.Mutex
 	states  map[string]State
 
-	// hotRestart returns why Envoys cannot be started for hot restart; nil when they can.
+	// hotRestart returns the reason why Envoys cannot be started for hot restart, or nil if they can.
 	hotRestart func() error
 }
 
-// New locks the folder until Run ends. The error is about the folder, or means that another
-// gatefold uses it.
+// New returns a Host, and locks Options.Folder until Run ends. The error means that the folder cannot be used,
+// or that another gatefold uses it.
 func New(options Options, log zerolog.Logger) (*Host, error) {
 	options.MaxEnvoys = cmp.Or(options.MaxEnvoys, MaxEnvoys)
 	if options.Steady == nil {
@@ -91,8 +96,8 @@ func New(options Options, log zerolog.Logger) (*Host, error) {
 	}, nil
 }
 
-// Apply applies changes. The first call has all Gateways: running Envoys of other Gateways are
-// stopped. It never blocks.
+// Apply sets or removes the Gateways that need an Envoy. An update without Infra removes its Gateway. The first
+// call must contain all Gateways: Run stops running Envoys of other Gateways. Apply does not block.
 func (h *Host) Apply(updates []ir.InfraUpdate) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,19 +115,18 @@ func (h *Host) Apply(updates []ir.InfraUpdate) {
 	}
 }
 
-// next returns the Gateways that should have an Envoy, and whether they are known.
+// next returns the Gateways that need an Envoy. The bool is false before the first call of Apply.
 func (h *Host) next() (map[string]*ir.Infra, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.wanted), h.wanted != nil
 }
 
-// Run starts, adopts and stops Envoys until ctx ends; then it drains and stops all of them,
-// unless the cause is ErrKeep. It may be called once, and returns no error.
+// Run starts, adopts and stops Envoys until ctx ends. Then it drains and stops all Envoys, unless the cause of
+// ctx is ErrKeep. Run may be called only once. It always returns nil.
 //
-// A panic here ends the process: only this goroutine knows which supervisors there are, and a
-// second set of them would start a second Envoy for each Gateway. The Envoys keep running, and
-// the next gatefold adopts them.
+// A panic in Run ends the process. Only this goroutine knows the supervisors, and a second set of supervisors
+// would start a second Envoy for each Gateway. The Envoys keep running, and the next gatefold adopts them.
 func (h *Host) Run(ctx context.Context) error {
 	defer h.lock.Close()
 	crew := crew{host: h, ctx: ctx, all: map[string]*supervisor{}, ends: map[string]<-chan struct{}{}}
@@ -140,20 +144,23 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 }
 
-// crew are the running supervisors. Only Run's goroutine uses it.
+// crew is the set of running supervisors. Only the goroutine of Run uses it.
 type crew struct {
 	host    *Host
 	ctx     context.Context
 	all     map[string]*supervisor
 	running sync.WaitGroup
-	looked  bool // for the Envoys of an earlier gatefold
-	// refused are the Gateways that have no Envoy for Options.MaxEnvoys.
+	looked  bool // whether Envoys of an earlier gatefold were searched
+	// refused are the Gateways without an Envoy because of Options.MaxEnvoys.
 	refused map[string]bool
-	// ends are closed when the newest supervisor of a Gateway has come to its end.
+	// ends has a channel for each Gateway. The channel is closed when the newest supervisor of the Gateway has
+	// ended.
 	ends map[string]<-chan struct{}
 }
 
-// become starts supervisors for wanted Gateways, and stops all others.
+// become starts supervisors for the wanted Gateways, and stops all other supervisors. It does nothing if known
+// is false. The first call also searches the Envoys of an earlier gatefold, and ends those without a wanted
+// Gateway.
 func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	if !known {
 		return
@@ -175,7 +182,7 @@ func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	}
 	wanted, left := admit(wanted, running, c.host.options.MaxEnvoys)
 	for _, gateway := range left {
-		if running[gateway] { // the limit was higher
+		if running[gateway] { // an earlier gatefold had a higher limit
 			c.supervise(gateway).cancel(errGone)
 		}
 	}
@@ -187,8 +194,8 @@ func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	}
 }
 
-// supervise starts supervising one Gateway. If its Envoy is still being drained, the new supervisor
-// waits for the end of that.
+// supervise starts a supervisor for one Gateway and returns it. If the previous Envoy of the Gateway is still
+// being drained, the new supervisor first waits until that drain has ended.
 func (c *crew) supervise(gateway string) *supervisor {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	s := newSupervisor(c.host, gateway, cancel)
@@ -200,8 +207,8 @@ func (c *crew) supervise(gateway string) *supervisor {
 		if before != nil {
 			<-before
 		}
-		// A panic costs the supervisor alone: it begins anew, and adopts the Envoy that its run
-		// file names. One while Envoys are drained leaves the Envoy to the next gatefold.
+		// After a panic, only this supervisor starts again, and adopts the Envoy of its run file. After a panic
+		// during a drain, Steady does not run it again: the next gatefold adopts the Envoy.
 		c.host.options.Steady(ctx, SupervisorTask, s.run)
 	})
 	return s

@@ -20,7 +20,7 @@ import (
 	"github.com/gatefold/gatefold/server/wholefile"
 )
 
-// launch has everything that determines how one Envoy is started.
+// launch contains everything that determines how one Envoy is started.
 type launch struct {
 	gateway   string
 	binary    string
@@ -28,20 +28,22 @@ type launch struct {
 	drain     time.Duration
 	self      []string // see Options.Self
 	bootstrap []byte
-	err       error // why there is no bootstrap
-	// mark is a sum of it all: an Envoy with another mark is to be replaced.
+	err       error // why there is no bootstrap, or nil
+	// mark is a hash of Envoy's version, path, arguments and bootstrap. A running Envoy with another mark is
+	// replaced.
 	mark string
 }
 
-// noHotRestart has Envoy share no memory with another epoch.
+// noHotRestart is the option by which Envoy shares no memory with other Envoys.
 const noHotRestart = "--disable-hot-restart"
 
+// newLaunch returns how the Envoy of a Gateway is started. f has the paths of its files.
 func newLaunch(o Options, gateway string, f files) launch {
 	l := launch{gateway: gateway, binary: o.Binary.Path, drain: o.DrainTime, self: o.Self, args: []string{
 		"--config-path", f.bootstrap,
-		noHotRestart, // see arguments
+		noHotRestart, // the method arguments removes it for hot restart
 		"--log-level", "warning", "--log-format", "%l %n: %v", "--log-format-escaped",
-		// While it drains, every answer asks the client to connect anew.
+		// While Envoy drains, every response makes the client connect again.
 		"--drain-strategy", "immediate",
 	}}
 	l.bootstrap, l.err = envoy.Bootstrap(envoy.Options{
@@ -51,8 +53,8 @@ func newLaunch(o Options, gateway string, f files) launch {
 	return l
 }
 
-// record returns the run file of an Envoy to start. Its epoch is the one after former's, or the
-// first if former is nil. A base of 0 means no base id.
+// record returns the run file content for an Envoy that is about to start. Its epoch is one higher than that of
+// former, or 0 if former is nil. base is Envoy's base id; 0 means that Envoy runs without hot restart.
 func (l launch) record(base int, former *process) run {
 	r := run{Gateway: l.gateway, Boot: bootID(), Mark: l.mark, Since: time.Now(), Base: base}
 	if former != nil {
@@ -63,8 +65,8 @@ func (l launch) record(base int, former *process) run {
 	return r
 }
 
-// arguments returns the arguments of Envoy. Arguments only for hot restart are not in the mark,
-// because a change of them is no reason to replace an Envoy.
+// arguments returns the command line arguments of Envoy. The arguments for hot restart are not part of the
+// mark, because a change of them does not require another Envoy.
 func (l launch) arguments(r run, f files) []string {
 	if r.Base == 0 {
 		return l.args
@@ -73,13 +75,14 @@ func (l launch) arguments(r run, f files) []string {
 	return append(args,
 		"--base-id", strconv.Itoa(r.Base), "--restart-epoch", strconv.Itoa(r.Epoch),
 		"--socket-path", filepath.Join(filepath.Dir(f.socket), sockets),
-		// The time of the epoch before this one, from when this one serves. --drain-time-s stays as it
-		// is: it is for listeners that an edit replaces.
+		// This option limits how long the previous epoch runs after this epoch begins to serve. --drain-time-s
+		// keeps its default: it is for listeners that an edit replaces.
 		"--parent-shutdown-time-s", strconv.Itoa(int(math.Ceil(l.drain.Seconds()))),
 	)
 }
 
-// command returns the command that runs Envoy.
+// command returns the command that runs Envoy. With hot restart, the command runs gatefold, which then becomes
+// Envoy (see RunDetached).
 func (l launch) command(r run, f files) *exec.Cmd {
 	args := l.arguments(r, f)
 	if r.Base == 0 {
@@ -88,14 +91,15 @@ func (l launch) command(r run, f files) *exec.Cmd {
 	return selfCommand(l.self, append([]string{l.binary}, args...)...)
 }
 
-// start starts the process that r describes, and writes the run file. If the run file cannot be
-// written, it ends the process, because it could not be adopted later.
+// start starts the process that r describes, and writes its run file. It returns an error if there is no
+// bootstrap, if a file cannot be written, or if the process does not start. If the run file cannot be written
+// after the start, start kills the process, because the next gatefold could not adopt it.
 func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (*process, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
 	if r.Epoch == 0 {
-		_ = os.Remove(f.socket) // the one of an Envoy that has ended
+		_ = os.Remove(f.socket) // the socket of an Envoy that has ended
 	}
 	if err := wholefile.Replace(f.bootstrap, l.bootstrap, 0o600); err != nil {
 		return nil, err
@@ -107,11 +111,11 @@ func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (
 	defer stderr.Close()
 	command := l.command(r, f)
 	command.Dir, command.Env = "/", environment()
-	// The access log goes where gatefold's output goes, be it a terminal, a file or the
-	// journal, and goes on there without gatefold.
+	// The access log goes to gatefold's standard output: a terminal, a file or the journal. It still goes there
+	// after gatefold has ended.
 	command.Stdout, command.Stderr = os.Stdout, stderr
 	command.SysProcAttr = ownSession()
-	if err := r.write(f.run); err != nil { // before the start: if gatefold is killed now, the next one finds it
+	if err := r.write(f.run); err != nil { // before the start, in case gatefold is killed now
 		return nil, err
 	}
 	p := newProcess(r)
@@ -125,7 +129,7 @@ func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (
 		_ = command.Wait() // it was killed
 		return nil, err
 	}
-	go func() { // a panic ends the process, as nobody would notice the end of this Envoy
+	go func() { // a panic ends gatefold: it could no longer notice the end of this Envoy
 		err := command.Wait()
 		p.over(howItEnded(command.ProcessState, err))
 	}()
@@ -133,8 +137,8 @@ func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (
 	return p, nil
 }
 
-// environment returns gatefold's own environment, without the variables that systemd sets for
-// gatefold.
+// environment returns the environment variables of gatefold, without those that systemd sets for gatefold
+// alone.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

@@ -13,9 +13,9 @@ import (
 // MaxEnvoys is the default of Options.MaxEnvoys.
 const MaxEnvoys = 16
 
-// admit returns at most limit of the wanted Gateways, which get an Envoy. Gateways in running keep
-// theirs: a serving Envoy is not ended for a later Gateway. The others follow in conflict
-// resolution order. left are the Gateways without an Envoy.
+// admit chooses the Gateways that get an Envoy, at most limit of the wanted ones. Gateways in running come
+// first, because a serving Envoy is not ended for a newer Gateway. The others follow in conflict resolution
+// order. left are the wanted Gateways that get no Envoy.
 func admit(wanted map[string]*ir.Infra, running map[string]bool, limit int) (admitted map[string]*ir.Infra, left []string) {
 	order := slices.SortedFunc(maps.Keys(wanted), func(a, b string) int {
 		return cmp.Or(ir.TrueFirst(running[a], running[b]), compareInfra(wanted[a], wanted[b]))
@@ -28,6 +28,8 @@ func admit(wanted map[string]*ir.Infra, running map[string]bool, limit int) (adm
 	return admitted, order[count:]
 }
 
+// compareInfra compares two Gateways by the conflict resolution order. If an origin is missing, it compares
+// their names.
 func compareInfra(a, b *ir.Infra) int {
 	if a.Origin == nil || b.Origin == nil {
 		return cmp.Compare(a.Gateway, b.Gateway)
@@ -35,8 +37,8 @@ func compareInfra(a, b *ir.Infra) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Gateway, b.Gateway))
 }
 
-// refuse reports the Gateways without an Envoy because of the limit. It removes earlier reports
-// that do not apply any more.
+// refuse logs and records for each Gateway in left that it has no Envoy because of the limit. For Gateways that
+// are no longer in left, it removes the record of an earlier call.
 func (c *crew) refuse(left []string) {
 	refused := map[string]bool{}
 	message := fmt.Sprintf("This machine runs %d Envoys, the most that --max-envoys allows: this Gateway has none and serves nothing. "+

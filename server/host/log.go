@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// tailTime is the time between two looks at an Envoy's log.
+	// tailTime is the time between two reads of an Envoy's log.
 	tailTime = 200 * time.Millisecond
-	// linesAtOnce is how many of its lines are passed on at each look.
+	// linesAtOnce is the highest number of log lines that are copied at each read.
 	linesAtOnce = 20
-	// keptLines are the last words of an Envoy that are told when it ends.
+	// keptLines is how many of the last log lines are reported when an Envoy ends.
 	keptLines = 5
-	// maxLine bounds a line that is passed on, in bytes.
+	// maxLine limits the length of a copied line, in bytes.
 	maxLine = 2000
 	// maxLog is the size at which the log is emptied, in bytes.
 	maxLog = 1 << 20
 )
 
-// tail copies the log of an Envoy to gatefold's log. Envoy writes to a file and not to a pipe, so
-// that it does not depend on a reader.
+// tail copies the log of one Envoy to gatefold's log. Envoy writes to a file and not to a pipe, so that it
+// never waits for a reader.
 type tail struct {
 	offset  int64
 	partial []byte
@@ -35,14 +35,14 @@ type tail struct {
 
 func newTail() *tail { return &tail{done: make(chan struct{})} }
 
-// from starts at the current end of the file.
+// from makes t begin at the current end of the file.
 func (t *tail) from(file *os.File) {
 	if info, err := file.Stat(); err == nil {
 		t.offset = info.Size()
 	}
 }
 
-// run follows the log until the Envoy or ctx has ended.
+// run copies new log lines until the channel ended is closed or ctx ends. path is the file of Envoy's log.
 func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log zerolog.Logger) {
 	defer close(t.done)
 	ticker := time.NewTicker(tailTime)
@@ -55,29 +55,30 @@ func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log 
 			t.look(path, log)
 			return
 		case <-ctx.Done():
-			// It is ended or left now. The end is waited for elsewhere.
+			// gatefold stops, and the Envoy is ended or left running. Another goroutine waits for its end.
 			return
 		}
 	}
 }
 
-// last returns the last lines after run has ended.
+// last returns the last lines of the log. It waits until run has returned.
 func (t *tail) last() []string {
 	<-t.done
 	return t.kept
 }
 
-// look copies the new lines.
+// look reads the new lines of the file at path, and writes at most linesAtOnce of them to gatefold's log. It
+// logs how many lines it left out. It empties the file if it is larger than maxLog.
 func (t *tail) look(path string, log zerolog.Logger) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return // removed: there is nothing to tell
+		return // the file was removed
 	}
 	defer file.Close()
-	text, _ := io.ReadAll(io.NewSectionReader(file, t.offset, maxLog)) // the next look reads on
+	text, _ := io.ReadAll(io.NewSectionReader(file, t.offset, maxLog)) // the next call reads the rest
 	t.offset += int64(len(text))
 	if all := len(text) < maxLog; all && t.offset >= maxLog && file.Truncate(0) == nil {
-		t.offset = 0 // Envoy appends
+		t.offset = 0 // Envoy appends, so it continues at 0
 	}
 	lines := bytes.Split(append(t.partial, text...), []byte("\n"))
 	t.partial = bytes.Clone(lines[len(lines)-1])
@@ -97,7 +98,8 @@ func (t *tail) look(path string, log zerolog.Logger) {
 	}
 }
 
-// passOn writes a line to gatefold's log. The first word is Envoy's level.
+// passOn writes one line of Envoy's log to gatefold's log, at Envoy's level. The level is the first word of the
+// line.
 func passOn(line string, log zerolog.Logger) {
 	word, text, _ := strings.Cut(line, " ")
 	level := zerolog.WarnLevel
@@ -116,8 +118,8 @@ func passOn(line string, log zerolog.Logger) {
 	log.WithLevel(level).Str("envoy", text).Msg("Envoy says")
 }
 
-// aboutBind reports whether a line is one that Envoy logs when it cannot bind an address. Envoy
-// also sends the error to the server, which reports it once, with a hint.
+// aboutBind reports whether Envoy logs the line because it cannot bind an address. Envoy also sends this error
+// to the server, and the server reports it once, with a hint.
 func aboutBind(text string) bool {
 	return strings.Contains(text, "cannot bind ") && (strings.HasPrefix(text, "config: ") || strings.HasPrefix(text, "upstream: "))
 }

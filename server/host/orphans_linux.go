@@ -11,13 +11,12 @@ import (
 	"syscall"
 )
 
-// orphans returns the processes of this user that were started with a bootstrap of the folder, by
-// the path of the bootstrap. Only gatefold writes to the folder, so that all of them are its
-// Envoys.
+// orphans returns the pids of processes of this user that were started with a bootstrap file in the folder. The
+// key is the path of that file. Only gatefold writes to the folder, so that all these processes are its Envoys.
 func orphans(folder string) map[string][]int {
 	found := map[string][]int{}
 	folder = filepath.Clean(folder)
-	entries, _ := os.ReadDir("/proc") // what was read before an error counts
+	entries, _ := os.ReadDir("/proc") // the entries before an error are still used
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil || pid == os.Getpid() {
@@ -37,7 +36,8 @@ func orphans(folder string) map[string][]int {
 	return found
 }
 
-// bootstrapOf returns the argument --config-path of a running process, "" for none.
+// bootstrapOf returns the value of --config-path of a running process. It returns "" if the process has ended
+// or the value does not end in .yaml.
 func bootstrapOf(pid int) string {
 	if _, err := startTime(pid); err != nil {
 		return ""
@@ -49,14 +49,14 @@ func bootstrapOf(pid int) string {
 	return filepath.Clean(path)
 }
 
-// epochOf returns the base id and the epoch of an Envoy; 0 for one without hot restart.
+// epochOf returns the base id and the restart epoch of an Envoy. Both are 0 for an Envoy without hot restart.
 func epochOf(pid int) (base, epoch int) {
-	base, _ = strconv.Atoi(argument(pid, "--base-id")) // missing is 0
+	base, _ = strconv.Atoi(argument(pid, "--base-id")) // a missing option is 0
 	epoch, _ = strconv.Atoi(argument(pid, "--restart-epoch"))
 	return base, epoch
 }
 
-// argument returns the value of an option in the arguments of a process, "" for none.
+// argument returns the value of an option on the command line of a process, or "" if the option is missing.
 func argument(pid int, option string) string {
 	args := bytes.Split(commandLine(pid), []byte{0})
 	at := slices.IndexFunc(args, func(arg []byte) bool { return string(arg) == option })

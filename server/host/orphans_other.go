@@ -2,11 +2,11 @@
 
 package host
 
-// orphans finds none: host mode is for Linux.
+// orphans returns nil, because host mode works only on Linux.
 func orphans(string) map[string][]int { return nil }
 
-// bootstrapOf returns "": no process is known to have been started with a bootstrap.
+// bootstrapOf returns "", because host mode works only on Linux.
 func bootstrapOf(int) string { return "" }
 
-// epochOf returns 0: no process is known to be an Envoy.
+// epochOf returns 0, because host mode works only on Linux.
 func epochOf(int) (base, epoch int) { return 0, 0 }

@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// stopTime is how long an Envoy may take to end by itself.
+	// stopTime is how long an Envoy has to end after SIGTERM.
 	stopTime = 5 * time.Second
-	// lookTime is the time between two looks at a process that is not a child.
+	// lookTime is the time between two checks of a process that is not a child of gatefold.
 	lookTime = 100 * time.Millisecond
 )
 
-// process is one Envoy that runs, or ran.
+// process is one Envoy process, running or ended.
 type process struct {
 	pid     int
-	run     run // what the run file has of it
+	run     run // the content of its run file
 	adopted bool
-	// handle stands for this one process (pidfd): a signal never reaches another one
-	// that got its pid.
+	// handle refers to exactly this process (pidfd). A signal never reaches another process that later got the
+	// same pid.
 	handle *os.Process
 	tail   *tail
 
 	once sync.Once
 	gone chan struct{}
-	how  string // before gone is closed
+	how  string // how the process ended; set before gone is closed
 }
 
 func newProcess(r run) *process {
@@ -51,13 +51,14 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// kill ends the process at once, and waits for its end.
+// kill kills the process with SIGKILL, and waits until it has ended.
 func (p *process) kill() {
-	_ = p.handle.Kill() // an error means that it has ended
+	_ = p.handle.Kill() // the error means that it has ended
 	<-p.ended()
 }
 
-// over records the end of the process.
+// over records that the process has ended, and closes the channel of ended. how describes the end for messages.
+// Only the first call has an effect.
 func (p *process) over(how string) {
 	p.once.Do(func() {
 		p.how = how
@@ -65,12 +66,14 @@ func (p *process) over(how string) {
 	})
 }
 
-// fate returns how the process ended.
+// fate waits until the process has ended, and returns how it ended, as text for a message.
 func (p *process) fate() string {
 	<-p.gone
 	return p.how
 }
 
+// howItEnded returns a text for a message about the end of a child process. err is the error of Wait; it is
+// used if state is nil.
 func howItEnded(state *os.ProcessState, err error) string {
 	if state == nil {
 		return fmt.Sprintf("ended: %v", err)
@@ -81,9 +84,10 @@ func howItEnded(state *os.ProcessState, err error) string {
 	return fmt.Sprintf("ended with exit code %d", state.ExitCode())
 }
 
-// stop ends the process and waits for its end. When hurry is closed, it kills the process.
+// stop sends SIGTERM and waits until the process has ended. It kills the process after stopTime, or when the
+// channel hurry is closed.
 func (p *process) stop(hurry <-chan struct{}) {
-	_ = p.handle.Signal(syscall.SIGTERM) // an error means that it has ended
+	_ = p.handle.Signal(syscall.SIGTERM) // the error means that it has ended
 	select {
 	case <-p.ended():
 		return
@@ -94,8 +98,8 @@ func (p *process) stop(hurry <-chan struct{}) {
 	<-p.ended()
 }
 
-// recognize finds the process of a run file. If there is none, it returns the reason in words: the
-// process has ended, or another process has its pid now.
+// recognize returns the running process that a run file names. If there is none, it returns nil and the reason
+// as text: for example, the process has ended, or another process has its pid now.
 func recognize(r run, f files) (*process, string) {
 	if r.Pid == 0 {
 		return nil, "no process had been started"
@@ -103,7 +107,7 @@ func recognize(r run, f files) (*process, string) {
 	if r.Boot != bootID() {
 		return nil, "this machine was started anew since"
 	}
-	// First the handle, then the proof: the handle is of whom the proof is about.
+	// Open the handle before the checks, so that the checks are about the process of the handle.
 	handle, err := os.FindProcess(r.Pid)
 	if err != nil {
 		return nil, "the process has ended"
@@ -125,8 +129,8 @@ func recognize(r run, f files) (*process, string) {
 	return p, ""
 }
 
-// follow watches an adopted process until it or ctx ends. The system reports the end of a process
-// only to its parent.
+// follow copies the log of an adopted process, and checks every lookTime whether the process still runs. The
+// system reports the end of a process only to its parent. ctx ends only the copying of the log.
 func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 	path := f.logOf(p.run.Epoch)
 	if file, err := os.Open(path); err == nil {
@@ -138,7 +142,7 @@ func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 	if err != nil {
 		p.over(unknownEnd)
 	}
-	go func() { // a panic ends the process, as nobody would notice the end of this Envoy
+	go func() { // a panic ends gatefold: it could no longer notice the end of this Envoy
 		for {
 			now, err := startTime(p.pid)
 			if err != nil || now != start {
@@ -150,7 +154,9 @@ func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 	}()
 }
 
+// unknownEnd is the text for the end of a process that is not a child of this gatefold.
 const unknownEnd = "ended (how is not known, as an earlier gatefold had started it)"
 
-// lastLines returns the last lines of the log of a process that has ended.
+// lastLines returns the last lines of the log of a process. It waits until the process or the copying of its
+// log has ended.
 func (p *process) lastLines() []string { return p.tail.last() }

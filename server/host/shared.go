@@ -15,45 +15,46 @@ import (
 )
 
 const (
-	// sharedFolder is where the shared memory of POSIX is.
+	// sharedFolder is the folder of POSIX shared memory.
 	sharedFolder = "/dev/shm"
-	// Base ids that are drawn: above those that people choose by hand, and below those of which
-	// Envoy's tenfold overflows.
+	// smallestBase and largestBase are the range of the random base ids. People choose smaller ids by hand.
+	// With larger ids, Envoy overflows when it multiplies by ten.
 	smallestBase, largestBase = 1_000_000, 200_000_000
-	// draws bounds how many base ids are tried.
+	// draws is how many random base ids are tried.
 	draws = 10
-	// sockets begins the names of the sockets by which the epochs of an Envoy talk. The folder
-	// keeps other users from them; Envoy's default is an abstract socket, which anyone may write to.
+	// sockets is the prefix of the names of the sockets between the epochs of an Envoy. These sockets are in
+	// the folder, where other users have no access. Envoy's default is an abstract socket, to which any user
+	// may write.
 	sockets = "hot"
-	// askVersionTime bounds the question for a version.
+	// askVersionTime limits how long `envoy --hot-restart-version` may run.
 	askVersionTime = 10 * time.Second
 )
 
-// knownLayout is the hot restart version whose block this package knows: size, version, two
-// locks and, at flagsAt, the flags. blockSize is in bytes.
+// knownLayout is the hot restart version whose shared memory this package can read. That memory has blockSize
+// bytes: size, version, two locks, and the flags at offset flagsAt.
 const (
 	knownLayout = "11.104"
 	blockSize   = 104
 	flagsAt     = 96
 )
 
-// block is the shared memory of the epochs of one Envoy.
+// block is the content of the shared memory between the epochs of one Envoy.
 type block struct {
-	// version is that of hot restart, as `envoy --hot-restart-version` prints it.
+	// version is the hot restart version, in the format of `envoy --hot-restart-version`.
 	version string
-	// initializing is true while an epoch starts, and after one that ended before it was ready: every
-	// later one ends at its start then.
+	// initializing is true while an epoch starts. It stays true if that epoch ends before it is ready; then
+	// every later epoch ends at its start.
 	initializing bool
 }
 
-// blockPath returns the file of a base id's shared memory.
+// blockPath returns the path of the shared memory file of a base id.
 func blockPath(base int) string {
 	return filepath.Join(sharedFolder, fmt.Sprintf("envoy_shared_memory_%d0", base))
 }
 
-// reserve chooses a base id that no Envoy of this machine has. It creates the shared memory of that
-// id, so that no other gatefold chooses it; the first epoch of an Envoy replaces it. The error is
-// why memory cannot be shared: where it is full, Envoy would end by a bus error.
+// reserve chooses a base id that no Envoy of this machine uses. It creates the shared memory file of that id,
+// so that no other gatefold chooses the same id; Envoy replaces the file. It returns an error if the file
+// cannot be written. Envoy would end with a bus error if the shared memory were full.
 func reserve() (int, error) {
 	for range draws {
 		base := smallestBase + rand.IntN(largestBase-smallestBase) //nolint:gosec // no secret: others are kept away by the folder
@@ -73,7 +74,7 @@ func reserve() (int, error) {
 	return 0, fmt.Errorf("%d base ids are in use", draws)
 }
 
-// release removes the shared memory and the sockets of an Envoy that ended.
+// release removes the shared memory and the sockets of an Envoy that has ended. It does nothing if base is 0.
 func release(folder string, base int) {
 	if base == 0 {
 		return
@@ -81,11 +82,12 @@ func release(folder string, base int) {
 	_ = os.Remove(blockPath(base))
 	left, _ := filepath.Glob(filepath.Join(folder, fmt.Sprintf("%s_*_%d[0-9]", sockets, base))) // the pattern is well-formed
 	for _, path := range left {
-		_ = os.Remove(path) // what is left is replaced by the next Envoy of the base id
+		_ = os.Remove(path) // the next Envoy with this base id replaces the rest
 	}
 }
 
-// readBlock reads the shared memory of a base id.
+// readBlock returns the content of the shared memory of a base id. It returns an error if the file cannot be
+// read or has less than 16 bytes. It sets initializing only if the layout is knownLayout.
 func readBlock(base int) (block, error) {
 	text, err := os.ReadFile(blockPath(base))
 	if err != nil {
@@ -102,8 +104,8 @@ func readBlock(base int) (block, error) {
 	return b, nil
 }
 
-// unblock resets the flag that an epoch is starting, if an epoch that ended left it set. The error
-// means that the flag cannot be read or reset.
+// unblock resets the flag "initializing" in the shared memory of a base id, if an epoch that ended left it set.
+// The error means that the flag cannot be read or reset.
 func unblock(base int) error {
 	b, err := readBlock(base)
 	switch {
@@ -122,8 +124,8 @@ func unblock(base int) error {
 	return errors.Join(err, file.Close())
 }
 
-// hotRestartVersion returns the hot restart version of the binary. Only Envoys of one version can
-// take over from each other.
+// hotRestartVersion returns the hot restart version of the binary. An Envoy can replace another only if both
+// have the same hot restart version. The error means that the binary cannot be run or prints no version.
 func (b Binary) hotRestartVersion(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askVersionTime)
 	defer cancel()

@@ -7,43 +7,44 @@ import (
 	"time"
 )
 
-// Phase is the state of an Envoy's process.
+// Phase is the state of the process of a Gateway's Envoy.
 type Phase string
 
-// The phases.
+// The phases of an Envoy.
 const (
 	Running   Phase = "running"
-	Waiting   Phase = "waiting"    // it ended, or could not be started; it will be started again
-	Draining  Phase = "draining"   // its Gateway is gone, or it is replaced
-	OverLimit Phase = "over-limit" // not started: Options.MaxEnvoys others run
+	Waiting   Phase = "waiting"    // ended, or failed to start; gatefold starts it again
+	Draining  Phase = "draining"   // its Gateway is removed, or another Envoy replaces it
+	OverLimit Phase = "over-limit" // not started, because Options.MaxEnvoys other Envoys run
 )
 
 // State is the state of one Gateway's Envoy.
 type State struct {
 	Gateway string `json:"gateway"` // "namespace/name"
 	Phase   Phase  `json:"phase"`
-	// Pid is its process, 0 without one.
+	// Pid is the process id, or 0 if no process runs.
 	Pid int `json:"pid,omitempty"`
-	// Started is when the process began, or was adopted.
+	// Started is when gatefold started the process. For an adopted process, it is the time in its run file.
 	Started time.Time `json:"started,omitzero"`
-	// Adopted is true if an earlier gatefold started it.
+	// Adopted is true if an earlier gatefold started the process.
 	Adopted bool `json:"adopted,omitempty"`
-	// Restarts counts how often this gatefold has started it again.
+	// Restarts is how often this gatefold started the Envoy again.
 	Restarts int `json:"restarts"`
-	// Epoch counts the hot restarts since an Envoy was started from nothing.
+	// Epoch is Envoy's restart epoch: the number of hot restarts since the first start.
 	Epoch int `json:"epoch,omitempty"`
-	// Former is the process of the epoch before, while it answers requests that are under way.
+	// Former is the process id of the previous epoch while it still answers open requests, or 0.
 	Former int `json:"former,omitempty"`
-	// Outdated is true if the Envoy should have been replaced, and could not: Message says why.
+	// Outdated is true if the Envoy should have been replaced, and the replacement failed. Message has the
+	// reason.
 	Outdated bool `json:"outdated,omitempty"`
-	// Message says how the process ended, or why it does not start.
+	// Message describes how the process ended, or why it does not start.
 	Message string `json:"message,omitempty"`
 }
 
-// Wrong reports whether a person should look at the Envoy: it does not run, or is outdated.
+// Wrong reports whether a person should look at the Envoy, because it does not run or is outdated.
 func (s State) Wrong() bool { return s.Phase != Running || s.Outdated }
 
-// tell stores a state, and passes on the list of all states.
+// tell stores the state of one Envoy, and calls Options.Changed with the states of all Envoys.
 func (h *Host) tell(s State) {
 	h.stateMu.Lock()
 	defer h.stateMu.Unlock()
@@ -51,7 +52,7 @@ func (h *Host) tell(s State) {
 	h.told()
 }
 
-// forget removes the state of a Gateway that does not exist any more.
+// forget removes the state of a Gateway that does not exist any more, and calls Options.Changed.
 func (h *Host) forget(gateway string) {
 	h.stateMu.Lock()
 	defer h.stateMu.Unlock()
@@ -59,6 +60,7 @@ func (h *Host) forget(gateway string) {
 	h.told()
 }
 
+// told calls Options.Changed with all states. The caller must have locked stateMu.
 func (h *Host) told() {
 	if h.options.Changed != nil {
 		h.options.Changed(h.sorted())
@@ -72,6 +74,7 @@ func (h *Host) States() []State {
 	return h.sorted()
 }
 
+// sorted returns the states of all Envoys, sorted by Gateway. The caller must have locked stateMu.
 func (h *Host) sorted() []State {
 	return slices.SortedFunc(maps.Values(h.states), func(a, b State) int { return cmp.Compare(a.Gateway, b.Gateway) })
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// errGone ends a supervisor whose Gateway is gone.
+// errGone is the cause that ends a supervisor because its Gateway was removed.
 var errGone = errors.New("the Gateway is gone")
 
-// The waits before an Envoy is started again: the first, doubled with each failure up to
-// the longest. One that ran for as long as steady begins anew.
+// After a failure, a supervisor waits before it starts Envoy again: first firstWait, then twice the previous
+// wait, at most longestWait. After an Envoy that ran for at least steady, it begins with firstWait again.
 const (
 	firstWait   = 100 * time.Millisecond
 	longestWait = 30 * time.Second
 	steady      = 10 * time.Second
 )
 
-// supervisor looks after the Envoy of one Gateway.
+// supervisor manages the Envoy of one Gateway.
 type supervisor struct {
 	host    *Host
 	gateway string
@@ -28,20 +28,21 @@ type supervisor struct {
 	cancel  context.CancelCauseFunc
 	state   State
 	wait    time.Duration
-	base    int // the base id of the Envoys; 0 without hot restart
+	base    int // the base id of the Envoys, or 0 without hot restart
 
-	// serving takes new connections; nil while no Envoy does.
+	// serving is the Envoy that accepts new connections. It is nil while there is none.
 	serving *process
-	// former is the epoch before it, which answers requests that are under way. It ends by
-	// itself, and is ended at the time overdue.
+	// former is the previous epoch, which still answers open requests. It ends by itself. If it still runs at
+	// the time overdue, the supervisor ends it.
 	former  *process
 	overdue time.Time
-	// next is the epoch after serving, while it starts.
+	// next is the epoch after serving, while it starts. Otherwise it is nil.
 	next *process
-	// attempted is true if serving could not be replaced.
+	// attempted is true if the supervisor tried to replace serving and failed.
 	attempted bool
 }
 
+// newSupervisor returns a supervisor for a Gateway. cancel ends the context of its method run.
 func newSupervisor(h *Host, gateway string, cancel context.CancelCauseFunc) *supervisor {
 	return &supervisor{
 		host: h, gateway: gateway, files: filesOf(h.options.Folder, gateway), cancel: cancel,
@@ -50,8 +51,8 @@ func newSupervisor(h *Host, gateway string, cancel context.CancelCauseFunc) *sup
 	}
 }
 
-// run keeps an Envoy running until ctx ends. The cause of the end decides what happens to the
-// Envoy.
+// run keeps an Envoy of the Gateway running until ctx ends. Then it calls finish: the cause of ctx decides
+// whether the Envoy keeps running.
 func (s *supervisor) run(ctx context.Context) {
 	s.serving, s.former, s.next, s.attempted = nil, nil, nil, false
 	s.adopt(ctx)
@@ -68,7 +69,7 @@ func (s *supervisor) run(ctx context.Context) {
 	s.finish(ctx)
 }
 
-// watch waits until an epoch ends, or ctx does.
+// watch waits until serving ends, former ends or is overdue, or ctx ends. It then updates the state of s.
 func (s *supervisor) watch(ctx context.Context) {
 	var overdue <-chan time.Time
 	if s.former != nil {
@@ -87,7 +88,8 @@ func (s *supervisor) watch(ctx context.Context) {
 	}
 }
 
-// finish leaves the Envoys running for the next gatefold, or ends them.
+// finish ends the Envoys of the Gateway and removes their files. If the cause of ctx is ErrKeep, it changes
+// nothing: the next gatefold adopts the Envoys.
 func (s *supervisor) finish(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), ErrKeep) {
 		for _, p := range []*process{s.serving, s.former, s.next} {
@@ -111,7 +113,7 @@ func (s *supervisor) finish(ctx context.Context) {
 	s.host.forget(s.gateway)
 }
 
-// set reports a new state.
+// set reports the state of the Gateway's Envoy to the Host. p is its process, or nil if none runs.
 func (s *supervisor) set(phase Phase, p *process, message string) {
 	s.state.Phase, s.state.Message, s.state.Outdated = phase, message, s.attempted
 	s.state.Pid, s.state.Started, s.state.Epoch, s.state.Former = 0, time.Time{}, 0, 0
@@ -124,7 +126,7 @@ func (s *supervisor) set(phase Phase, p *process, message string) {
 	s.host.tell(s.state)
 }
 
-// start starts an Envoy. It tries again until it succeeds or ctx ends.
+// start starts an Envoy and makes it the serving one. It tries again until it succeeds or ctx ends.
 func (s *supervisor) start(ctx context.Context) {
 	for ctx.Err() == nil {
 		p, err := s.begin(ctx)
@@ -141,8 +143,8 @@ func (s *supervisor) start(ctx context.Context) {
 	}
 }
 
-// begin starts an Envoy if none is serving. While the former epoch runs, the new one has the next
-// epoch, else the first.
+// begin starts an Envoy while none is serving. If the former epoch still runs, the new Envoy has the next
+// epoch. Otherwise it has epoch 0. The error means that the Envoy cannot be started.
 func (s *supervisor) begin(ctx context.Context) (*process, error) {
 	if s.former != nil && time.Now().After(s.overdue) {
 		s.endFormer()
@@ -163,8 +165,7 @@ func (s *supervisor) begin(ctx context.Context) (*process, error) {
 	return l.start(ctx, s.files, l.record(base, nil), s.log)
 }
 
-// reserve returns a base id for an Envoy. The error is why the Envoy must start without hot
-// restart.
+// reserve returns a base id for an Envoy. The error is the reason why the Envoy must start without hot restart.
 func (s *supervisor) reserve() (int, error) {
 	if err := s.host.hotRestart(); err != nil {
 		return 0, err
@@ -172,7 +173,8 @@ func (s *supervisor) reserve() (int, error) {
 	return reserve()
 }
 
-// failed records that an Envoy ended unexpectedly.
+// failed records that an Envoy ended unexpectedly and that it will be started again. It logs the last lines of
+// the Envoy.
 func (s *supervisor) failed(p *process) {
 	if time.Since(p.run.Since) >= steady && s.former == nil {
 		s.wait = firstWait
@@ -185,15 +187,15 @@ func (s *supervisor) failed(p *process) {
 	s.set(Waiting, nil, message)
 }
 
-// backoff returns the wait before the next start.
+// backoff returns how long to wait before the next start, and doubles the wait for the start after that.
 func (s *supervisor) backoff() time.Duration {
 	wait := s.wait
 	s.wait = min(max(2*s.wait, firstWait), longestWait)
 	return wait
 }
 
-// end drains an Envoy and ends it: it refuses new connections, and open requests have the drain
-// time.
+// end drains an Envoy and ends it. The Envoy refuses new connections, and open requests have Options.DrainTime
+// to end.
 func (s *supervisor) end(p *process) {
 	s.set(Draining, p, "")
 	ctx, cancel := context.WithTimeout(context.Background(), s.host.options.DrainTime)
@@ -232,7 +234,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// launch returns how the Envoy of this Gateway is started.
+// launch returns how the Envoy of this Gateway is started with the current options.
 func (s *supervisor) launch() launch {
 	return newLaunch(s.host.options, s.gateway, s.files)
 }

@@ -12,21 +12,23 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// An Envoy that is to be started in another way, such as another version, is replaced by a new
-// epoch of it: see docs/design/commands.md.
+// When an Envoy must be started in another way, for example with another version, a new epoch of it replaces
+// it. See docs/design/commands.md.
 
 const (
-	// readyTime is how long a new epoch may take until it serves.
+	// readyTime is how long a new epoch may need until it serves.
 	readyTime = time.Minute
-	// readyLook is the time between two looks at whether it does.
+	// readyLook is the time between two checks whether a new epoch serves.
 	readyLook = 50 * time.Millisecond
-	// validateTime bounds the validation of a bootstrap by Envoy.
+	// validateTime limits how long Envoy may need to validate a bootstrap.
 	validateTime = 30 * time.Second
-	// formerGrace is what the former epoch may take beyond the drain time to end by itself.
+	// formerGrace is how much longer than the drain time the former epoch may run before it is ended.
 	formerGrace = 10 * time.Second
 )
 
-// replace replaces the serving Envoy. It leaves it unchanged if the new one cannot be run.
+// replace replaces the serving Envoy by a new epoch. If hot restart is not possible, it drains and ends the
+// serving Envoy instead, and s.serving becomes nil. If the new Envoy does not accept its bootstrap or does not
+// serve, the serving Envoy continues.
 func (s *supervisor) replace(ctx context.Context) {
 	old := s.serving
 	if err := s.launch().validate(ctx, s.files); err != nil {
@@ -56,7 +58,7 @@ func (s *supervisor) replace(ctx context.Context) {
 	s.succeed(ctx, next)
 }
 
-// coldBecause returns why no new epoch can take over from an Envoy, "" if one can.
+// coldBecause returns the reason why no new epoch can take over from the Envoy old. It returns "" if one can.
 func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 	if old.run.Base == 0 {
 		return "it was started without hot restart"
@@ -78,8 +80,9 @@ func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 	return ""
 }
 
-// losesDatagrams reports whether the datagrams of the Gateway reach nobody while the Envoy that serves
-// is the former epoch: before 1.40 it reads none then, and its successor begins when it has ended.
+// losesDatagrams reports whether UDP datagrams to the Gateway are lost while the serving Envoy is the former
+// epoch. An Envoy before 1.40 stops reading datagrams then, and its successor reads them only when the former
+// epoch has ended.
 func (s *supervisor) losesDatagrams(ctx context.Context) bool {
 	info, err := s.files.admin().info(ctx)
 	if err != nil || !info.release().Before(xds.Release{Major: 1, Minor: 40}) {
@@ -88,7 +91,8 @@ func (s *supervisor) losesDatagrams(ctx context.Context) bool {
 	return listensToDatagrams(s.ports())
 }
 
-// launchHot starts the epoch after that of a running process.
+// launchHot starts the epoch after the epoch of a running process, former. The error means that the new Envoy
+// cannot be started.
 func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, error) {
 	if err := unblock(former.run.Base); err != nil {
 		s.log.Warn().Err(err).Msg("the memory that Envoy shares with its successor cannot be read")
@@ -97,8 +101,8 @@ func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, 
 	return l.start(ctx, s.files, l.record(former.run.Base, former), s.log)
 }
 
-// succeed waits until the next epoch serves, and then makes it the serving one. If it does not
-// serve in time, it is ended and the old one continues.
+// succeed waits until the next epoch serves, and then makes it the serving one. If it does not serve in time,
+// succeed ends it, and the old epoch continues.
 func (s *supervisor) succeed(ctx context.Context, next *process) {
 	s.next = next
 	err := s.ready(ctx, next)
@@ -116,7 +120,8 @@ func (s *supervisor) succeed(ctx context.Context, next *process) {
 	}
 }
 
-// ready waits until an epoch serves. The error is why it does not.
+// ready waits until the Envoy next serves. The error is the reason why it does not: it or the serving Envoy
+// ended, readyTime passed, or ctx ended.
 func (s *supervisor) ready(ctx context.Context, next *process) error {
 	limit := time.NewTimer(readyTime)
 	defer limit.Stop()
@@ -138,7 +143,7 @@ func (s *supervisor) ready(ctx context.Context, next *process) error {
 	return nil
 }
 
-// handOver makes next the serving Envoy. The previous one ends by itself.
+// handOver makes next the serving Envoy, and the previous one the former epoch, which ends by itself.
 func (s *supervisor) handOver(next *process) {
 	s.depart(s.serving)
 	s.serving = next
@@ -148,17 +153,18 @@ func (s *supervisor) handOver(next *process) {
 // depart makes p the former epoch, because its successor has taken over its listeners.
 func (s *supervisor) depart(p *process) {
 	s.former, s.overdue = p, time.Now().Add(s.host.options.DrainTime+formerGrace)
-	s.wait = 0 // if the successor ends, nothing listens until it is started again
+	s.wait = 0 // if the successor ends, start it again at once, because nothing listens
 }
 
-// endFormer ends the former epoch, which should have ended by itself.
+// endFormer ends the former epoch, because it did not end by itself in time.
 func (s *supervisor) endFormer() {
 	s.log.Warn().Int("pid", s.former.pid).Msg("the former epoch of Envoy does not end by itself: it is ended")
 	s.former.stop(s.host.options.Hurry)
 }
 
-// reclaim ends an epoch that does not serve, and reports whether the previous one continues. If the
-// new epoch had already taken over its listeners, the next epoch is started at once.
+// reclaim kills an epoch that does not serve, and reports whether the previous epoch continues. It returns
+// false if the previous epoch has ended, or if the new epoch had already taken over its listeners. In the
+// second case, s.serving becomes nil, so that run starts an Envoy at once.
 func (s *supervisor) reclaim(next *process) bool {
 	next.kill()
 	switch {
@@ -173,7 +179,7 @@ func (s *supervisor) reclaim(next *process) bool {
 	return false
 }
 
-// keepServing records why the serving Envoy is not replaced.
+// keepServing records and logs the reason why the serving Envoy is not replaced.
 func (s *supervisor) keepServing(why error) {
 	s.attempted = true
 	message := "Envoy is not replaced: " + why.Error() + "; the previous one is still serving. Fix what is wrong and restart gatefold."
@@ -184,13 +190,14 @@ func (s *supervisor) keepServing(why error) {
 	s.set(Running, s.serving, message)
 }
 
-// listening reports whether a process listens on the ports of the Gateway.
+// listening reports whether a process of this user listens on a port of the Gateway. It returns true if no port
+// is known.
 func (s *supervisor) listening() bool {
 	ports := s.ports()
 	return len(ports) == 0 || listens(ports)
 }
 
-// ports are those of the Gateway; none while it is not known.
+// ports returns the ports of the Gateway, or nil while the Gateway is not known.
 func (s *supervisor) ports() []uint32 {
 	s.host.mu.Lock()
 	defer s.host.mu.Unlock()
@@ -200,8 +207,8 @@ func (s *supervisor) ports() []uint32 {
 	return nil
 }
 
-// formerEnded returns a channel that is closed when the former epoch has ended, nil if there is
-// none.
+// formerEnded returns a channel that is closed when the former epoch has ended. It returns nil if there is no
+// former epoch.
 func (s *supervisor) formerEnded() <-chan struct{} {
 	if s.former == nil {
 		return nil
@@ -209,7 +216,7 @@ func (s *supervisor) formerEnded() <-chan struct{} {
 	return s.former.ended()
 }
 
-// left records that the former epoch has ended.
+// left records that the former epoch has ended, and removes it from the run file.
 func (s *supervisor) left() {
 	s.log.Info().Int("pid", s.former.pid).Int("epoch", s.former.run.Epoch).Msg("the former epoch of Envoy has ended")
 	s.former = nil
@@ -223,7 +230,8 @@ func (s *supervisor) left() {
 	s.set(Running, s.serving, "")
 }
 
-// validate makes the new Envoy check its bootstrap while the old one serves.
+// validate runs the new Envoy in its mode "validate", to check the bootstrap while the old Envoy serves. The
+// error means that Envoy does not accept the bootstrap.
 func (l launch) validate(ctx context.Context, f files) error {
 	if l.err != nil {
 		return l.err
@@ -233,7 +241,7 @@ func (l launch) validate(ctx context.Context, f files) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, validateTime)
 	defer cancel()
-	// Not --config-path, by which the Envoys of the folder are known: see bootstrapOf.
+	// Not --config-path, because bootstrapOf finds the running Envoys by that option.
 	command := exec.CommandContext(ctx, l.binary, "-c", f.bootstrap, "--mode", "validate", "--disable-hot-restart", "--log-level", "error")
 	command.Dir, command.Env = "/", environment()
 	text, err := command.CombinedOutput()
@@ -244,7 +252,8 @@ func (l launch) validate(ctx context.Context, f files) error {
 	return nil
 }
 
-// lastWords adds the last lines of an Envoy's log to a message about its end.
+// lastWords returns the message with the last lines of an Envoy's log appended. It returns the message
+// unchanged if the lines are empty.
 func lastWords(message string, lines []string) string {
 	for i, line := range lines {
 		lines[i] = line[:min(len(line), maxLine)]
