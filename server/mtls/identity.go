@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// All grants every Gateway.
+// All is the name that means every Gateway.
 const All = "*"
 
-// Grants map DNS names and URIs of client certificates to the Gateways that they may have,
-// "namespace/name" or All, in addition to those that a SPIFFE ID names.
+// Grants map DNS names and URIs of client certificates to the Gateways that the client may have, as
+// "namespace/name" or All. The Gateway in a SPIFFE ID needs no entry.
 type Grants map[string][]string
 
-// ParseGrants parses "SAN=NAMESPACE/NAME" and "SAN=*", in which SAN is a DNS name or URI of a
-// certificate. The error names the entry that is invalid.
+// ParseGrants parses texts such as "SAN=NAMESPACE/NAME" and "SAN=*". SAN is a DNS name or URI of a certificate.
+// The error names the first invalid text.
 func ParseGrants(texts []string) (Grants, error) {
 	grants := Grants{}
 	for _, text := range texts {
-		at := strings.LastIndex(text, "=") // a URI may hold one, too
+		at := strings.LastIndex(text, "=") // a URI may contain "=" too
 		if at <= 0 {
 			return nil, fmt.Errorf("%q is not SAN=NAMESPACE/NAME or SAN=*", text)
 		}
@@ -28,7 +28,7 @@ func ParseGrants(texts []string) (Grants, error) {
 		if gateway != All && !isGateway(gateway) {
 			return nil, fmt.Errorf("%q: %q is neither the NAMESPACE/NAME of a Gateway nor *", text, gateway)
 		}
-		if !strings.Contains(san, "://") { // DNS names do not tell case apart
+		if !strings.Contains(san, "://") { // DNS names are not case-sensitive
 			san = strings.ToLower(san)
 		}
 		grants[san] = append(grants[san], gateway)
@@ -36,35 +36,34 @@ func ParseGrants(texts []string) (Grants, error) {
 	return grants, nil
 }
 
-// isGateway reports whether text is two names with one "/" between them.
+// isGateway reports whether text is NAMESPACE/NAME, without "*".
 func isGateway(text string) bool {
 	namespace, name, found := strings.Cut(text, "/")
 	return found && namespace != "" && name != "" && !strings.ContainsAny(name, "/*") && !strings.Contains(namespace, "*")
 }
 
-// Identity is the authenticated identity of an Envoy. It determines which Gateways it may have:
-// their configuration, and the secrets in it.
+// Identity is the authenticated identity of an Envoy. It determines for which Gateways the Envoy may get the
+// configuration with its secrets.
 type Identity struct {
-	// Names are the DNS names and URIs of the certificate; empty without TLS.
+	// Names are the DNS names and URIs of the client certificate. They are empty without TLS.
 	Names []string
-	// gateways are "namespace/name" or All.
+	// gateways are the Gateways that the client may have, as "namespace/name" or All.
 	gateways []string
-	// unproved is a peer of an insecure transport: it has what it names.
+	// unproved is true for a client of an insecure transport. That client may have any Gateway that it names.
 	unproved bool
 }
 
-// Local returns the identity of a client on a socket of this host. Access to the socket is its
-// proof.
+// Local returns the identity of a client on a unix socket or loopback address of this host. That client may
+// have all Gateways, because only local users can connect.
 func Local() Identity { return Identity{gateways: []string{All}} }
 
-// Unproved returns the identity of a client from elsewhere, for a server that asks for no proof
-// (--xds-insecure). It may have the one Gateway that it names.
+// Unproved returns the identity of a remote client of a server that requires no certificate (--xds-insecure).
+// That client may have any one Gateway that it names, and not all Gateways at once.
 func Unproved() Identity { return Identity{unproved: true} }
 
-// Identify returns the identity of a verified certificate. The URI
-// spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME names that Gateway; the grants map other names.
-// The path must match as a whole: otherwise anyone who may choose a part of it could name a
-// Gateway.
+// Identify returns the identity for a verified client certificate. The identity may have the Gateway in a URI
+// spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME, and the Gateways that g maps its names to. The whole path of
+// the URI must match. Otherwise, anyone who can choose a part of the path could name a Gateway.
 func (g Grants) Identify(certificate *x509.Certificate) Identity {
 	var who Identity
 	for _, name := range certificate.DNSNames {
@@ -82,25 +81,26 @@ func (g Grants) Identify(certificate *x509.Certificate) Identity {
 	return who
 }
 
-// ownGateway returns the Gateway that a SPIFFE ID names by itself.
+// ownGateway returns the Gateway that a SPIFFE ID contains. It returns false if uri is not a SPIFFE ID for a
+// Gateway.
 func ownGateway(uri *url.URL) (string, bool) {
 	gateway, found := strings.CutPrefix(uri.EscapedPath(), "/gateway/")
 	plain := uri.Scheme == "spiffe" && uri.RawQuery == "" && uri.Fragment == "" && uri.User == nil
 	return gateway, found && plain && isGateway(gateway) && !strings.Contains(gateway, "%")
 }
 
-// May reports whether this identity may have a node.cluster: "namespace/name" is that Gateway,
-// a name without "/" is all Gateways (docs/design/gateways.md). Nothing else decides which
-// configuration an Envoy gets.
+// May reports whether the client may use a node.cluster. "namespace/name" means that Gateway, and a name
+// without "/" means all Gateways (docs/design/gateways.md). No other check decides which configuration an Envoy
+// gets.
 func (i Identity) May(cluster string) bool {
 	one := strings.Contains(cluster, "/")
 	return slices.Contains(i.gateways, All) || one && (i.unproved || slices.Contains(i.gateways, cluster))
 }
 
-// String returns the identity for log and status.
+// String returns the names of the identity for log and status, or "" without a certificate.
 func (i Identity) String() string { return strings.Join(i.Names, ", ") }
 
-// Denial returns why May returned false, and what to do.
+// Denial returns a message for a cluster that May rejects: the reason, and what to do.
 func (i Identity) Denial(cluster string) string {
 	asked := "all Gateways"
 	if strings.Contains(cluster, "/") {

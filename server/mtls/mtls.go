@@ -1,11 +1,10 @@
-// Package mtls proves who speaks xDS with gatefold: it keeps the server's
-// certificate and the clients' authorities as their files change, and reads out
-// of a client's certificate which Gateways it may have.
+// Package mtls authenticates the clients that speak xDS with gatefold. It keeps the server's certificate and
+// the clients' CA certificates up to date with their files. It reads from a client's certificate which Gateways
+// the client may have.
 //
-// The files are read once a second and compared as a whole. That costs less than
-// it sounds (three small files), and sees what no event tells of: links that
-// are swapped anywhere on the way (certbot, Kubernetes' ..data), bind mounts, a
-// file system without events.
+// The files are read once a second and compared as a whole. That costs little, because there are three small
+// files. It also notices changes that cause no file event: for example, a replaced link on the path (certbot,
+// Kubernetes' ..data), or a change in a bind mount.
 package mtls
 
 import (
@@ -23,41 +22,42 @@ import (
 	"time"
 )
 
-// Files are the paths of PEM files; links are followed.
+// Files are the paths of PEM files. The paths may be links.
 type Files struct {
-	Cert     string // the server's certificate, then those between it and its authority
+	Cert     string // the server's certificate, then intermediate certificates
 	Key      string // its private key
-	ClientCA string // the authorities that sign clients' certificates
+	ClientCA string // the CA certificates that sign clients' certificates
 }
 
-// Any reports whether a file is named.
+// Any reports whether at least one path is set.
 func (f Files) Any() bool { return f != Files{} }
 
-// State describes the files as they are now.
+// State describes the files at the last reading.
 type State struct {
 	// NotAfter is when the certificate in use expires.
 	NotAfter time.Time
-	// Problem says why the present content of the files is not used; "" if it is.
+	// Problem is the reason why the present content of the files is not used. It is "" if the content is used.
 	Problem string
 	// Changed is when the certificate or the problem last changed.
 	Changed time.Time
 }
 
-// Keeper uses the files' last valid content for connections. Many goroutines may use it; only
-// one may call Watch.
+// Keeper provides TLS configurations with the last valid content of the files. It is safe for concurrent use,
+// but only one goroutine may call Watch.
 type Keeper struct {
 	files  Files
-	seen   sum // at the last look
-	judged sum // loaded or rejected
+	seen   sum // hash of the content at the last reading
+	judged sum // hash of the content that was last loaded or rejected
 
 	mu     sync.Mutex
 	config *tls.Config
 	state  State
 }
 
+// sum is a hash of the content of all files.
 type sum [sha256.Size]byte
 
-// Load reads the files. The error names the file that cannot be used.
+// Load reads the files and returns a Keeper for them. The error names the file that cannot be used.
 func Load(files Files) (*Keeper, error) {
 	k := &Keeper{files: files}
 	found := files.read()
@@ -68,9 +68,9 @@ func Load(files Files) (*Keeper, error) {
 	return k, nil
 }
 
-// Config returns the TLS configuration of the server. A client must show a certificate that one
-// of the CA certificates signed. New handshakes use the new files after a change; open
-// connections are not touched.
+// Config returns the TLS configuration of the server. A client must present a certificate that one of the CA
+// certificates signed. After a change of the files, new handshakes use the new content. Open connections do not
+// change.
 func (k *Keeper) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
@@ -82,17 +82,17 @@ func (k *Keeper) Config() *tls.Config {
 	}
 }
 
-// State returns the state of the files.
+// State returns the state of the files at the last reading.
 func (k *Keeper) State() State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.state
 }
 
-// Watch reads the files every interval until ctx ends. After each change it calls changed with
-// what is wrong, or nil if the new content is used. A change counts only when two readings
-// agree: certificate and key are written one after the other, and half a bundle of CA
-// certificates is valid too.
+// Watch reads the files every interval until ctx ends. After each change it calls changed: with nil if the new
+// content is used, or with the reason why not. Watch waits until two readings in a row are equal, because
+// programs write certificate and key one after the other. Also, an incomplete bundle of CA certificates can be
+// valid.
 func (k *Keeper) Watch(ctx context.Context, interval time.Duration, changed func(error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -108,7 +108,8 @@ func (k *Keeper) Watch(ctx context.Context, interval time.Duration, changed func
 	}
 }
 
-// look takes over what two looks have seen; changed is false when nothing is new.
+// look reads the files, and calls judge if the content equals that of the previous reading. changed is false if
+// there is nothing new to report. err is the reason why new content is not used.
 func (k *Keeper) look() (changed bool, err error) {
 	found := k.files.read()
 	now := found.sum()
@@ -120,7 +121,8 @@ func (k *Keeper) look() (changed bool, err error) {
 	return k.judge(found)
 }
 
-// judge serves what was found, or keeps what served before and says why.
+// judge uses the content for new connections if it is valid. Otherwise it keeps the previous configuration and
+// returns the reason as an error. changed is false if judge has already seen this content.
 func (k *Keeper) judge(found content) (changed bool, err error) {
 	now := found.sum()
 	if now == k.judged {
@@ -139,15 +141,16 @@ func (k *Keeper) judge(found content) (changed bool, err error) {
 	return true, nil
 }
 
-// content is what the files hold, or why it cannot be read.
+// content is the content of the files, or the error why a file cannot be read.
 type content struct {
 	cert, key, clientCA []byte
 	err                 error
 }
 
-// maxFile bounds each file, in bytes.
+// maxFile limits the size of each file, in bytes.
 const maxFile = 1 << 20
 
+// read returns the content of all files, or the first error in its field err.
 func (f Files) read() content {
 	var c content
 	if c.cert, c.err = readFile(f.Cert); c.err != nil {
@@ -160,7 +163,8 @@ func (f Files) read() content {
 	return c
 }
 
-// readFile reads a regular file: a pipe would be waited for without end.
+// readFile returns the content of a regular file. It returns an error for other files, because reading a pipe
+// could block forever. A file that is larger than maxFile is an error too.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -181,6 +185,7 @@ func readFile(path string) ([]byte, error) {
 	return text, err
 }
 
+// sum returns a hash of the content, or of its error.
 func (c content) sum() sum {
 	hash := sha256.New()
 	for _, part := range [][]byte{c.cert, c.key, c.clientCA, fmt.Append(nil, c.err)} {
@@ -190,7 +195,8 @@ func (c content) sum() sum {
 	return sum(hash.Sum(nil))
 }
 
-// parse makes the configuration of a connection. No error holds any of a key.
+// parse returns the TLS configuration for new connections, and when the server's certificate expires. The error
+// never contains a part of a key.
 func (f Files) parse(c content) (*tls.Config, time.Time, error) {
 	if c.err != nil {
 		return nil, time.Time{}, c.err
@@ -208,13 +214,14 @@ func (f Files) parse(c content) (*tls.Config, time.Time, error) {
 		ClientCAs:    pool,
 		ClientAuth:   tls.RequireAndVerifyClientCert,
 		MinVersion:   tls.VersionTLS13,
-		// A session that is taken up again shows the client's certificate of then.
+		// A resumed session would use the client's old certificate.
 		SessionTicketsDisabled: true,
 	}, pair.Leaf.NotAfter, nil
 }
 
-// authorities reads every certificate of a bundle: one that is skipped would be
-// missed only when its clients come.
+// authorities returns a pool of all certificates in a PEM bundle. It returns an error if the bundle is empty or
+// cut off, or if a block is not a certificate. A block that is skipped would be noticed only when its clients
+// connect.
 func authorities(text []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	count := 0
