@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// public reports whether an address is one that the internet routes. All others lead into
-// networks that outsiders do not reach: loopback, link-local with the metadata services of clouds,
-// private and shared ranges, and those that are reserved (RFC 6890 and its registries).
+// public reports whether an address is a public address of the internet. It returns false for loopback,
+// link-local, private, shared and reserved addresses (RFC 6890 and its registries). Link-local addresses
+// include the metadata services of clouds.
 func public(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
 	if address.Is4() {
@@ -20,27 +20,30 @@ func public(address netip.Addr) bool {
 	return globalUnicast().Contains(address) && !within(reserved6(), address)
 }
 
+// within reports whether one of the ranges contains the address.
 func within(ranges []netip.Prefix, address netip.Addr) bool {
 	return slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// translated is the well-known prefix of NAT64 (RFC 6052).
+// translated returns the well-known prefix of NAT64 (RFC 6052).
 func translated() netip.Prefix { return netip.MustParsePrefix("64:ff9b::/96") }
 
-// globalUnicast is what IANA has assigned of IPv6.
+// globalUnicast returns the range of IPv6 addresses that IANA assigns for the internet.
 func globalUnicast() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
 
+// reserved4 returns the IPv4 ranges that are not public.
 func reserved4() []netip.Prefix {
 	return prefixes("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
 		"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4")
 }
 
-// reserved6 are the ranges inside of globalUnicast for protocols, tunnels (Teredo, 6to4) and
-// documents.
+// reserved6 returns the ranges inside of globalUnicast that are not public: protocols, tunnels (Teredo, 6to4)
+// and documentation.
 func reserved6() []netip.Prefix {
 	return prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 }
 
+// prefixes parses the texts as CIDR prefixes. It panics if one is invalid.
 func prefixes(texts ...string) (out []netip.Prefix) {
 	for _, text := range texts {
 		out = append(out, netip.MustParsePrefix(text))

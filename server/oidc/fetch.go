@@ -19,24 +19,26 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The bounds of one question.
+// The limits of one request.
 const (
 	maxDocument = 64 << 10 // bytes
 	maxHeaders  = 16 << 10 // bytes
-	maxEndpoint = 2048     // bytes, as in an extension
-	maxWords    = 200      // bytes of what others wrote, in a fault
-	patience    = 10 * time.Second
+	maxEndpoint = 2048     // bytes, the limit of the field in an extension
+	maxWords    = 200      // bytes of quoted text in a fault
+	// patience is the timeout of a request.
+	patience = 10 * time.Second
 )
 
-// fault says why there is no document that can be used, and what to do; the hint may be "". Both are the
-// same for the same reason, so that nothing is published again.
+// fault is the reason why an issuer has no usable document. hint is what to do; it may be "". The same reason
+// always has the same texts. So a repeated failure does not change what is published.
 type fault struct{ message, hint string }
 
 // Error implements error.
 func (f *fault) Error() string { return f.message }
 
-// newClient returns a client for public addresses and those of networks. It heeds no proxy, as that
-// would resolve names in the place of the check, and follows no redirect.
+// newClient returns an HTTP client that connects only to public addresses and to addresses in networks. It uses
+// no proxy, because a proxy would resolve names without this check. It follows no redirect. roots are the
+// trusted CA certificates; nil means those of the system.
 func newClient(networks []netip.Prefix, roots *x509.CertPool) *http.Client {
 	dialer := &net.Dialer{Timeout: patience, Control: func(_, address string, _ syscall.RawConn) error { return admitted(address, networks) }}
 	return &http.Client{
@@ -49,8 +51,8 @@ func newClient(networks []netip.Prefix, roots *x509.CertPool) *http.Client {
 	}
 }
 
-// admitted returns a fault for an address, HOST:PORT, that must not be connected to. It sees the address
-// itself, whatever a name resolved to before.
+// admitted returns a fault if the client must not connect to the address, "IP:PORT". It returns nil if the IP
+// address is public or in networks. It runs after name resolution.
 func admitted(address string, networks []netip.Prefix) error {
 	parsed, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -74,7 +76,8 @@ type document struct {
 	JWKS          string `json:"jwks_uri"`
 }
 
-// fetch asks an issuer for its endpoints.
+// fetch requests the discovery document of an issuer and returns its endpoints. It returns a fault if there is
+// no usable document.
 func fetch(ctx context.Context, client *http.Client, issuer string) (ir.IssuerAnswer, *fault) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ir.DiscoveryURL(issuer), nil)
 	if err != nil {
@@ -100,7 +103,8 @@ func fetch(ctx context.Context, client *http.Client, issuer string) (ir.IssuerAn
 	return read(body, issuer)
 }
 
-// read returns the endpoints of a discovery document.
+// read returns the endpoints of the discovery document body. It returns a fault if the document is invalid, too
+// large or of another issuer.
 func read(body []byte, issuer string) (ir.IssuerAnswer, *fault) {
 	var from document
 	if len(body) > maxDocument {
@@ -116,10 +120,11 @@ func read(body []byte, issuer string) (ir.IssuerAnswer, *fault) {
 	return answer, check(answer)
 }
 
-// endpoints matches the URIs that an extension may have as an endpoint (api.HTTPSURI).
+// endpoints is the regular expression for a URI that an extension may have as an endpoint (api.HTTPSURI).
 const endpoints = `^https://([a-zA-Z0-9]([a-zA-Z0-9\-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9\-]{0,61}[a-zA-Z0-9])?(:[0-9]{1,5})?(/[a-zA-Z0-9\-._~!$&'()*+,;=:@%]*)*/?(\?[a-zA-Z0-9\-._~!$&'()*+,;=:@%/?]*)?$`
 
-// check returns what is wrong with endpoints, nil for nothing.
+// check returns a fault for the first endpoint that is missing or is not a valid https URI. It returns nil if
+// all are valid.
 func check(answer ir.IssuerAnswer) *fault {
 	https := regexp.MustCompile(endpoints)
 	for _, one := range []struct {
@@ -141,11 +146,11 @@ func check(answer ir.IssuerAnswer) *fault {
 	return nil
 }
 
-// quoted returns what another wrote, cut and in quotes.
+// quoted returns text in quotes, cut after maxWords bytes. It is for text from an issuer.
 func quoted(text string) string { return strconv.Quote(text[:min(len(text), maxWords)]) }
 
-// faultOf returns the reason of an error without what differs from one question to the next, such as
-// ports and times.
+// faultOf returns a fault for an error of a request. It leaves out details that differ between requests, such
+// as ports and times.
 func faultOf(err error) *fault {
 	var own *fault
 	var name *net.DNSError

@@ -1,9 +1,9 @@
-// Package oidc asks OpenID providers for their discovery documents, in the background, and
-// remembers the last one that could be used. Nothing waits for an answer.
+// Package oidc requests the discovery documents of OpenID providers (issuers) in the background, and keeps the
+// last usable document of each. No caller waits for an answer.
 //
-// Who writes the folder chooses what is asked, so that a question must not reach what its author
-// does not: only https, only public addresses and those of Options.Networks, no redirect, no proxy, a bounded
-// number of issuers, bytes and seconds (docs/design/policies.md).
+// Authors of objects choose the URLs to request. They must not reach private networks through gatefold. So
+// requests use only https, and only public addresses and those of Options.Networks. They follow no redirect and
+// use no proxy. The number of issuers, bytes and seconds is limited (docs/design/policies.md).
 package oidc
 
 import (
@@ -24,59 +24,61 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The times between two questions to an issuer. Each is shortened at random by up to a tenth, so that
-// many gatefolds do not ask at the same moment.
+// firstRetry is the time until a failed request is repeated. It doubles with each failure up to lastRetry.
+// refresh is the time until a usable document is requested again. Each time is shortened at random by up to a
+// tenth, so that many gatefolds do not send requests at the same moment.
 const (
 	firstRetry = time.Second
 	lastRetry  = time.Minute
 	refresh    = time.Hour
 )
 
-// maxIssuers limits the issuers that are asked.
+// maxIssuers limits how many issuers are requested.
 const maxIssuers = 64
 
-// Workers is how many issuers may be asked at the same time: Run is called so often.
+// Workers is how many issuers may be requested at the same time. That many goroutines must call Run.
 const Workers = 4
 
 // Options configure an Asker.
 type Options struct {
-	// Networks may be connected to beside public addresses.
+	// Networks are ranges of addresses that may be connected to in addition to public addresses.
 	Networks []netip.Prefix
-	// Roots are the CA certificates of issuers; nil is those of the system.
+	// Roots are the CA certificates of issuers. If nil, they are the system's.
 	Roots *x509.CertPool
-	// Refresh is the time after which a usable document is asked for again; 0 means an hour.
+	// Refresh is the time after which a usable document is requested again; 0 means an hour.
 	Refresh time.Duration
-	// File keeps the last usable documents; "" is none.
+	// File is the path of a file for the last usable documents. If it is "", they are not saved.
 	File string
-	// Changed is called after what is known has changed, without locks. Calls may overlap.
+	// Changed is called without locks after the result of Answers has changed. Calls may overlap.
 	Changed func()
 	Log     zerolog.Logger
 }
 
-// Asker asks issuers. Any goroutine may use it.
+// Asker requests discovery documents of issuers. It is safe for concurrent use.
 type Asker struct {
 	options Options
 	client  *http.Client
 
 	mu       sync.Mutex
 	issuers  map[string]*issuer
-	surplus  []string      // issuers that are wanted and not asked: they are too many
+	surplus  []string      // wanted issuers beyond maxIssuers; they are not requested
 	announce bool          // surplus has changed
-	wake     chan struct{} // closed when there may be something new to do
+	wake     chan struct{} // closed when there may be new work
 
 	saving sync.Mutex
 }
 
-// issuer is one issuer, and what is known of it.
+// issuer is the state of one issuer.
 type issuer struct {
-	answer   ir.IssuerAnswer
-	wanted   bool
-	asking   bool
+	answer ir.IssuerAnswer
+	wanted bool
+	asking bool
+	// due is when the next request is sent.
 	due      time.Time
 	failures int // in a row
 }
 
-// New returns an Asker that knows what Options.File has, and asks nothing yet.
+// New returns an Asker that has the documents of Options.File. It sends no request before Run is called.
 func New(options Options) *Asker {
 	if options.Refresh == 0 {
 		options.Refresh = refresh
@@ -88,13 +90,15 @@ func New(options Options) *Asker {
 	return a
 }
 
-// Answers returns what is known of each issuer.
+// Answers returns the endpoints or the fault of each issuer, by URI. An issuer without an answer yet is
+// missing.
 func (a *Asker) Answers() map[string]ir.IssuerAnswer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.answers()
 }
 
+// answers returns the result of Answers. The caller must have locked a.mu.
 func (a *Asker) answers() map[string]ir.IssuerAnswer {
 	all := map[string]ir.IssuerAnswer{}
 	for uri, one := range a.issuers {
@@ -111,15 +115,15 @@ func (a *Asker) answers() map[string]ir.IssuerAnswer {
 	return all
 }
 
-// Want sets which issuers are asked. What is known of others is kept while there is room: a folder
-// that is half read does not name them all.
+// Want sets the issuers to request. The answers of other issuers are kept while there is room, because a folder
+// that is only partly read does not name all issuers. Issuers beyond maxIssuers are not requested.
 func (a *Asker) Want(uris []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, one := range a.issuers {
 		one.wanted = false
 	}
-	for _, uri := range uris { // those that are known stay
+	for _, uri := range uris { // keep the known issuers first
 		if one := a.issuers[uri]; one != nil {
 			one.wanted = true
 		}
@@ -140,7 +144,8 @@ func (a *Asker) Want(uris []string) {
 	a.wake = make(chan struct{})
 }
 
-// room reports whether one more issuer can be asked; it forgets one that is not wanted if need be.
+// room reports whether one more issuer can be added. If there are already maxIssuers, it first removes an
+// issuer that is not wanted. It returns false if every issuer is wanted or is being requested.
 func (a *Asker) room() bool {
 	if len(a.issuers) < maxIssuers {
 		return true
@@ -154,7 +159,7 @@ func (a *Asker) room() bool {
 	return false
 }
 
-// Run asks issuers, one after the other, until ctx ends.
+// Run requests documents of issuers, one after the other, until ctx ends. Up to Workers goroutines may call it.
 func (a *Asker) Run(ctx context.Context) {
 	for {
 		uri, ok := a.next(ctx)
@@ -169,8 +174,8 @@ func (a *Asker) Run(ctx context.Context) {
 	}
 }
 
-// next waits for an issuer that is to be asked, and claims it; "" is for a change to announce. It returns
-// false when ctx ends.
+// next waits for the next issuer to request, and marks it as being requested. uri is "" if a.options.Changed
+// must be called instead. ok is false if ctx has ended.
 func (a *Asker) next(ctx context.Context) (uri string, ok bool) {
 	for {
 		if a.announces() {
@@ -199,6 +204,7 @@ func (a *Asker) next(ctx context.Context) (uri string, ok bool) {
 	}
 }
 
+// announces reports whether the surplus has changed since the last call.
 func (a *Asker) announces() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -207,7 +213,8 @@ func (a *Asker) announces() bool {
 	return was
 }
 
-// earliest returns the issuer that is to be asked first, "" for none.
+// earliest returns the wanted issuer with the earliest due time, and that time. The channel wake is closed when
+// the result may have changed. uri is "" if there is no issuer to request.
 func (a *Asker) earliest() (uri string, at time.Time, wake <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -219,6 +226,8 @@ func (a *Asker) earliest() (uri string, at time.Time, wake <-chan struct{}) {
 	return uri, at, a.wake
 }
 
+// claim marks an issuer as being requested. It returns false if the issuer is not wanted any more, or is
+// already being requested.
 func (a *Asker) claim(uri string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -230,7 +239,8 @@ func (a *Asker) claim(uri string) bool {
 	return true
 }
 
-// ask asks one issuer, and notes what comes back. After a panic it is asked again as after a failure.
+// ask requests the document of one issuer, and records the result with note. A panic counts as a failed
+// request. If ctx has ended, nothing is recorded.
 func (a *Asker) ask(ctx context.Context, uri string) {
 	answer, failed := ir.IssuerAnswer{}, &fault{"a mistake in gatefold, which its log has", "please report it"}
 	defer func() {
@@ -241,8 +251,8 @@ func (a *Asker) ask(ctx context.Context, uri string) {
 	answer, failed = fetch(ctx, a.client, uri)
 }
 
-// note takes in what came back: a document, unless failed is set. A failure changes nothing of an issuer
-// whose endpoints are known.
+// note records the result of a request: the answer, or failed if it is not nil. If the endpoints of the issuer
+// are already known, a failure does not change them.
 func (a *Asker) note(uri string, answer ir.IssuerAnswer, failed *fault) {
 	a.mu.Lock()
 	one := a.issuers[uri]
@@ -276,21 +286,22 @@ func (a *Asker) note(uri string, answer ir.IssuerAnswer, failed *fault) {
 	a.options.Changed()
 }
 
-// again is said behind each fault.
+// again is appended to each fault.
 const again = "; it is asked again within a minute"
 
-// kind returns a fault without what is quoted: an issuer that writes something else each time has nothing
-// published again.
+// kind returns a fault without its quoted texts. It is used to compare faults. Otherwise, an issuer that quotes
+// another text in each answer would cause a new publication each time.
 func kind(fault string) string {
 	return regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllLiteralString(fault, "")
 }
 
-// early shortens a time by up to a tenth, at random.
+// early returns d shortened at random by up to a tenth.
 func early(d time.Duration) time.Duration {
-	return d - time.Duration(rand.Int64N(int64(d)/10+1)) //nolint:gosec // nobody gains by guessing it
+	return d - time.Duration(rand.Int64N(int64(d)/10+1)) //nolint:gosec // no secret depends on it
 }
 
-// log notes the first failure in a row, and what changes.
+// log logs the first of several failures in a row, and each change. failures is the number of failures in a row
+// before this result.
 func (a *Asker) log(uri string, failed *fault, failures int, changed bool) {
 	switch {
 	case failed != nil && (failures == 0 || changed):
@@ -303,7 +314,7 @@ func (a *Asker) log(uri string, failed *fault, failures int, changed bool) {
 	}
 }
 
-// Unanswered returns how many issuers are asked, and how many of them had no usable answer the last time.
+// Unanswered returns the number of wanted issuers, and for how many of them the last request failed.
 func (a *Asker) Unanswered() (asked, failing int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -316,7 +327,7 @@ func (a *Asker) Unanswered() (asked, failing int) {
 	return asked, failing
 }
 
-// known returns the usable documents.
+// known returns the answers that have endpoints, by issuer.
 func (a *Asker) known() map[string]ir.IssuerAnswer {
 	all := a.Answers()
 	maps.DeleteFunc(all, func(_ string, answer ir.IssuerAnswer) bool { return !answer.Known() })

@@ -10,11 +10,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxSaved limits the file of saved documents, in bytes: with the names of fields.
+// maxSaved limits the size of the file of saved documents, in bytes. It includes 512 bytes per document for
+// field names.
 const maxSaved = maxIssuers * (5*maxEndpoint + 512)
 
-// load returns what Options.File has: endpoints that can be used, by issuer. What cannot be
-// used is left out, and asked for again.
+// load returns the valid endpoints in Options.File, by issuer. It leaves out invalid documents, which are then
+// requested again.
 func (a *Asker) load() map[string]ir.IssuerAnswer {
 	known := map[string]ir.IssuerAnswer{}
 	if a.options.File == "" {
@@ -43,7 +44,7 @@ func (a *Asker) load() map[string]ir.IssuerAnswer {
 	return known
 }
 
-// save writes what is known, as a whole or not at all.
+// save writes all known documents to Options.File. It replaces the whole file or leaves it unchanged.
 func (a *Asker) save() {
 	if a.options.File == "" {
 		return
@@ -59,11 +60,12 @@ func (a *Asker) save() {
 	}
 }
 
-// replaceFile writes a value as JSON in the place of a file.
+// replaceFile replaces the file at path by the value as JSON. It returns an error if the file cannot be
+// written.
 func replaceFile(path string, value any) error {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // six bytes for each &
+	encoder.SetEscapeHTML(false) // escaping would use six bytes for each &
 	if err := encoder.Encode(value); err != nil {
 		return err
 	}
