@@ -1,5 +1,5 @@
-// Command echo runs backends for the examples. Each one answers every request
-// with a JSON description of it.
+// Command echo runs backends for the examples. Each backend answers every request with a JSON description of
+// the request.
 //
 //	echo a=127.0.0.1:9001 b=127.0.0.1:9002
 //	echo --name a --address 127.0.0.1:9001
@@ -22,7 +22,7 @@ import (
 	"github.com/gatefold/gatefold/examples/echo/handler"
 )
 
-// grace is how long running requests may take to end after a signal.
+// grace is how long open requests have to end after a signal.
 const grace = 5 * time.Second
 
 func main() {
@@ -31,8 +31,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run serves until ctx ends. The exit code is 0, or 1 when a backend cannot
-// serve, or 2 when args are wrong.
+// run runs the backends until ctx ends, and returns the exit code. The code is 0 on success, 1 if a backend
+// cannot serve, and 2 if args are wrong.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	backends, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -49,9 +49,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// backend is one name and the address that it listens on.
+// backend has the name of a backend and the address that it listens on.
 type backend struct{ name, address string }
 
+// parse returns the backends that args name. It prints the usage to stderr for --help, and then returns
+// flag.ErrHelp. Other errors mean that args are invalid or name no backend.
 func parse(args []string, stderr io.Writer) ([]backend, error) {
 	flags := flag.NewFlagSet("echo", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -81,7 +83,7 @@ func parse(args []string, stderr io.Writer) ([]backend, error) {
 	return backends, nil
 }
 
-// serve runs all backends until ctx ends or one of them fails.
+// serve runs all backends on TCP and UDP, until ctx ends or one of them fails. It returns nil if ctx ended.
 func serve(ctx context.Context, backends []backend, stdout io.Writer) error {
 	failed := make(chan error, len(backends))
 	for _, b := range backends {
@@ -108,7 +110,7 @@ func serve(ctx context.Context, backends []backend, stdout io.Writer) error {
 	}
 }
 
-// answerDatagrams answers each with the name of the backend, until the socket closes.
+// answerDatagrams answers each datagram with the name of the backend, until the socket is closed.
 func answerDatagrams(socket net.PacketConn, name string) {
 	buffer := make([]byte, 1500)
 	for {
@@ -120,7 +122,7 @@ func answerDatagrams(socket net.PacketConn, name string) {
 	}
 }
 
-// shutDown lets running requests end.
+// shutDown stops a server. Open requests have the time grace to end.
 func shutDown(server *http.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()

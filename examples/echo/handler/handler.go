@@ -1,6 +1,6 @@
-// Package handler is the echo backend of the examples and of the tests: it
-// answers every request with what it received, so that a reader sees which back
-// end was reached and what the gateway changed on the way.
+// Package handler is the HTTP handler of the echo backend, for the examples and the tests. It answers every
+// request with a description of the request that it received. So a reader sees which backend answered, and what
+// the gateway changed.
 package handler
 
 import (
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// BackendHeader is the response header that names the backend that answered.
+// BackendHeader is the response header with the name of the backend.
 const BackendHeader = "X-Echo-Backend"
 
-// Answer is the JSON body of every response: the request as it arrived.
+// Answer is the JSON body of every response. It describes the request that the backend received.
 type Answer struct {
 	Backend string `json:"backend"`
 	// Proto is HTTP/1.1 or HTTP/2.0.
@@ -26,9 +26,9 @@ type Answer struct {
 	Headers http.Header `json:"headers"`
 }
 
-// Echo answers each request with status 200, its Answer and the name of the backend in
-// BackendHeader. The query parameters delay, status and times make it slow or let it fail, to
-// test timeouts and retries. It accepts WebSockets and echoes their messages.
+// Echo returns a handler for the backend with this name. It answers each request with status 200, an Answer,
+// and the name in BackendHeader. The query parameters delay, status and times change the answer, to test
+// timeouts and retries; see misbehaviour. It accepts WebSockets and echoes their messages.
 func Echo(name string) http.Handler {
 	var count counter
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,6 +49,6 @@ func Echo(name string) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set(BackendHeader, name)
 		w.WriteHeader(status)
-		_, _ = w.Write(append(body, '\n')) // an error means that the caller has gone
+		_, _ = w.Write(append(body, '\n')) // an error means that the client has disconnected
 	})
 }

@@ -10,24 +10,25 @@ import (
 )
 
 const (
-	// maxDelay bounds what a client can make the backend hold.
+	// maxDelay limits how long a request can delay its answer.
 	maxDelay = time.Minute
-	// maxCounted bounds how many requests are told apart by "times".
+	// maxCounted limits how many request targets are counted for "times".
 	maxCounted = 1000
 )
 
-// misbehaviour is what the query of a request asks for:
+// misbehaviour is how the query of a request changes the answer:
 //
-//	delay=300ms  the answer comes after that time, at most a minute
+//	delay=300ms  the answer is sent after that time, at most a minute
 //	status=503   the answer has that status
-//	times=2      … only the first two times that this path and query come, then 200 at once
+//	times=2      delay and status apply only to the first two requests for this path and query
 type misbehaviour struct {
 	delay  time.Duration
 	status int
-	// times is -1 for every time.
+	// times is the number of requests that delay and status apply to; -1 means all.
 	times int
 }
 
+// parseMisbehaviour reads the query parameters. The error names the parameter that is invalid.
 func parseMisbehaviour(query url.Values) (misbehaviour, error) {
 	m := misbehaviour{status: http.StatusOK, times: -1}
 	var err error
@@ -49,13 +50,14 @@ func parseMisbehaviour(query url.Values) (misbehaviour, error) {
 	return m, nil
 }
 
-// counter counts requests by their target.
+// counter counts requests by their path and query.
 type counter struct {
 	mu   sync.Mutex
 	seen map[string]int
 }
 
-// next gives how often the target has come before.
+// next returns how many earlier requests had this target, and counts one more. All counts start again from 0
+// when maxCounted targets are counted.
 func (c *counter) next(target string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +68,8 @@ func (c *counter) next(target string) int {
 	return c.seen[target] - 1
 }
 
-// statusOf waits as long as the request asks for and gives the status to answer
-// with.
+// statusOf returns the status of the answer to r, after the delay that the query sets. It returns 400 and an
+// error if the query is invalid.
 func (c *counter) statusOf(r *http.Request) (int, error) {
 	m, err := parseMisbehaviour(r.URL.Query())
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"net/http"
 )
 
-// acceptGUID is what the key of a handshake is joined with (RFC 6455, 1.3).
+// acceptGUID is appended to the client's key before it is hashed (RFC 6455, 1.3).
 const acceptGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-// upgrade opens a WebSocket and sends every byte back as it came, until the
-// client closes.
+// upgrade accepts a WebSocket and sends every received byte back unchanged, until the client disconnects.
 func upgrade(w http.ResponseWriter, r *http.Request, name string) {
 	hijacker, ok := w.(http.Hijacker)
 	if !ok {
@@ -21,7 +20,7 @@ func upgrade(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	conn, buffered, err := hijacker.Hijack()
 	if err != nil {
-		return // the caller has gone
+		return // the client has disconnected
 	}
 	defer func() { _ = conn.Close() }()
 	sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + acceptGUID)) //nolint:gosec // as above
