@@ -1,6 +1,6 @@
-// Command sbom prints the bill of materials of a Go program, as CycloneDX 1.6 JSON: the modules
-// that the linker recorded in it, with their versions and sums. The same program gives the same
-// bytes.
+// Command sbom prints the bill of materials (SBOM) of a Go program, as CycloneDX 1.6 JSON. It lists the modules
+// that the linker recorded in the program, with versions and hashes. The output for the same program is always
+// the same.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// bom is a document of CycloneDX: https://cyclonedx.org/docs/1.6/json/.
+// bom is a CycloneDX document: https://cyclonedx.org/docs/1.6/json/.
 type bom struct {
 	Format       string       `json:"bomFormat"`
 	SpecVersion  string       `json:"specVersion"`
@@ -65,7 +65,7 @@ type dependency struct {
 	DependsOn []string `json:"dependsOn"`
 }
 
-// bomOf lists the modules of a program of a version, and the Go that has built it.
+// bomOf returns the bill of materials of a program with this version: its modules, and Go's standard library.
 func bomOf(info *debug.BuildInfo, version string) bom {
 	own := componentOf("application", &debug.Module{Path: info.Main.Path, Version: version})
 	all := []component{componentOf("library", &debug.Module{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")})}
@@ -85,16 +85,19 @@ func bomOf(info *debug.BuildInfo, version string) bom {
 	}
 }
 
+// componentOf returns the component for a Go module. kind is "application" or "library". Hashes is empty for a
+// module without a sum.
 func componentOf(kind string, module *debug.Module) component {
 	ref := purl(module.Path, module.Version)
 	c := component{Type: kind, Ref: ref, Name: module.Path, Version: module.Version, PURL: ref}
-	// A sum of Go is a SHA-256 over the list of the module's files.
+	// The sum of a Go module is a SHA-256 over the list of the module's files.
 	if raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(module.Sum, "h1:")); err == nil && len(raw) > 0 {
 		c.Hashes = []sum{{"SHA-256", hex.EncodeToString(raw)}}
 	}
 	return c
 }
 
+// purl returns the package URL of a Go module. Without a version, the URL has no version.
 func purl(path, version string) string {
 	if version == "" {
 		return "pkg:golang/" + path
