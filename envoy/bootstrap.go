@@ -1,6 +1,5 @@
-// Package envoy holds what an Envoy needs before it knows gatefold: its
-// bootstrap configuration, and beside it get-envoy, the script that fetches the
-// supported binary.
+// Package envoy makes Envoy's bootstrap configuration: the configuration with which Envoy finds gatefold. The
+// script get-envoy in this folder downloads the supported Envoy.
 package envoy
 
 import (
@@ -20,16 +19,16 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultAdminAddress is where Envoy's admin interface listens unless told otherwise.
+// DefaultAdminAddress is the address of Envoy's admin interface if no other is configured.
 const DefaultAdminAddress = "127.0.0.1:9901"
 
-// AdminAddressKey is the field of node.metadata with the address of Envoy's admin interface:
-// "ip:port" or "unix:/path". An Envoy can claim any address: gatefold asks only those that
-// health.Admit allows.
+// AdminAddressKey is the field of node.metadata with the address of Envoy's admin interface: "ip:port" or
+// "unix:/path". An Envoy can claim any address. So gatefold connects only to addresses that health.Admit
+// allows.
 const AdminAddressKey = "gatefold.io/admin-address"
 
-// StageKey is the field of node.metadata with the stage of an Envoy. One whose stage is Canary gets each revision
-// before the others of its fleet do.
+// StageKey is the field of node.metadata with the stage of an Envoy. An Envoy with the stage Canary gets each
+// revision before the other Envoys of its fleet.
 const (
 	StageKey = "stage"
 	Canary   = "canary"
@@ -38,37 +37,37 @@ const (
 // maxSocketPath is the longest path of a unix socket on Linux, in bytes.
 const maxSocketPath = 107
 
-// Options identify one Envoy and where it finds gatefold.
+// Options identify one Envoy, and name the address of gatefold.
 type Options struct {
-	// XDSAddress is gatefold's: "host:port" with an IP address or a DNS name,
-	// or "unix:/absolute/path".
+	// XDSAddress is the address of gatefold: "host:port" with an IP address or a DNS name, or
+	// "unix:/absolute/path".
 	XDSAddress string
-	// AdminAddress is the "ip:port" or "unix:/absolute/path" of Envoy's admin interface, or ""
-	// for DefaultAdminAddress. With port 0 the system picks a free port, which gatefold does
-	// not learn.
+	// AdminAddress is the address of Envoy's admin interface: "ip:port" or "unix:/absolute/path". If it is "",
+	// it is DefaultAdminAddress. With port 0 the system chooses a free port, and gatefold does not learn that
+	// port.
 	AdminAddress string
-	// NodeID names this one Envoy in gatefold's status.
+	// NodeID identifies this Envoy in gatefold's status.
 	NodeID string
-	// NodeCluster is the Gateway to serve, as "namespace/name", or a name
-	// without "/" for all Gateways (docs/design/gateways.md).
+	// NodeCluster is the Gateway that Envoy serves, as "namespace/name". A name without "/" means all Gateways
+	// (docs/design/gateways.md).
 	NodeCluster string
-	// Stage is Canary, or "".
+	// Stage is Canary, or "" for other Envoys.
 	Stage string
-	// TLS, when set, has the Envoy speak mTLS with gatefold.
+	// TLS makes the Envoy use mTLS with gatefold. The zero value means clear text.
 	TLS TLS
 }
 
 //go:embed bootstrap.yaml
 var bootstrapYAML string
 
-// Bootstrap returns Envoy's configuration file, as YAML with comments. Every value of the
-// options becomes a quoted string. The error names the option that cannot be used.
+// Bootstrap returns Envoy's configuration file, as YAML with comments. Every value of the options becomes a
+// quoted string. The error names the options that are invalid.
 func Bootstrap(options Options) ([]byte, error) {
 	values, err := options.values()
 	if err != nil {
 		return nil, err
 	}
-	// JSON strings and objects are YAML, too, and need no care about quoting.
+	// JSON strings and objects are valid YAML, and are always quoted correctly.
 	functions := template.FuncMap{"json": func(value any) (string, error) {
 		text, err := json.Marshal(value)
 		return string(text), err
@@ -81,19 +80,21 @@ func Bootstrap(options Options) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// values is what bootstrap.yaml refers to.
+// values are the values of the template bootstrap.yaml.
 type values struct {
 	NodeID, NodeCluster string
 	Admin, XDS          address
-	// Metadata is node.metadata, nil when there is none.
+	// Metadata is node.metadata, or nil if it is empty.
 	Metadata map[string]string
 	Canary   bool
-	// ClusterType is the discovery type that suits the kind of XDS.
+	// ClusterType is the discovery type of gatefold's cluster: STATIC or LOGICAL_DNS.
 	ClusterType string
-	// TLS is the configuration of the transport socket, nil for clear text.
+	// TLS is the configuration of the transport socket, or nil for clear text.
 	TLS map[string]any
 }
 
+// values checks the options and returns the values for the template. The error names the options that are
+// invalid.
 func (o Options) values() (values, error) {
 	if o.AdminAddress == "" {
 		o.AdminAddress = DefaultAdminAddress
@@ -111,7 +112,7 @@ func (o Options) values() (values, error) {
 	return values{o.NodeID, o.NodeCluster, admin, xds, o.metadata(admin), o.Stage == Canary, clusterType, tls}, err
 }
 
-// metadata returns node.metadata, nil when there is none.
+// metadata returns node.metadata: the stage, and the address admin. It returns nil if it is empty.
 func (o Options) metadata(admin address) map[string]string {
 	fields := admin.metadata()
 	if o.Stage != "" {
@@ -123,6 +124,8 @@ func (o Options) metadata(admin address) map[string]string {
 	return fields
 }
 
+// checkNode returns an error if name is empty or contains an unprintable character. what names the option in
+// the error.
 func checkNode(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("%s is empty", what)
@@ -133,13 +136,14 @@ func checkNode(what, name string) error {
 	return nil
 }
 
-// printable rejects what a parser of YAML may reject or garble.
+// printable reports whether text is valid UTF-8 without unprintable characters. A YAML parser may reject or
+// change other texts.
 func printable(text string) bool {
 	unprintable := func(r rune) bool { return !unicode.IsGraphic(r) }
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable)
 }
 
-// address is Envoy's config.core.v3.Address: one of its two fields is set.
+// address is Envoy's message config.core.v3.Address. One of its two fields is set.
 type address struct {
 	Socket *socket `json:"socket_address,omitempty"`
 	Pipe   *pipe   `json:"pipe,omitempty"`
@@ -154,7 +158,8 @@ type pipe struct {
 	Path string `json:"path"`
 }
 
-// parseXDS returns gatefold's address and the type of the cluster for it.
+// parseXDS returns gatefold's address and the discovery type of its cluster. text is Options.XDSAddress; the
+// error quotes it.
 func parseXDS(text string) (address, string, error) {
 	if path, ok := strings.CutPrefix(text, "unix:"); ok {
 		pipe, err := parsePipe(path)
@@ -180,9 +185,11 @@ func parseXDS(text string) (address, string, error) {
 	return result, "LOGICAL_DNS", nil
 }
 
-// dnsName is wider than RFC 1123 by the underscore, which container networks use.
+// dnsName matches a DNS name of RFC 1123, and also names with underscores, which appear in container networks.
 var dnsName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?$`)
 
+// parsePipe returns the address of a unix socket. It returns an error if the path is relative, unprintable or
+// too long.
 func parsePipe(path string) (address, error) {
 	if !filepath.IsAbs(path) || len(path) > maxSocketPath || !printable(path) {
 		return address{}, fmt.Errorf("the path of a socket is absolute, printable and at most %d bytes long", maxSocketPath)
@@ -190,6 +197,7 @@ func parsePipe(path string) (address, error) {
 	return address{Pipe: &pipe{path}}, nil
 }
 
+// parseAdmin returns the address of Envoy's admin interface. text is Options.AdminAddress; the error quotes it.
 func parseAdmin(text string) (address, error) {
 	admin, err := admin(text)
 	if err != nil {
@@ -198,6 +206,8 @@ func parseAdmin(text string) (address, error) {
 	return admin, nil
 }
 
+// admin parses an admin address: "unix:/path", or an IP address with a port. It returns an error for other
+// texts.
 func admin(text string) (address, error) {
 	if path, ok := strings.CutPrefix(text, "unix:"); ok {
 		return parsePipe(path)
@@ -209,8 +219,8 @@ func admin(text string) (address, error) {
 	return address{Socket: &socket{host, port}}, err
 }
 
-// metadata tells gatefold an admin address: loopback where Envoy listens on all
-// addresses, and nothing of a port that is not known yet.
+// metadata returns node.metadata with this admin address. If Envoy listens on all addresses, it uses the
+// loopback address. It returns nil if the port is 0, because the real port is not known yet.
 func (a address) metadata() map[string]string {
 	switch {
 	case a.Pipe != nil:
@@ -218,7 +228,7 @@ func (a address) metadata() map[string]string {
 	case a.Socket == nil || a.Socket.Port == 0:
 		return nil
 	}
-	ip, _ := netip.ParseAddr(a.Socket.Address) // admin did
+	ip, _ := netip.ParseAddr(a.Socket.Address) // admin has checked it
 	switch {
 	case ip == netip.IPv4Unspecified():
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
@@ -228,6 +238,7 @@ func (a address) metadata() map[string]string {
 	return map[string]string{AdminAddressKey: netip.AddrPortFrom(ip, a.Socket.Port).String()}
 }
 
+// splitHostPort splits "host:port" and parses the port. It returns an error for other texts.
 func splitHostPort(text string) (string, uint16, error) {
 	host, portText, err := net.SplitHostPort(text)
 	if err != nil {
