@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// TLS configures how an Envoy authenticates to gatefold, and how it verifies gatefold. Paths
-// are absolute. Envoy reads the files again when one is replaced by a rename or a link beside
-// it changes.
+// TLS configures how an Envoy authenticates to gatefold, and how it verifies gatefold. All paths must be
+// absolute. Envoy reads a certificate file again if the file is replaced by a rename, or if a link in its
+// folder changes.
 type TLS struct {
 	Cert, Key string // the Envoy's certificate and private key, PEM
-	CA        string // the authorities that sign gatefold's certificate, PEM
-	// ServerName must be in gatefold's certificate: an IP address, a DNS name or
-	// a URI. Empty means the host of the xDS address.
+	CA        string // the CA certificates that sign gatefold's certificate, PEM
+	// ServerName must be in gatefold's certificate: an IP address, a DNS name or a URI. If it is "", it is the
+	// host of the xDS address.
 	ServerName string
-	// CertSecret and CASecret are the paths of the two Secret files that the bootstrap names.
-	// Envoy watches certificate files only through such Secrets.
+	// CertSecret and CASecret are the paths of two files that the bootstrap names. Each file contains an Envoy
+	// Secret. Envoy watches certificate files only if a Secret in a file names them.
 	CertSecret, CASecret string
 }
 
-// Secrets returns the content of the files CertSecret and CASecret: one file-based SDS resource
-// each.
+// Secrets returns the content of the files CertSecret (certificate) and CASecret (authority). Each is one
+// file-based SDS resource.
 func (t TLS) Secrets() (certificate, authority []byte) {
 	return secretFile("certificate", "tls_certificate", map[string]any{
 			"certificate_chain": file{t.Cert}, "private_key": file{t.Key},
@@ -37,6 +37,8 @@ type file struct {
 	Filename string `json:"filename"`
 }
 
+// secretFile returns an SDS resource as JSON. name is the name of the Secret. kind is the name of the field for
+// content.
 func secretFile(name, kind string, content any) []byte {
 	text, err := json.MarshalIndent(map[string]any{"resources": []any{map[string]any{
 		"@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret", "name": name, kind: content,
@@ -47,7 +49,7 @@ func secretFile(name, kind string, content any) []byte {
 	return append(text, '\n')
 }
 
-// check names what cannot be used.
+// check returns an error that lists all invalid fields of t. xds is gatefold's address.
 func (t TLS) check(xds address) error {
 	var errs []error
 	for _, path := range []string{t.Cert, t.Key, t.CA, t.CertSecret, t.CASecret} {
@@ -64,8 +66,8 @@ func (t TLS) check(xds address) error {
 	return errors.Join(errs...)
 }
 
-// context returns the transport socket's configuration, tls.v3.UpstreamTlsContext.
-// Envoy's clients stop at TLS 1.2 unless told otherwise, and gatefold asks for 1.3.
+// context returns the configuration of the transport socket, a tls.v3.UpstreamTlsContext. It allows only TLS
+// 1.3: Envoy's clients use at most TLS 1.2 by default, and gatefold requires 1.3.
 func (t TLS) context(xds address) map[string]any {
 	name := t.ServerName
 	if name == "" && xds.Socket != nil {
@@ -97,7 +99,7 @@ func (t TLS) context(xds address) map[string]any {
 	return context
 }
 
-// nameKind returns Envoy's type of a name in a certificate.
+// nameKind returns Envoy's type for a name in a certificate: IP_ADDRESS, URI or DNS.
 func nameKind(name string) string {
 	_, err := netip.ParseAddr(name)
 	switch {
