@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// StartBackend listens on a free port of loopback, calls serve for each connection, and returns
-// the port. serve closes its connection. The listener closes when the test ends.
+// StartBackend listens on a free port of 127.0.0.1, calls serve for each connection in a goroutine of its own,
+// and returns the port. serve must close its connection. The listener closes when the test ends.
 func StartBackend(t testing.TB, serve func(net.Conn)) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

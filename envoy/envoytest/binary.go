@@ -1,6 +1,5 @@
-// Package envoytest runs a real Envoy in tests, with echo backends behind it and
-// constant load before it. There is no stand-in for Envoy here: what these tests
-// claim, an Envoy did.
+// Package envoytest runs a real Envoy in tests, with echo backends and constant load. It never replaces Envoy
+// by a fake. So the tests prove what a real Envoy does.
 package envoytest
 
 import (
@@ -13,12 +12,12 @@ import (
 	"testing"
 )
 
-// Binary returns the path of the Envoy binary that envoy/get-envoy prints. If there is none,
-// the test is skipped with a line on stderr; with CI=true it fails.
+// Binary returns the path of the Envoy binary that the script envoy/get-envoy prints. If there is no binary,
+// the test is skipped with a line on stderr; with the environment variable CI=true it fails.
 func Binary(t testing.TB) string { return BinaryOf(t, "") }
 
-// BinaryOf is Binary for one of the versions that get-envoy knows, such as "1.38.3"; "" is the one that
-// the tests are run with.
+// BinaryOf does the same as Binary for a version that get-envoy knows, such as "1.38.3". The version "" means
+// the version that the tests use by default.
 func BinaryOf(t testing.TB, version string) string {
 	t.Helper()
 	path, err := locate(version)
@@ -33,7 +32,8 @@ func BinaryOf(t testing.TB, version string) string {
 	return ""
 }
 
-// locate runs get-envoy once per test binary for the tests' own version.
+// locate returns the path of the Envoy of a version. For the version "", it runs get-envoy only once per
+// process. The error means that there is no such Envoy.
 func locate(version string) (string, error) {
 	if version == "" {
 		return locateOwn()
@@ -41,8 +41,11 @@ func locate(version string) (string, error) {
 	return getEnvoy(version)
 }
 
+// locateOwn returns the result of getEnvoy for the default version. It runs getEnvoy only once.
 var locateOwn = sync.OnceValues(func() (string, error) { return getEnvoy("") })
 
+// getEnvoy runs the script get-envoy for a version and returns the path that it prints. The error contains the
+// script's output to stderr.
 func getEnvoy(version string) (string, error) {
 	script, err := findScript()
 	if err != nil {
@@ -61,8 +64,8 @@ func getEnvoy(version string) (string, error) {
 	return strings.TrimSpace(string(path)), nil
 }
 
-// findScript looks for envoy/get-envoy from the folder of the test upwards, so
-// that modules inside this repository find it as well.
+// findScript returns the path of envoy/get-envoy. It searches the working folder and each folder above, so that
+// tests of every module in this repository find the script. It returns an error if the script does not exist.
 func findScript() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

@@ -19,17 +19,17 @@ import (
 	"time"
 )
 
-// Authority signs certificates for one test.
+// Authority is a CA that signs certificates for one test.
 type Authority struct {
 	t           testing.TB
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	fixed       bool // its certificates hold as long as its own
-	// PEM is the authority's own certificate.
+	fixed       bool // its certificates are valid as long as its own
+	// PEM is the CA certificate of the authority.
 	PEM []byte
 }
 
-// NewAuthority makes an authority with a key of its own.
+// NewAuthority returns an authority with a new random key.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, key: newKey(t)}
@@ -41,8 +41,8 @@ func NewAuthority(t testing.TB) *Authority {
 	return a
 }
 
-// Issue returns a certificate for a server or client with these names: IP
-// addresses, URIs or DNS names. Certificate and key are PEM.
+// Issue returns a new certificate for a server or client, and its private key, both as PEM. The names are IP
+// addresses, URIs or DNS names.
 func (a *Authority) Issue(names ...string) (certificate, key []byte) {
 	a.t.Helper()
 	template := newTemplate(a.t)
@@ -71,7 +71,7 @@ func (a *Authority) Issue(names ...string) (certificate, key []byte) {
 	return encode("CERTIFICATE", leaf.Raw), encode("PRIVATE KEY", der)
 }
 
-// Pair is Issue for crypto/tls.
+// Pair does the same as Issue and returns the result as a tls.Certificate.
 func (a *Authority) Pair(names ...string) tls.Certificate {
 	a.t.Helper()
 	pair, err := tls.X509KeyPair(a.Issue(names...))
@@ -81,14 +81,16 @@ func (a *Authority) Pair(names ...string) tls.Certificate {
 	return pair
 }
 
-// Pool returns a pool with this authority alone.
+// Pool returns a pool with only the certificate of this authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
 	return pool
 }
 
-// sign is the same every time where random is nil.
+// sign returns a certificate made from template, signed with the key of a. parent is the certificate of the
+// signer, and public is the key in the new certificate. If random is nil, the signature is the same at every
+// call.
 func (a *Authority) sign(random io.Reader, template, parent *x509.Certificate, public *ecdsa.PublicKey) *x509.Certificate {
 	a.t.Helper()
 	der, err := x509.CreateCertificate(random, template, parent, public, a.key)
@@ -102,6 +104,7 @@ func (a *Authority) sign(random io.Reader, template, parent *x509.Certificate, p
 	return certificate
 }
 
+// newKey returns a new random ECDSA key.
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -111,6 +114,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
+// newTemplate returns a template with a random serial number for a certificate that is valid for a day.
 func newTemplate(t testing.TB) *x509.Certificate {
 	t.Helper()
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 100))
@@ -122,11 +126,12 @@ func newTemplate(t testing.TB) *x509.Certificate {
 	}
 }
 
+// encode returns a PEM block of a type, such as "CERTIFICATE", with the content der.
 func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Replace writes a file by a rename, so that Envoy, which watches the file, sees the change.
+// Replace writes a file and renames it to path. Envoy notices the change of a watched file only after a rename.
 func Replace(t testing.TB, path string, text []byte) {
 	t.Helper()
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
@@ -138,5 +143,5 @@ func Replace(t testing.TB, path string, text []byte) {
 	}
 }
 
-// PEM returns a certificate of Issue as PEM.
+// PEM returns a certificate as PEM.
 func PEM(certificate *x509.Certificate) []byte { return encode("CERTIFICATE", certificate.Raw) }

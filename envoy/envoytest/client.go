@@ -2,31 +2,31 @@ package envoytest
 
 import "errors"
 
-// Client sends requests on connections that it keeps alive, one for each address. Only one
-// goroutine may use it. Unlike net/http's client, it sends paths unchanged.
+// Client sends HTTP requests on kept-alive connections, one for each address. Only one goroutine may use it.
+// Unlike net/http's client, it sends paths unchanged.
 type Client struct {
-	kept map[string]*conn // by address
+	kept map[string]*conn // by Request.place
 }
 
 // NewClient returns a Client without connections.
 func NewClient() *Client { return &Client{kept: map[string]*conn{}} }
 
-// Do sends a request and returns the whole response. It may send the request twice, so the
-// request must be safe to repeat.
+// Do sends a request and returns the whole response. It sends the request a second time if the server has
+// closed the connection. So the request must be safe to repeat. The error means that there is no response.
 func (k *Client) Do(request Request) (*Response, error) {
 	response, _, err := k.exchange(request, request.encode(), false)
 	return response, err
 }
 
-// Close closes the connections.
+// Close closes all connections.
 func (k *Client) Close() {
 	for _, c := range k.kept {
 		_ = c.Close()
 	}
 }
 
-// exchange sends a request, on a kept-alive connection unless fresh, and tells
-// whether it had to be sent twice.
+// exchange sends a request and returns the response. encoded is the request as bytes. If fresh is true, it uses
+// a new connection. resent is true if the request was sent twice. The error means that there is no response.
 func (k *Client) exchange(request Request, encoded []byte, fresh bool) (response *Response, resent bool, err error) {
 	c, err := k.take(request, fresh)
 	if err != nil {
@@ -49,8 +49,9 @@ func (k *Client) exchange(request Request, encoded []byte, fresh bool) (response
 	return response, resent, err
 }
 
-// take returns a new connection where fresh, else the kept one, which is not
-// kept any more, or a new one.
+// take returns a connection for a request. If fresh is false and there is a kept-alive connection, it returns
+// that connection and removes it from k.kept. Otherwise it returns a new connection, or an error if the server
+// refuses it.
 func (k *Client) take(request Request, fresh bool) (*conn, error) {
 	c := k.kept[request.place()]
 	if fresh || c == nil {
@@ -60,7 +61,7 @@ func (k *Client) take(request Request, fresh bool) (*conn, error) {
 	return c, nil
 }
 
-// place is what requests over one connection have in common.
+// place returns a key for a connection. Requests with the same key may use the same connection.
 func (r Request) place() string {
 	if r.TLS == nil {
 		return r.Address

@@ -13,33 +13,34 @@ import (
 	"github.com/gatefold/gatefold/examples/echo/handler"
 )
 
-// EchoServer is a backend that answers each request with a handler.Answer, over
-// HTTP/1.1 or HTTP/2 as it comes.
+// EchoServer is a backend that answers each request with a handler.Answer. It accepts HTTP/1.1 and HTTP/2, with
+// or without TLS.
 type EchoServer struct {
 	server   *httptest.Server
 	requests atomic.Int64
 }
 
-// Echo starts a backend on "ip:port", or on a free port of 127.0.0.1 where
-// address is "". It closes with the test.
+// Echo starts a backend on "ip:port", or on a free port of 127.0.0.1 if address is "". The backend stops when
+// the test ends.
 func Echo(t testing.TB, name, address string) *EchoServer {
 	t.Helper()
 	return echo(t, name, address, nil)
 }
 
-// The headers in which a backend of EchoTLS reports the handshake.
+// These response headers of a backend of EchoTLS describe the TLS handshake and the client.
 const (
-	ServerNameHeader = "X-Echo-Server-Name" // the name that it asked for (SNI)
-	ProtocolHeader   = "X-Echo-Protocol"    // what is spoken inside, such as HTTP/1.1
-	ClientHeader     = "X-Echo-Client"      // the first name of the client's certificate
+	ServerNameHeader = "X-Echo-Server-Name" // the server name in the handshake (SNI)
+	ProtocolHeader   = "X-Echo-Protocol"    // the protocol inside of TLS, such as HTTP/1.1
+	ClientHeader     = "X-Echo-Client"      // the first DNS name of the client's certificate
 )
 
-// EchoTLS is Echo for a backend that speaks TLS, and HTTP/2 to clients that offer it.
+// EchoTLS starts a backend like Echo, but with TLS. It speaks HTTP/2 with clients that offer it.
 func EchoTLS(t testing.TB, name, address string, config *tls.Config) *EchoServer {
 	t.Helper()
 	return echo(t, name, address, config)
 }
 
+// echo starts a backend for Echo and EchoTLS. If config is nil, the backend uses no TLS.
 func echo(t testing.TB, name, address string, config *tls.Config) *EchoServer {
 	t.Helper()
 	if address == "" {
@@ -71,6 +72,7 @@ func echo(t testing.TB, name, address string, config *tls.Config) *EchoServer {
 	return e
 }
 
+// tellHandshake sets the headers that describe the TLS handshake of r. It sets none for a request without TLS.
 func tellHandshake(headers http.Header, r *http.Request) {
 	if r.TLS == nil {
 		return
@@ -88,9 +90,8 @@ func (e *EchoServer) Address() string { return e.server.Listener.Addr().String()
 // Port returns the port of Address.
 func (e *EchoServer) Port() int { return e.server.Listener.Addr().(*net.TCPAddr).Port }
 
-// Requests returns how many requests have come in so far.
+// Requests returns how many requests the backend has received.
 func (e *EchoServer) Requests() int64 { return e.requests.Load() }
 
-// Close stops listening, waits for running requests and closes all connections.
-// A second call does nothing.
+// Close stops the listener, waits for open requests and closes all connections. A second call does nothing.
 func (e *EchoServer) Close() { e.server.Close() }

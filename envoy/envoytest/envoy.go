@@ -19,32 +19,32 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 )
 
-// stopGrace is how long an Envoy may take to end by itself.
+// stopGrace is how long an Envoy may need to end after SIGTERM.
 const stopGrace = 10 * time.Second
 
-// shownLog is how many lines of the end of Envoy's log a failed test shows.
+// shownLog is how many of the last lines of Envoy's log a failed test prints.
 const shownLog = 60
 
-// Options says which Envoy to start.
+// Options configure the Envoy to start.
 type Options struct {
-	// XDSAddress, NodeID and NodeCluster go to envoy.Bootstrap. The defaults of
-	// the last two are the test's name and "test", which means all Gateways.
+	// XDSAddress, NodeID and NodeCluster are options of envoy.Bootstrap. The default of NodeID is the name of
+	// the test. The default of NodeCluster is "test", which means all Gateways.
 	XDSAddress  string
 	NodeID      string
 	NodeCluster string
-	// AdminAddress goes to envoy.Bootstrap, too. The default is a free port of 127.0.0.1, which
-	// gatefold does not learn.
+	// AdminAddress is an option of envoy.Bootstrap. The default is a free port of 127.0.0.1, and gatefold does
+	// not learn that port.
 	AdminAddress string
-	// Config replaces the bootstrap with a complete configuration. It needs an admin address on
-	// loopback with port 0.
+	// Config is a complete configuration that replaces the bootstrap. Its admin address must be on loopback
+	// with port 0.
 	Config []byte
-	// Version is that of Envoy: see BinaryOf.
+	// Version is the version of Envoy, see BinaryOf.
 	Version string
-	// Args are more arguments, such as "--component-log-level", "upstream:debug".
+	// Args are additional arguments, such as "--component-log-level", "upstream:debug".
 	Args []string
 }
 
-// Envoy is one Envoy process, which ends with its test.
+// Envoy is a running Envoy process. It ends when the test ends.
 type Envoy struct {
 	t       testing.TB
 	binary  string
@@ -55,9 +55,9 @@ type Envoy struct {
 	admin   string
 }
 
-// Start starts an Envoy with one worker thread and returns once its admin interface answers.
-// Use WaitReady or WaitListener to wait for its configuration. Without a binary the test is
-// skipped or fails (see Binary). When the test fails, the end of Envoy's log is shown.
+// Start starts an Envoy with one worker thread, and returns when its admin interface answers. To wait for its
+// configuration, use WaitReady or WaitListener. Without an Envoy binary, the test is skipped or fails (see
+// Binary). If the test fails, the end of Envoy's log is printed.
 func Start(t testing.TB, options Options) *Envoy {
 	t.Helper()
 	e := &Envoy{t: t, binary: BinaryOf(t, options.Version), folder: t.TempDir()}
@@ -69,7 +69,7 @@ func Start(t testing.TB, options Options) *Envoy {
 		"--config-path", config,
 		"--admin-address-path", e.adminFile(),
 		"--concurrency", "1",
-		// No shared memory: any number of Envoys run beside each other.
+		// Hot restart uses shared memory. Without it, any number of Envoys can run at the same time.
 		"--disable-hot-restart",
 	}, options.Args...)
 	t.Cleanup(e.finish)
@@ -77,6 +77,7 @@ func Start(t testing.TB, options Options) *Envoy {
 	return e
 }
 
+// config returns Envoy's configuration file: o.Config, or a bootstrap.
 func (o Options) config(t testing.TB) []byte {
 	t.Helper()
 	if o.Config != nil {
@@ -103,14 +104,15 @@ func (o Options) config(t testing.TB) []byte {
 	return config
 }
 
+// adminFile returns the path of the file in which Envoy writes its admin address.
 func (e *Envoy) adminFile() string { return filepath.Join(e.folder, "admin") }
 func (e *Envoy) logFile() string   { return filepath.Join(e.folder, "envoy.log") }
 
-// launch starts the process and waits for its admin interface.
+// launch starts the process and waits until its admin interface answers.
 func (e *Envoy) launch() {
 	e.t.Helper()
 	_ = os.Remove(e.adminFile())
-	// Not --log-path, which Envoy flushes seconds later.
+	// The log is not written with --log-path, because Envoy flushes that file only after seconds.
 	log, err := os.OpenFile(e.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		e.t.Fatal(err)
@@ -124,7 +126,7 @@ func (e *Envoy) launch() {
 	}
 	e.exited = make(chan struct{})
 	go func(command *exec.Cmd, exited chan struct{}) {
-		_ = command.Wait() // how it ended is in the log
+		_ = command.Wait() // Envoy's log shows how it ended
 		close(exited)
 	}(e.command, e.exited)
 
@@ -138,6 +140,7 @@ func (e *Envoy) launch() {
 	})
 }
 
+// ended reports whether the process has ended.
 func (e *Envoy) ended() bool {
 	select {
 	case <-e.exited:
@@ -147,15 +150,15 @@ func (e *Envoy) ended() bool {
 	}
 }
 
-// Pid returns the process id. Restart changes it.
+// Pid returns the process id. It changes with Restart.
 func (e *Envoy) Pid() int { return e.command.Process.Pid }
 
-// AdminAddress returns the "ip:port" or socket path of the admin interface. Restart picks a new
-// port if the port was a free one.
+// AdminAddress returns the address of the admin interface: "ip:port" or the path of a socket. If the port is a
+// free one, it changes with Restart.
 func (e *Envoy) AdminAddress() string { return e.admin }
 
-// AdminGet returns the body of the admin page at path, such as "/clusters". The
-// test fails unless the answer is 200.
+// AdminGet returns the body of the admin page at path, such as "/clusters". The test fails if the status is not
+// 200.
 func (e *Envoy) AdminGet(path string) string {
 	e.t.Helper()
 	body, err := e.get(path)
@@ -165,6 +168,7 @@ func (e *Envoy) AdminGet(path string) string {
 	return body
 }
 
+// get returns the body of the admin page at path. It returns an error if the status is not 200.
 func (e *Envoy) get(path string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
@@ -172,7 +176,7 @@ func (e *Envoy) get(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	request.Close = true // the next Envoy has another port
+	request.Close = true // after a restart, Envoy has another port
 	response, err := e.client().Do(request)
 	if err != nil {
 		return "", err
@@ -185,7 +189,7 @@ func (e *Envoy) get(path string) (string, error) {
 	return string(body), err
 }
 
-// client reaches the admin interface, be it a port or a socket.
+// client returns an HTTP client for the admin interface, which is a TCP port or a unix socket.
 func (e *Envoy) client() *http.Client {
 	network := "tcp"
 	if strings.HasPrefix(e.admin, "/") {
@@ -196,13 +200,13 @@ func (e *Envoy) client() *http.Client {
 	}}}
 }
 
-// ConfigDump returns Envoy's whole configuration as JSON, endpoints included.
+// ConfigDump returns Envoy's whole configuration as JSON, including endpoints.
 func (e *Envoy) ConfigDump() string {
 	e.t.Helper()
 	return e.AdminGet("/config_dump?include_eds")
 }
 
-// Stat returns the counter or gauge of that name, 0 where Envoy has none yet.
+// Stat returns the value of the counter or gauge with this name, or 0 if Envoy does not have it yet.
 func (e *Envoy) Stat(name string) uint64 {
 	e.t.Helper()
 	var answer struct {
@@ -212,7 +216,7 @@ func (e *Envoy) Stat(name string) uint64 {
 		} `json:"stats"`
 	}
 	page := e.AdminGet("/stats?format=json&type=All&filter=" + name)
-	// A page of nothing but histograms, which are objects, does not decode.
+	// Decoding fails if the page contains only histograms, because their values are objects.
 	if err := json.Unmarshal([]byte(page), &answer); err != nil {
 		e.t.Fatalf("statistics of %s: %v", name, err)
 	}
@@ -224,7 +228,7 @@ func (e *Envoy) Stat(name string) uint64 {
 	return 0
 }
 
-// WaitReady waits until Envoy has its first clusters and listeners.
+// WaitReady waits until Envoy has loaded its first clusters and listeners.
 func (e *Envoy) WaitReady() {
 	e.t.Helper()
 	Wait(e.t, "Envoy to be ready", func() error {
@@ -233,7 +237,7 @@ func (e *Envoy) WaitReady() {
 	})
 }
 
-// WaitListener waits until the "ip:port" accepts connections.
+// WaitListener waits until Envoy accepts connections on the address "ip:port".
 func (e *Envoy) WaitListener(address string) {
 	e.t.Helper()
 	Wait(e.t, "Envoy to listen on "+address, func() error {
@@ -245,7 +249,7 @@ func (e *Envoy) WaitListener(address string) {
 	})
 }
 
-// alive ends the test when Envoy ended: waiting for it is of no use then.
+// alive returns err. It ends the test if Envoy has ended, because further waiting is useless.
 func (e *Envoy) alive(err error) error {
 	e.t.Helper()
 	if e.ended() {
@@ -254,9 +258,9 @@ func (e *Envoy) alive(err error) error {
 	return err
 }
 
-// Stop ends Envoy and returns when its process is gone.
+// Stop ends Envoy and returns when the process has ended.
 func (e *Envoy) Stop() {
-	_ = e.command.Process.Signal(syscall.SIGTERM) // an error means that it has ended
+	_ = e.command.Process.Signal(syscall.SIGTERM) // the error means that it has ended
 	select {
 	case <-e.exited:
 	case <-time.After(stopGrace):
@@ -265,14 +269,14 @@ func (e *Envoy) Stop() {
 	}
 }
 
-// Restart stops Envoy if it runs, and starts it again with the same configuration and no state.
+// Restart stops Envoy if it runs, and starts it again with the same configuration file and empty state.
 func (e *Envoy) Restart() {
 	e.t.Helper()
 	e.Stop()
 	e.launch()
 }
 
-// Log returns what Envoy has logged since Start, access logs to stdout included.
+// Log returns everything that Envoy has logged since Start, including access logs to stdout.
 func (e *Envoy) Log() string {
 	e.t.Helper()
 	log, err := os.ReadFile(e.logFile())
@@ -282,7 +286,7 @@ func (e *Envoy) Log() string {
 	return string(log)
 }
 
-// finish is the end of the test.
+// finish stops Envoy at the end of the test. If the test failed, it prints the end of Envoy's log.
 func (e *Envoy) finish() {
 	if e.exited != nil {
 		e.Stop()

@@ -21,15 +21,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Extension is a gRPC server with the three services that Envoy asks about
-// requests. What each answers depends on the request alone, but for the limits:
+// Extension is a gRPC server with three external services for Envoy. Each answer depends only on the request,
+// except for limits and x-flaky:
 //
-//   - Authorization lets requests with "x-token: good" pass, sets x-user (the server's name) and
-//     x-asked (the attributes of the check, see asked) in the request, and x-checked in the
-//     response; others get 401. The first check with each value of x-flaky gets no answer.
-//   - ExternalProcessor sets x-processed in requests and answers to the server's name,
-//     and rejects requests with "x-reject: yes" with 403.
-//   - RateLimitService takes two requests of each descriptor, and answers with x-limit.
+//   - Authorization allows requests with "x-token: good". It then sets x-user (the name of the server) and
+//     x-asked (see asked) in the request, and x-checked in the response. Other requests get 401. The first
+//     check with each value of x-flaky fails with an error.
+//   - ExternalProcessor sets x-processed in requests and responses to the name of the server. For a request
+//     body it sets x-body to the length. A request with the header x-refuse gets 403.
+//   - RateLimitService allows limitOfEach requests for each descriptor, and sets x-limit in the response.
 type Extension struct {
 	authv3.UnimplementedAuthorizationServer
 	processorv3.UnimplementedExternalProcessorServer
@@ -40,13 +40,13 @@ type Extension struct {
 	calls  atomic.Int64
 
 	mu   sync.Mutex
-	seen map[string]int // calls by what they were for
+	seen map[string]int // calls by rate limit descriptor or by x-flaky
 }
 
-// limitOfEach is how many requests of a descriptor an Extension takes.
+// limitOfEach is how many requests an Extension allows for each descriptor.
 const limitOfEach = 2
 
-// StartExtension starts the server on "ip:port". It stops when the test ends.
+// StartExtension starts an Extension on "ip:port". It stops when the test ends.
 func StartExtension(t testing.TB, name, address string) *Extension {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
@@ -68,13 +68,13 @@ func StartExtension(t testing.TB, name, address string) *Extension {
 	return e
 }
 
-// Close ends the server and all connections. A second call does nothing.
+// Close stops the server and closes all connections. A second call does nothing.
 func (e *Extension) Close() { e.server.Stop() }
 
-// Calls returns how often one of the services was called.
+// Calls returns how often the three services were called in total.
 func (e *Extension) Calls() int64 { return e.calls.Load() }
 
-// Check implements Authorization.
+// Check implements the service Authorization.
 func (e *Extension) Check(_ context.Context, r *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 	e.calls.Add(1)
 	headers := r.GetAttributes().GetRequest().GetHttp().GetHeaders()
@@ -98,7 +98,7 @@ func (e *Extension) Check(_ context.Context, r *authv3.CheckRequest) (*authv3.Ch
 	}, nil
 }
 
-// count returns how often it was called with the key.
+// count adds one to the calls with this key and returns their number.
 func (e *Extension) count(key string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -106,8 +106,8 @@ func (e *Extension) count(key string) int {
 	return e.seen[key]
 }
 
-// asked is what a CheckRequest shows beside the path: its context, the length of
-// the body and whether there is a header x-secret.
+// asked returns a text that describes a CheckRequest: its context extensions, the length of the body, and the
+// header x-secret. It returns "nothing" if all are missing.
 func asked(r *authv3.CheckRequest) string {
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(r.GetAttributes().GetContextExtensions())) {
@@ -126,6 +126,7 @@ func asked(r *authv3.CheckRequest) string {
 	return strings.Join(parts, ",")
 }
 
+// setHeaders returns the headers that pairs lists: name, value, name, value and so on.
 func setHeaders(pairs ...string) []*corev3.HeaderValueOption {
 	var out []*corev3.HeaderValueOption
 	for pair := range slices.Chunk(pairs, 2) {
@@ -137,13 +138,13 @@ func setHeaders(pairs ...string) []*corev3.HeaderValueOption {
 	return out
 }
 
-// Process implements ExternalProcessor. Envoy ends the stream.
+// Process implements the service ExternalProcessor. It returns when Envoy ends the stream.
 func (e *Extension) Process(stream processorv3.ExternalProcessor_ProcessServer) error {
 	e.calls.Add(1)
 	for {
 		request, err := stream.Recv()
 		if err != nil {
-			return nil //nolint:nilerr // Envoy has seen enough
+			return nil //nolint:nilerr // Envoy has ended the stream
 		}
 		if err := stream.Send(e.processed(request)); err != nil {
 			return err
@@ -151,6 +152,7 @@ func (e *Extension) Process(stream processorv3.ExternalProcessor_ProcessServer) 
 	}
 }
 
+// processed returns the answer to one message of Envoy.
 func (e *Extension) processed(r *processorv3.ProcessingRequest) *processorv3.ProcessingResponse {
 	changed := &processorv3.HeadersResponse{Response: &processorv3.CommonResponse{
 		HeaderMutation: &processorv3.HeaderMutation{SetHeaders: rawHeaders("x-processed", e.name)},
@@ -178,7 +180,7 @@ func (e *Extension) processed(r *processorv3.ProcessingRequest) *processorv3.Pro
 	return &processorv3.ProcessingResponse{}
 }
 
-// rawHeaders are headers as ext_proc wants them: values as bytes.
+// rawHeaders returns a list with one header in the form that ext_proc requires: the value is bytes.
 func rawHeaders(name, value string) []*corev3.HeaderValueOption {
 	return []*corev3.HeaderValueOption{{
 		Header:       &corev3.HeaderValue{Key: name, RawValue: []byte(value)},
@@ -186,7 +188,7 @@ func rawHeaders(name, value string) []*corev3.HeaderValueOption {
 	}}
 }
 
-// ShouldRateLimit implements RateLimitService.
+// ShouldRateLimit implements the service RateLimitService.
 func (e *Extension) ShouldRateLimit(_ context.Context, r *limiterv3.RateLimitRequest) (*limiterv3.RateLimitResponse, error) {
 	e.calls.Add(1)
 	out := &limiterv3.RateLimitResponse{OverallCode: limiterv3.RateLimitResponse_OK}

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// FixedAuthority returns the authority of a name, the same at every call and on every machine,
-// so that test data may hold its certificate. The key is derived from the name: it is only for
-// tests.
+// FixedAuthority returns an authority with a key that is derived from its name. Its certificate is the same at
+// every call and on every machine, so that files of test data can contain it. The key is not secret: use it
+// only in tests.
 func FixedAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	sum := sha256.Sum256([]byte("gatefold test authority " + name))
-	sum[0] = 0 // below the order of the curve
+	sum[0] = 0 // smaller than the order of the curve
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), sum[:])
 	if err != nil {
 		t.Fatal(err)

@@ -12,41 +12,39 @@ import (
 	"time"
 )
 
-// Target is one kind of request that a Load sends over and over.
+// Target is a request that a Load sends repeatedly.
 type Target struct {
 	// Name identifies the target in results.
 	Name string
 	// Request must be safe to send twice (see Result.Resent).
 	Request Request
-	// Check returns an error for a wrong response; nil expects status 200. Many goroutines call
-	// it at once.
+	// Check returns an error if the response is wrong. If Check is nil, the status must be 200. Many goroutines
+	// call Check at the same time.
 	Check func(*Response) error
 }
 
-// LoadOptions configure a load. It ends after Requests or Duration, whatever comes first.
+// LoadOptions configure a Load. The load ends after Requests or after Duration, whichever is reached first.
 type LoadOptions struct {
-	Targets []Target // in turn
-	// Rate is in requests per second over all targets; 0 means 1,000.
+	Targets []Target // sent in turn
+	// Rate is the number of requests per second to all targets together; 0 means 1,000.
 	Rate int
-	// Requests is the most requests that are sent; 0 means 1,000,000. A Duration of 0 means 5
-	// minutes.
+	// Requests is the highest number of requests to send; 0 means 1,000,000. A Duration of 0 means 5 minutes.
 	Requests int
 	Duration time.Duration
-	// FreshEvery sends every n-th request to a target on a new connection; the others reuse
-	// connections. 0 means 4, 1 reuses none.
+	// FreshEvery is n if every n-th request to a target uses a new connection. Other requests reuse
+	// connections. 0 means 4, and 1 means that no connection is reused.
 	FreshEvery int
 }
 
-// workers is how many requests may be on their way at once, and how many
-// connections to each address are kept alive.
+// workers is how many requests may be open at the same time. Each worker has one connection for each address.
 const workers = 16
 
-// keptFailures bounds Result.Failures: the first ones tell what went wrong.
+// keptFailures limits the length of Result.Failures.
 const keptFailures = 20
 
-// Load sends requests at a constant rate from the moment that StartLoad returns. A late
-// response delays no request of another worker. Requests that are late go out as soon as
-// possible, so that the average rate is kept.
+// Load sends requests at a constant rate. It starts when StartLoad returns. A slow response does not delay
+// requests of other workers. A request that is late is sent as soon as possible, so that the average rate stays
+// the same.
 type Load struct {
 	options LoadOptions
 	encoded [][]byte // the targets' requests
@@ -60,15 +58,15 @@ type Load struct {
 	result Result
 }
 
-// Result is the outcome of a Load so far.
+// Result is the result of a Load, final or up to now.
 type Result struct {
 	Requests, Failed int
-	// Fresh is how many requests had a connection of their own.
+	// Fresh is how many requests used a new connection.
 	Fresh int
-	// Resent counts requests that were sent again because a kept-alive connection was already
-	// closed. They are no failures.
+	// Resent is how many requests were sent again because the server had closed a kept-alive connection. They
+	// are not failures.
 	Resent int
-	// Targets are the counts by Target.Name.
+	// Targets has the counts of each target, by Target.Name.
 	Targets map[string]Count
 	// Failures are the first 20 failures.
 	Failures []Failure
@@ -76,10 +74,10 @@ type Result struct {
 	Slowest  time.Duration
 }
 
-// Count is the requests and failures of one target.
+// Count has the numbers of requests and failures of one target.
 type Count struct{ Requests, Failed int }
 
-// Failure is one request that did not get the right response.
+// Failure is a request without a correct response.
 type Failure struct {
 	Target string
 	// At is the time since the start of the load.
@@ -88,7 +86,7 @@ type Failure struct {
 	Err   error
 }
 
-// String returns the counts and the first failures.
+// String returns the counts and the first failures as text.
 func (r Result) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d requests in %.1fs (%d on fresh connections, %d sent again, slowest %v), %d failed",
@@ -99,7 +97,7 @@ func (r Result) String() string {
 	return out.String()
 }
 
-// StartLoad starts a load, which ends with the test at the latest.
+// StartLoad starts a load. The load ends when the test ends, or earlier.
 func StartLoad(t testing.TB, options LoadOptions) *Load {
 	t.Helper()
 	if len(options.Targets) == 0 {
@@ -122,6 +120,7 @@ func StartLoad(t testing.TB, options LoadOptions) *Load {
 	return l
 }
 
+// orDefault returns value, or otherwise if value is 0.
 func orDefault[T int | time.Duration](value, otherwise T) T {
 	if value == 0 {
 		return otherwise
@@ -129,14 +128,14 @@ func orDefault[T int | time.Duration](value, otherwise T) T {
 	return value
 }
 
-// Stop ends the load, waits for requests under way, and returns the result. Further calls
-// return the same result.
+// Stop ends the load, waits for open requests, and returns the result. Further calls return the same result.
 func (l *Load) Stop() Result {
 	l.cancel()
 	return l.Wait()
 }
 
-// StopAfter is Stop once so many requests were sent, or the load has reached its limits.
+// StopAfter waits until the given number of requests was sent, or until the load reaches its limits. Then it
+// stops the load and returns the result.
 func (l *Load) StopAfter(requests int) Result {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -152,13 +151,13 @@ func (l *Load) StopAfter(requests int) Result {
 	return l.Stop()
 }
 
-// Wait returns the result once the load has reached its limits.
+// Wait waits until the load reaches its limits, and returns the result.
 func (l *Load) Wait() Result {
 	l.running.Wait()
 	return l.Result()
 }
 
-// Result returns the result so far.
+// Result returns the result up to now.
 func (l *Load) Result() Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,7 +170,7 @@ func (l *Load) Result() Result {
 	return result
 }
 
-// work sends each request that it draws when it is due.
+// work sends requests until the load ends. Each request has a number, from which its due time follows.
 func (l *Load) work() {
 	w := worker{load: l, client: NewClient()}
 	defer w.client.Close()
@@ -193,13 +192,13 @@ func (l *Load) work() {
 	}
 }
 
-// worker sends one request after the other.
+// worker sends requests one after the other.
 type worker struct {
 	load   *Load
 	client *Client
 }
 
-// send sends the request of that number and books what came of it.
+// send sends the request with this number and adds its outcome to the result.
 func (w *worker) send(number int) {
 	l := w.load
 	index := number % len(l.options.Targets)
@@ -223,7 +222,7 @@ func (w *worker) send(number int) {
 	}
 }
 
-// book counts one request, which has failed when f.Err is set.
+// book counts one request. The request has failed if f.Err is not nil.
 func (r *Result) book(f Failure) {
 	count := r.Targets[f.Target]
 	r.Requests++
@@ -241,6 +240,7 @@ func (r *Result) book(f Failure) {
 	r.Targets[f.Target] = count
 }
 
+// check returns an error if the response of a target is wrong, see Target.Check.
 func check(target Target, response *Response) error {
 	if target.Check != nil {
 		return target.Check(response)

@@ -8,27 +8,27 @@ import (
 	"testing"
 )
 
-// Ports are given out from below the range that systems take the ports of outgoing
-// connections from, so that connections made by a test do not take them. Each process
-// claims blocks of them, so that processes that test at once are not given the same.
+// FreePort assigns ports from lowPort to highPort. They are below the range from which the system takes the
+// ports of outgoing connections. Each process reserves whole blocks of portBlock ports, so that processes that
+// test at the same time never use the same ports.
 const (
 	lowPort   = 10_000
 	highPort  = 32_768
 	portBlock = 64
 )
 
-// claimed are the ports of this process.
+// claimed are the ports that this process has reserved.
 var claimed portPool //nolint:gochecknoglobals // all tests of a process share its ports
 
-// portPool holds the ports that a process claimed and no test has.
+// portPool has the ports that this process has reserved and that no test uses now.
 type portPool struct {
 	mu     sync.Mutex
 	free   []int
 	claims []net.Listener // on the first port of each block, until the process ends
 }
 
-// FreePort returns a TCP port of 127.0.0.1 on which nothing listens. Until the test ends, no
-// other test gets it, not even one of another process.
+// FreePort returns a TCP port of 127.0.0.1 on which no program listens. No other test gets the same port until
+// this test ends, not even a test of another process.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	port, err := claimed.take()
@@ -39,7 +39,8 @@ func FreePort(t testing.TB) int {
 	return port
 }
 
-// take returns the port that has been free for longest and that no other program listens on.
+// take returns the port that has been unused for the longest time. It skips ports on which another program
+// listens. It returns an error if other processes have reserved all ports.
 func (p *portPool) take() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,13 +58,15 @@ func (p *portPool) take() (int, error) {
 	}
 }
 
+// giveBack returns a port to the pool.
 func (p *portPool) giveBack(port int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = append(p.free, port)
 }
 
-// claim adds the ports of a block that no other process has.
+// claim reserves a block of ports by listening on its first port, and adds its other ports to the pool. It
+// returns an error if other processes have reserved all blocks.
 func (p *portPool) claim() error {
 	const blocks = (highPort - lowPort) / portBlock
 	for i := range blocks {
@@ -81,6 +84,7 @@ func (p *portPool) claim() error {
 	return fmt.Errorf("other processes have all ports from %d to %d", lowPort, highPort)
 }
 
+// listenOn listens on a TCP port of 127.0.0.1. It returns an error if another program uses the port.
 func listenOn(port int) (net.Listener, error) {
 	return net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 }

@@ -2,8 +2,8 @@ package envoytest
 
 import "syscall"
 
-// dieWithParent lets the kernel end an Envoy whose test binary was killed or
-// ran into its time limit, which runs no cleanup.
+// dieWithParent returns attributes with which the kernel kills Envoy when the test process ends. This is needed
+// if the test process is killed or runs into its time limit, because then no cleanup runs.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -19,65 +19,64 @@ import (
 	"github.com/gatefold/gatefold/examples/echo/handler"
 )
 
-// requestTimeout bounds one exchange, connecting included.
+// requestTimeout limits the time for one request and its response, including the time to connect.
 const requestTimeout = 30 * time.Second
 
-// Request is one HTTP/1.1 request. It goes out as written: nothing is cleaned,
-// escaped or added but Host and Content-Length.
+// Request is one HTTP request. It is sent unchanged: without normalization and escaping. Only the headers Host
+// and Content-Length are added. With HTTP/2, Host and Path must be set, and Preface, Raw and Timeout have no
+// effect.
 type Request struct {
 	// Address is the "ip:port" to connect to.
 	Address string
-	// From is the IP address to connect from, the system's choice where empty.
+	// From is the local IP address to connect from. If it is "", the system chooses it.
 	From string
-	// Method is GET where empty.
+	// Method is the method; "" means GET.
 	Method string
-	// Host is the Host header, Address where empty.
+	// Host is the Host header; "" means Address.
 	Host string
-	// Path is the request target with its query, "/" where empty.
+	// Path is the request target with its query; "" means "/".
 	Path    string
 	Headers http.Header
 	Body    string
-	// Preface is written before everything else, even a TLS handshake: a PROXY header.
+	// Preface is sent before everything else, even before the TLS handshake. It is for a PROXY protocol header.
 	Preface string
-	// Raw are the bytes of an HTTP/1.1 request, sent instead of Method, Host, Path, Headers and
-	// Body. Method must still be set.
+	// Raw is a whole HTTP/1.1 request as bytes. It is sent instead of Host, Path, Headers and Body. Method must
+	// still be set, because the response depends on it.
 	Raw []byte
-	// Timeout bounds the exchange; 0 is 30 s.
+	// Timeout limits the time for the request and its response; 0 means 30 s.
 	Timeout time.Duration
-	// TLS is nil for plain HTTP.
+	// TLS configures TLS. It is nil for plain HTTP.
 	TLS *TLS
-	// HTTP2 speaks HTTP/2 from the first byte on, without TLS (prior knowledge).
+	// HTTP2 is true for HTTP/2 without TLS from the first byte on (prior knowledge).
 	HTTP2 bool
 }
 
-// TLS configures a Request over TLS. The server's certificate is not verified; Response has it.
+// TLS configures TLS for a Request. The certificate of the server is not verified; Response.Certificate has it.
 type TLS struct {
-	// ServerName is sent in the handshake (SNI); "" sends none.
+	// ServerName is the server name in the handshake (SNI). If it is "", no name is sent.
 	ServerName string
-	// HTTP2 offers only HTTP/2.
+	// HTTP2 is true to offer only HTTP/2 by ALPN. Otherwise only HTTP/1.1 is offered.
 	HTTP2 bool
-	// MaxVersion is the highest version offered, such as tls.VersionTLS12; 0 means Go's
-	// default.
+	// MaxVersion is the highest TLS version to offer, such as tls.VersionTLS12; 0 means Go's default.
 	MaxVersion uint16
-	// Certificate is the client's certificate, sent if the server requests one; nil sends none.
+	// Certificate is the certificate of the client. It is sent if the server requests one; nil sends none.
 	Certificate *tls.Certificate
 }
 
-// Response is the answer to a Request.
+// Response is the response to a Request.
 type Response struct {
 	Status  int
 	Headers http.Header
 	Body    []byte
-	// Backend names the echo backend that answered, "" for another server.
+	// Backend is the name of the echo backend that answered, or "" if another server answered.
 	Backend string
-	// Certificate is the server's certificate, nil without TLS.
+	// Certificate is the certificate of the server, or nil without TLS.
 	Certificate *x509.Certificate
 	// Closing is true if the server closes the connection after this response.
 	Closing bool
 }
 
-// Echoed returns the request as the backend received it, or an error if the response is not an
-// echo backend's.
+// Echoed returns the request as the echo backend received it. It returns an error if no echo backend answered.
 func (r *Response) Echoed() (handler.Answer, error) {
 	var answer handler.Answer
 	if r.Backend == "" {
@@ -86,8 +85,7 @@ func (r *Response) Echoed() (handler.Answer, error) {
 	return answer, json.Unmarshal(r.Body, &answer)
 }
 
-// Do sends the request on a connection of its own. The test fails when no
-// response comes.
+// Do sends the request on a new connection and returns the response. The test fails if there is no response.
 func Do(t testing.TB, request Request) *Response {
 	t.Helper()
 	response, err := Try(request)
@@ -97,7 +95,8 @@ func Do(t testing.TB, request Request) *Response {
 	return response
 }
 
-// Try is Do with an error in place of a failed test, for use in Wait.
+// Try sends the request on a new connection, like Do, but returns an error instead of failing the test. It is
+// for use in Wait.
 func Try(request Request) (*Response, error) {
 	if request.HTTP2 || request.TLS != nil && request.TLS.HTTP2 {
 		return request.overHTTP2()
@@ -110,6 +109,7 @@ func Try(request Request) (*Response, error) {
 	return c.exchange(request, request.encode())
 }
 
+// method returns the method of the request, GET if it is unset.
 func (r Request) method() string {
 	if r.Method == "" {
 		return http.MethodGet
@@ -117,7 +117,7 @@ func (r Request) method() string {
 	return r.Method
 }
 
-// encode returns the bytes of the request.
+// encode returns the HTTP/1.1 request as bytes. If Raw is set, it returns Raw.
 func (r Request) encode() []byte {
 	if r.Raw != nil {
 		return r.Raw
@@ -143,20 +143,19 @@ func (r Request) encode() []byte {
 	return out.Bytes()
 }
 
-// conn is one HTTP/1.1 connection. It is lighter than net/http's client, which
-// also cleans paths and hides on which connection a request went.
+// conn is one HTTP/1.1 connection. It is faster than net/http's client. That client also normalizes paths, and
+// does not show which connection a request uses.
 type conn struct {
 	net.Conn
 	reader *bufio.Reader
-	// used is true if an exchange ended well here before.
+	// used is true if the connection has already returned a whole response.
 	used        bool
 	certificate *x509.Certificate // the server's, nil without TLS
-	// closing is true if the server takes no further request.
+	// closing is true if the server accepts no further request on this connection.
 	closing bool
 }
 
-// dial connects to the address of a request.
-// dialer connects from From.
+// dialer returns a dialer that connects from r.From.
 func (r Request) dialer() *net.Dialer {
 	d := &net.Dialer{Timeout: requestTimeout}
 	if ip := net.ParseIP(r.From); ip != nil {
@@ -165,6 +164,8 @@ func (r Request) dialer() *net.Dialer {
 	return d
 }
 
+// dial connects to the address of a request. It sends the preface, and completes the TLS handshake if the
+// request uses TLS. It returns an error if one of these steps fails.
 func dial(request Request) (*conn, error) {
 	c, err := request.dialer().Dial("tcp", request.Address)
 	if err != nil {
@@ -180,12 +181,12 @@ func dial(request Request) (*conn, error) {
 	return &conn{Conn: c, reader: bufio.NewReader(c)}, nil
 }
 
-// errStale tells that the server closed an idle connection just when the next
-// request was on its way: HTTP asks the client to send it again on another one
-// (RFC 9112, section 9.3.1), and all clients do.
+// errStale means that the server closed an idle connection while the next request was on its way. HTTP clients
+// must then send the request again on another connection (RFC 9112, section 9.3.1).
 var errStale = errors.New("the server had closed the idle connection")
 
-// exchange sends an encoded request and reads the whole response.
+// exchange sends an encoded request and returns the whole response. It returns errStale if the server has
+// closed the idle connection. Other errors mean that there is no response.
 func (c *conn) exchange(request Request, encoded []byte) (*Response, error) {
 	if err := c.SetDeadline(time.Now().Add(cmp.Or(request.Timeout, requestTimeout))); err != nil {
 		return nil, err
@@ -203,6 +204,8 @@ func (c *conn) exchange(request Request, encoded []byte) (*Response, error) {
 	return c.read(request.method())
 }
 
+// read reads the whole response to a request with this method. It returns an error if the response is invalid
+// or cut off.
 func (c *conn) read(method string) (*Response, error) {
 	response, err := c.final(method)
 	if err != nil {
@@ -225,7 +228,8 @@ func (c *conn) read(method string) (*Response, error) {
 	}, nil
 }
 
-// final reads the answer behind those that announce it, such as 100.
+// final returns the final response. It skips informational responses such as 100. It returns an error if the
+// response is invalid or cut off.
 func (c *conn) final(method string) (*http.Response, error) {
 	for {
 		response, err := http.ReadResponse(c.reader, &http.Request{Method: method})
@@ -235,6 +239,7 @@ func (c *conn) final(method string) (*http.Response, error) {
 	}
 }
 
+// closed reports whether err means that the server has closed the connection.
 func closed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -15,32 +15,37 @@ import (
 	"testing"
 )
 
-// SignIn is a service that Envoy asks by HTTP whether requests may pass.
+// SignIn is an HTTP service that Envoy uses for external authorization.
 type SignIn struct {
 	name   string
 	server *httptest.Server
 	mu     sync.Mutex
-	seen   map[string]int // calls by x-flaky
+	seen   map[string]int // calls by the value of x-flaky
 }
 
-// IsSignIn reports whether backends of a name are a SignIn in the tests: "signin" with any ending,
-// and the products of the guide.
+// IsSignIn reports whether tests must start a SignIn for a backend with this name. These are names that start
+// with "signin", and the products of docs/guides/sign-in.md.
 func IsSignIn(name string) bool {
 	return strings.HasPrefix(name, "signin") || slices.Contains([]string{"oauth2-proxy", "authelia", "authentik"}, name)
 }
 
-// StartSignIn starts the service on "ip:port", with TLS where config is not nil. It stops when the
-// test ends.
+// StartSignIn starts the service on "ip:port". It uses TLS if config is not nil, and stops when the test ends.
 //
-// A product answers as it does (signin_products.go). Every other service answers 401, and 200 to
-// "authorization: Bearer good", "x-token: good" and the cookie session=good; "signin-open" answers
-// 200 to all that have no other x-token. The first request with
-// each value of x-flaky gets 503. The query parameter answer of the path asks for something else: a
-// status; "nobody", which is 200 without the headers about the user; "hang", no answer; "reset", a
-// connection that is closed; "chunked", a 200 in chunks.
+// If name is a product of the guide, the service answers like that product (signin_products.go). Otherwise it
+// answers 200 to requests with "authorization: Bearer good", "x-token: good" or the cookie session=good, and
+// 401 to other requests. A service named "signin-open" also answers 200 to requests without x-token. The first
+// request with each value of x-flaky gets 503.
 //
-// Of its headers, x-user has its name, x-asked what it was asked for: the method, the path, and
-// the headers beside those that Envoy adds.
+// The query parameter answer changes the answer:
+//
+//   - a number: this status
+//   - nobody: 200 without the headers about the user
+//   - hang: no answer
+//   - reset: the connection is closed
+//   - chunked: 200 in chunks
+//
+// Every answer has the header x-asked, which describes the request (see askedByHTTP). A 200 has the header
+// x-user with the name of the service.
 func StartSignIn(t testing.TB, name, address string, config *tls.Config) *SignIn {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
@@ -67,6 +72,7 @@ func StartSignIn(t testing.TB, name, address string, config *tls.Config) *SignIn
 	return s
 }
 
+// answer answers requests to a service that is not a product of the guide.
 func (s *SignIn) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	status, asks := http.StatusUnauthorized, r.URL.Query().Get("answer")
@@ -111,7 +117,7 @@ func (s *SignIn) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// flaky reports whether a value, which is not "", comes for the first time.
+// flaky reports whether this is the first request with this value. It returns false for "".
 func (s *SignIn) flaky(value string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +125,8 @@ func (s *SignIn) flaky(value string) bool {
 	return value != "" && s.seen[value] == 1
 }
 
-// askedByHTTP is what a request to a SignIn shows: "GET /a host=a.test authorization=x body=3".
+// askedByHTTP returns a text that describes a request to a SignIn, such as "GET /a host=a.test authorization=x
+// body=3". It leaves out headers that Envoy adds.
 func askedByHTTP(r *http.Request) string {
 	body := ""
 	if r.ContentLength > 0 {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// The products of docs/guides/sign-in.md answer Envoy as these functions do. Each has one user,
-// alice, whose browser has the cookie of a session.
+// The functions of this file answer Envoy like the products of docs/guides/sign-in.md. Each product has one
+// user, alice, whose browser has a session cookie.
 
-// oauth2Proxy is oauth2-proxy with upstreams static://200, set-xauthrequest, reverse-proxy and
-// skip-provider-button. Its own pages are open to everybody.
+// oauth2Proxy answers like oauth2-proxy with the options upstreams static://200, set-xauthrequest,
+// reverse-proxy and skip-provider-button. Everybody may open its own pages, such as /oauth2/sign_in.
 func oauth2Proxy(w http.ResponseWriter, r *http.Request) {
 	headers := w.Header()
 	switch path := r.URL.Path; {
@@ -43,13 +43,16 @@ func oauth2Proxy(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("Authenticated"))
 }
 
+// toProvider redirects a browser to the identity provider. The provider later redirects the browser to the URL
+// back.
 func toProvider(w http.ResponseWriter, r *http.Request, back string) {
 	w.Header().Add("Set-Cookie", "_oauth2_proxy_csrf=n; Path=/; HttpOnly")
 	http.Redirect(w, r, "https://idp.example/authorize?state=n:"+url.QueryEscape(back), http.StatusFound)
 }
 
-// authelia is Authelia's endpoint /api/authz/ext-authz/. A request that says nothing of the
-// scheme is answered with 400, one for /admin is forbidden, and what is no page of a browser gets 401.
+// authelia answers like Authelia's endpoint /api/authz/ext-authz/, and answers 404 to other paths. A request
+// without X-Forwarded-Proto gets 400. With a session, /admin gets 403 and other paths get 200. Without a
+// session, a browser is redirected and other clients get 401.
 func authelia(w http.ResponseWriter, r *http.Request) {
 	headers := w.Header()
 	path, found := strings.CutPrefix(r.RequestURI, "/api/authz/ext-authz/")
@@ -86,8 +89,9 @@ func authelia(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// authentik is an outpost of Authentik: /outpost.goauthentik.io/auth/envoy with the path of the
-// request behind. Its other pages begin and end a session.
+// authentik answers like an outpost of Authentik: /outpost.goauthentik.io/auth/envoy followed by the path of
+// the request. With a session, it answers 200. Otherwise it redirects to its page start. Its page callback
+// begins a session.
 func authentik(w http.ResponseWriter, r *http.Request) {
 	headers := w.Header()
 	path, found := strings.CutPrefix(r.RequestURI, "/outpost.goauthentik.io/auth/envoy")

@@ -15,13 +15,14 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Static is a static configuration of Envoy, made of xDS resources, to test their meaning
+// Static is a static configuration of Envoy that is made of xDS resources. It serves to test the resources
 // without an xDS server.
 type Static struct {
 	resources bootstrapv3.Bootstrap_StaticResources
 }
 
-// AddListener adds an encoded Listener. Routes that it requests by RDS are put into it.
+// AddListener adds an encoded Listener and returns it. The listener then uses routes instead of RDS. Filters
+// that request their configuration get an empty configuration.
 func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.RouteConfiguration) *listenerv3.Listener {
 	t.Helper()
 	message, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}
@@ -46,7 +47,7 @@ func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.Rout
 	return message
 }
 
-// inlineFilters puts an empty configuration into filters that request theirs.
+// inlineFilters replaces the configuration discovery of filters by an empty configuration.
 func inlineFilters(filters []*hcmv3.HttpFilter) error {
 	for _, filter := range filters {
 		if filter.GetConfigDiscovery() == nil {
@@ -61,7 +62,7 @@ func inlineFilters(filters []*hcmv3.HttpFilter) error {
 	return nil
 }
 
-// AddCluster adds an encoded Cluster with its endpoints.
+// AddCluster adds an encoded Cluster, which must contain its endpoints.
 func (s *Static) AddCluster(t testing.TB, cluster []byte) {
 	t.Helper()
 	message := &clusterv3.Cluster{}
@@ -69,7 +70,7 @@ func (s *Static) AddCluster(t testing.TB, cluster []byte) {
 	s.resources.Clusters = append(s.resources.Clusters, message)
 }
 
-// Config returns the configuration for Options.Config.
+// Config returns the configuration as JSON, for Options.Config.
 func (s *Static) Config(t testing.TB) []byte {
 	t.Helper()
 	config, err := protojson.Marshal(&bootstrapv3.Bootstrap{
@@ -84,7 +85,7 @@ func (s *Static) Config(t testing.TB) []byte {
 	return config
 }
 
-// Decode unmarshals an encoded message.
+// Decode unmarshals an encoded message. The test fails if it is invalid.
 func Decode(t testing.TB, body []byte, into proto.Message) {
 	t.Helper()
 	if err := proto.Unmarshal(body, into); err != nil {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// EchoUDP answers each datagram to "ip:port" with the name of the backend, until the
-// test ends.
+// EchoUDP answers each datagram to "ip:port" with the name of the backend, until the test ends.
 func EchoUDP(t testing.TB, name, address string) {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", address)
@@ -27,10 +26,12 @@ func EchoUDP(t testing.TB, name, address string) {
 	}()
 }
 
+// maxDatagram is the size of the largest datagram, in bytes.
 const maxDatagram = 1500
 
-// Sessions sends a datagram to "ip:port" from each of n sockets, and returns how many answers
-// came from each backend within the time. Unanswered datagrams count under "".
+// Sessions sends a datagram to "ip:port" from each of n sockets, and waits for the answers until the time is
+// over. It returns the number of answers by backend; the backend names itself in its answer. Under "" is the
+// number of datagrams without an answer.
 func Sessions(t testing.TB, address string, n int, within time.Duration) map[string]int {
 	t.Helper()
 	var sockets []net.Conn
@@ -40,10 +41,10 @@ func Sessions(t testing.TB, address string, n int, within time.Duration) map[str
 			t.Fatal(err)
 		}
 		defer func() { _ = socket.Close() }()
-		_, _ = socket.Write([]byte("hello")) // nobody may be there yet
+		_, _ = socket.Write([]byte("hello")) // there may be no listener yet
 		sockets = append(sockets, socket)
 	}
-	// Each is read by itself: past the deadline nothing is read, not even what is there.
+	// Read all sockets in parallel. After its deadline, a socket returns no data, even data that has arrived.
 	read := make(chan string)
 	for _, socket := range sockets {
 		_ = socket.SetReadDeadline(time.Now().Add(within))

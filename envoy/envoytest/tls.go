@@ -14,19 +14,20 @@ import (
 	"github.com/gatefold/gatefold/examples/echo/handler"
 )
 
-// config is that of a client which offers one protocol.
+// config returns the configuration of a client that offers only this protocol by ALPN.
 func (o *TLS) config(protocol string) *tls.Config {
 	config := &tls.Config{
 		ServerName: o.ServerName, NextProtos: []string{protocol}, MinVersion: tls.VersionTLS10, MaxVersion: o.MaxVersion,
-		InsecureSkipVerify: true, //nolint:gosec // tests look at the certificate
+		InsecureSkipVerify: true, //nolint:gosec // tests check the certificate themselves
 	}
-	if o.Certificate != nil { // shown whoever the server trusts
+	if o.Certificate != nil { // sent even if the server does not list its CA
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return o.Certificate, nil }
 	}
 	return config
 }
 
-// client ends the handshake on c, which it closes on error.
+// client completes the TLS handshake on c and returns the encrypted connection. It closes c if the handshake
+// fails.
 func (o *TLS) client(c net.Conn) (*conn, error) {
 	secure := tls.Client(c, o.config("http/1.1"))
 	err := secure.SetDeadline(time.Now().Add(requestTimeout))
@@ -40,7 +41,8 @@ func (o *TLS) client(c net.Conn) (*conn, error) {
 	return &conn{Conn: secure, reader: bufio.NewReader(secure), certificate: secure.ConnectionState().PeerCertificates[0]}, nil
 }
 
-// overHTTP2 sends the request on an HTTP/2 connection of its own.
+// overHTTP2 sends the request on a new HTTP/2 connection and returns the response. The error means that there
+// is no response, or that the server did not use HTTP/2.
 func (r Request) overHTTP2() (*Response, error) {
 	transport, scheme := &http.Transport{ForceAttemptHTTP2: true}, "https"
 	if r.TLS == nil {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// waitLimit is how long Wait waits: far longer than a busy machine needs, since
-// no test measures time by it.
+// waitLimit is how long Wait waits. It is much longer than even a busy machine needs, because no test uses it
+// to measure time.
 const waitLimit = 5 * time.Minute
 
-// Wait calls condition until it returns nil. After waitLimit the test fails with the
-// description and the last error. Call it from the test's goroutine.
+// Wait calls condition repeatedly until it returns nil. After waitLimit, the test fails with what (a
+// description of the condition) and the last error. Only the goroutine of the test may call Wait.
 func Wait(t testing.TB, what string, condition func() error) {
 	t.Helper()
 	limit := time.Now().Add(waitLimit)
@@ -31,14 +31,14 @@ func Wait(t testing.TB, what string, condition func() error) {
 	}
 }
 
-// loopbacks counts the addresses given out by LoopbackAddress.
+// loopbacks is how many addresses LoopbackAddress has returned.
 var loopbacks atomic.Uint32 //nolint:gochecknoglobals // all tests of a process share its addresses
 
-// LoopbackAddress returns another address 127.x.y.z at each call, so that tests of one or
-// several processes can use the same fixed ports. On Linux all of 127.0.0.0/8 is local;
-// elsewhere such an address must be set up first.
+// LoopbackAddress returns another address 127.x.y.z at each call. So tests of several processes can use the
+// same port numbers at the same time. On Linux all addresses of 127.0.0.0/8 are local. On other systems they
+// must be configured first.
 func LoopbackAddress() string {
-	const callBits = 9 // of the 24: 510 calls in each of 32,768 processes
+	const callBits = 9 // of 24 bits: 510 calls in each of 32,768 processes
 	call := (loopbacks.Add(1)-1)%(1<<callBits-2) + 1
 	host := uint32(os.Getpid())<<callBits | call
 	return fmt.Sprintf("127.%d.%d.%d", byte(host>>16), byte(host>>8), byte(host))
