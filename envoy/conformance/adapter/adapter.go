@@ -1,11 +1,9 @@
-// Package adapter answers like a small Kubernetes API server and keeps a folder
-// of YAML in step with what it is told. The conformance suite speaks to it as it
-// would to a cluster; gatefold sees nothing but the folder, and what gatefold
-// says of an object is that object's status.
+// Package adapter is a small Kubernetes API server that stores the objects for gatefold as YAML files in a
+// folder. The conformance suite uses it like a cluster. gatefold sees only the folder, and gatefold's status of
+// an object is the status that the adapter serves.
 //
-// It does what the suite and its clients ask for: discovery, get, list, create,
-// update, JSON merge patch, delete, label selectors, logs of Pods. There is no
-// watch, no server-side apply and nobody to keep out.
+// The adapter supports discovery, get, list, create, update, JSON merge patch, delete, label selectors, and
+// logs of Pods. It has no watch, no server-side apply and no access control.
 package adapter
 
 import (
@@ -21,66 +19,66 @@ import (
 
 // Options configure an Adapter.
 type Options struct {
-	// CRDs holds the CustomResourceDefinitions to serve, one or more YAML documents
-	// a file; documents of other kinds are passed over.
+	// CRDs contains the CustomResourceDefinitions to serve, in files *.yaml. Other documents in these files are
+	// ignored.
 	CRDs fs.FS
-	// Folder receives a file per object. It exists.
+	// Folder is an existing folder for the files of objects. Each object of a kind that gatefold reads has a
+	// file.
 	Folder string
-	// Status returns the status that is published for an object of a CRD's kind, or nil. An
-	// error is returned to the client.
+	// Status returns the status of an object whose kind has a CRD. It returns nil if the object has no status.
+	// An error is returned to the client.
 	Status func(kind schema.GroupKind, namespace, name string) (map[string]any, error)
-	// Changed is called for each Deployment and Service that is created, changed or deleted,
-	// one at a time, after it is stored. An error fails the write. It may call
+	// Changed is called after a Deployment or Service is created, changed or deleted. Calls do not overlap, and
+	// come in the order of the changes. If it returns an error, the client gets that error. It may call
 	// SetEndpointSlices.
 	Changed func(Event) error
-	// Deleting is called with each object of a CRD's kind, as a client reads it, before it is
-	// deleted.
+	// Deleting is called before an object whose kind has a CRD is deleted. The object is as a client reads it.
 	Deleting func(object map[string]any)
-	// Pods returns the Pods of a namespace, or of all namespaces for "".
+	// Pods returns the Pods of a namespace, or of all namespaces if namespace is "".
 	Pods func(namespace string) []*corev1.Pod
-	// Log returns what a Pod wrote in the last duration; zero returns everything.
+	// Log returns what a Pod logged in the last duration. A duration of 0 means the whole log.
 	Log func(namespace, pod string, since time.Duration) []byte
 }
 
-// Event is a change of an object.
+// Event is a change of an object: created, changed or deleted.
 type Event struct {
 	Kind, Namespace, Name string
-	// Object is the object as a client reads it; nil when it is gone.
+	// Object is the object as a client reads it. It is nil if the object was deleted.
 	Object map[string]any
 }
 
-// Adapter is the API server. Use New.
+// Adapter is the API server. New creates one.
 type Adapter struct {
 	options   Options
 	resources []*resource
-	crds      []map[string]any // as they are listed
+	crds      []map[string]any // in the order in which they are listed
 
-	// telling is held from a change until Changed returns, so that Changed sees
-	// changes in their order. It is taken before mu.
+	// telling is locked from a change until Changed has returned. So Changed is called in the order of the
+	// changes. It must be locked before mu.
 	telling sync.Mutex
 
 	mu        sync.Mutex
 	objects   map[key]*object
 	revision  int64
-	generated map[key]bool // EndpointSlices that SetEndpointSlices gave
-	deleted   map[key]bool // what may have a status from before
+	generated map[key]bool // EndpointSlices from SetEndpointSlices
+	deleted   map[key]bool // deleted objects that may still have a status
 }
 
-// key names an object, whichever version it is spoken of in.
+// key identifies an object, independent of its API version.
 type key struct {
 	resource        *resource
 	namespace, name string
 }
 
-// object is what is stored: never changed, only replaced.
+// object is a stored object. It is never modified, only replaced.
 type object struct {
-	// content is what was submitted, without status, with the metadata that the
-	// server sets.
+	// content is the submitted object without its status, and with the metadata that the server sets.
 	content  map[string]any
 	revision int64
 }
 
-// New reads the CRDs and serves no objects but the Namespace default.
+// New reads the CRDs and returns an Adapter. Its only object is the Namespace default. The error means that a
+// CRD is invalid.
 func New(options Options) (*Adapter, error) {
 	a := &Adapter{options: options, objects: map[key]*object{}, generated: map[key]bool{}, deleted: map[key]bool{}}
 	a.resources = builtin()
@@ -92,7 +90,7 @@ func New(options Options) (*Adapter, error) {
 	return a, err
 }
 
-// kind gives the resource of a kind that is served, nil otherwise.
+// kind returns the resource of a group and kind, or nil if it is not served.
 func (a *Adapter) kind(wanted schema.GroupKind) *resource {
 	for _, r := range a.resources {
 		if r.group == wanted.Group && r.kind == wanted.Kind {

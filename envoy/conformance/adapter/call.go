@@ -15,25 +15,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// maxBody bounds a request's body, as an API server does.
+// maxBody is the highest size of a request body, in bytes. API servers have the same limit.
 const maxBody = 3 << 20
 
-// mergePatch is the one kind of patch that is understood (RFC 7386).
+// mergePatch is the only supported type of patch (RFC 7386).
 const mergePatch = "application/merge-patch+json"
 
-// call is a request for objects: which, in which version.
+// call is a parsed request for one object or a list of objects.
 type call struct {
 	resource        *resource
 	version         string
 	namespace, name string
 	subresource     string // "", status or log
 	labels          labels.Selector
-	since           time.Duration // of a log
+	since           time.Duration // for a log: only lines of this last duration
 }
 
+// key returns the key of the object that the call is about.
 func (c call) key() key { return key{c.resource, c.namespace, c.name} }
 
-// parse reads the path and the query.
+// parse parses the path and the query of a request. It returns an error for the client if they are invalid or
+// not supported.
 func (a *Adapter) parse(r *http.Request) (call, error) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	var gv schema.GroupVersion
@@ -65,18 +67,19 @@ func (a *Adapter) parse(r *http.Request) (call, error) {
 	return c, c.query(r)
 }
 
+// noPage returns a 404 error for the path of a request.
 func noPage(r *http.Request) error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, r.URL.Path, "there is no such path", 0, true)
 }
 
-// known reports whether the object has that subresource.
+// known reports whether the resource has the subresource of c.
 func (c *call) known() bool {
 	return c.subresource == "" || c.subresource == "status" && c.resource.checks != nil ||
 		c.subresource == "log" && c.resource.kind == "Pod"
 }
 
-// query reads what narrows a call. What is not understood is rejected: to leave
-// it out would answer another question.
+// query parses the query of a request into c. It returns an error for an unknown parameter, because ignoring
+// the parameter could give a wrong answer.
 func (c *call) query(r *http.Request) error {
 	query := r.URL.Query()
 	for name := range query {
@@ -106,7 +109,7 @@ func (c *call) query(r *http.Request) error {
 	return nil
 }
 
-// do carries a call out.
+// do executes a call. It returns the body of the response and the status code, or an error for the client.
 func (a *Adapter) do(c call, r *http.Request) (any, int, error) {
 	reads := r.Method == http.MethodGet
 	if !reads && (c.resource.given || c.subresource != "") {
@@ -139,7 +142,8 @@ func (a *Adapter) do(c call, r *http.Request) (any, int, error) {
 	return body, code, err
 }
 
-// withBody reads the body, an object or nothing, for a write.
+// withBody parses the body of a request as a JSON object and calls write with it. An empty body is an empty
+// object. It returns a client error if the body is invalid or too large, and otherwise the error of write.
 func (a *Adapter) withBody(c call, r *http.Request, write func(call, map[string]any) (map[string]any, error)) (any, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
@@ -150,7 +154,7 @@ func (a *Adapter) withBody(c call, r *http.Request, write func(call, map[string]
 	}
 	body := map[string]any{}
 	if len(text) > 0 {
-		// This one reads whole numbers as such: the schemas tell them apart.
+		// This package decodes integers as int64 and not as float64. The schemas distinguish them.
 		if err := json.Unmarshal(text, &body); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}

@@ -22,10 +22,10 @@ import (
 type check struct {
 	structural *schema.Structural
 	values     validation.SchemaValidator
-	rules      func() *cel.Validator // gives nil where the schema has none
+	rules      func() *cel.Validator // returns nil if the schema has no CEL rules
 }
 
-// complete gives a copy of content without unknown fields and with defaults.
+// complete returns a copy of content without unknown fields and with default values.
 func (c *check) complete(content map[string]any) map[string]any {
 	full := runtime.DeepCopyJSON(content)
 	pruning.Prune(full, c.structural, true)
@@ -34,16 +34,16 @@ func (c *check) complete(content map[string]any) map[string]any {
 	return full
 }
 
-// created says what is wrong with a complete object that is new.
+// created returns the validation errors of a new object. full is the result of complete.
 func (c *check) created(full map[string]any) field.ErrorList {
 	wrong := validation.ValidateCustomResource(nil, full, c.values)
 	wrong = append(wrong, listtype.ValidateListSetsAndMaps(nil, c.structural, full)...)
 	return c.obey(wrong, full, nil)
 }
 
-// updated says what is wrong with a complete object that takes the place of
-// another one. As in an API server, what was wrong before and did not change is
-// let pass (ratcheting).
+// updated returns the validation errors of an object that replaces another one. full and before are results of
+// complete. Like an API server, it ignores errors that the previous object had too and that did not change
+// (ratcheting).
 func (c *check) updated(full, before map[string]any) field.ErrorList {
 	correlated := common.NewCorrelatedObject(full, before, &model.Structural{Structural: c.structural})
 	wrong := validation.ValidateCustomResourceUpdate(nil, full, before, c.values, validation.WithRatcheting(correlated))
@@ -53,7 +53,8 @@ func (c *check) updated(full, before map[string]any) field.ErrorList {
 	return c.obey(wrong, full, before, cel.WithRatcheting(correlated))
 }
 
-// obey runs the CEL rules, unless what is wrong already could make them err.
+// obey appends the errors of the CEL rules to wrong. If wrong contains, for example, a missing field or a wrong
+// type, the rules could fail to run. Then it appends only a note that the rules were not checked.
 func (c *check) obey(wrong field.ErrorList, full, before map[string]any, options ...cel.Option) field.ErrorList {
 	for _, w := range wrong {
 		switch w.Type {
@@ -73,8 +74,8 @@ func (c *check) obey(wrong field.ErrorList, full, before map[string]any, options
 	return append(wrong, broken...)
 }
 
-// status says what is wrong with a status, as an API server would of a write to
-// the status of an object.
+// status returns an error if the status in full is invalid. It applies the rules by which an API server checks
+// a written status, and ignores errors of other fields.
 func (c *check) status(full map[string]any) error {
 	wrong := validation.ValidateCustomResource(nil, full, c.values)
 	wrong = append(wrong, listtype.ValidateListSetsAndMaps(nil, c.structural, full)...)

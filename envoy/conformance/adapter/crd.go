@@ -25,7 +25,7 @@ import (
 
 const crdKind = "CustomResourceDefinition"
 
-// readCRDs serves the kinds of all CRDs in Options.CRDs.
+// readCRDs adds the kinds of all CRDs in Options.CRDs. The error names the file that is invalid.
 func (a *Adapter) readCRDs() error {
 	names, err := fs.Glob(a.options.CRDs, "*.yaml")
 	if err != nil {
@@ -43,6 +43,8 @@ func (a *Adapter) readCRDs() error {
 	return nil
 }
 
+// readCRDFile adds the kinds of the CRDs in a YAML file. It ignores documents of other kinds. It returns an
+// error if a document is invalid.
 func (a *Adapter) readCRDFile(text []byte) error {
 	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for {
@@ -63,7 +65,8 @@ func (a *Adapter) readCRDFile(text []byte) error {
 	}
 }
 
-// addCRD serves one kind.
+// addCRD adds the kind that a CRD defines. content is the CRD. It returns an error if the CRD or its schema is
+// invalid.
 func (a *Adapter) addCRD(content map[string]any) error {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &crd); err != nil {
@@ -94,7 +97,7 @@ func (a *Adapter) addCRD(content map[string]any) error {
 	return nil
 }
 
-// newCheck compiles the schema of one version.
+// newCheck compiles the schema of one version of a CRD. It returns an error if the schema is invalid.
 func newCheck(v1schema *apiextensionsv1.CustomResourceValidation) (*check, error) {
 	var internal apiextensions.CustomResourceValidation
 	err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v1schema, &internal, nil)
@@ -112,12 +115,13 @@ func newCheck(v1schema *apiextensionsv1.CustomResourceValidation) (*check, error
 	return &check{
 		structural: structural,
 		values:     values,
-		// Compiled when the first object comes: most of the time of a start.
+		// Rules are compiled when the first object is checked, because compiling all rules would slow down the
+		// start.
 		rules: sync.OnceValue(func() *cel.Validator { return cel.NewValidator(structural, true, celconfig.PerCallLimit) }),
 	}, nil
 }
 
-// crd gives one CRD as a client reads it.
+// crd returns the CRD with this name as a client reads it. It returns false if there is none.
 func (a *Adapter) crd(name string) (map[string]any, bool) {
 	at := slices.IndexFunc(a.crds, func(c map[string]any) bool { return metadataOf(c)["name"] == name })
 	if at < 0 {
@@ -126,8 +130,7 @@ func (a *Adapter) crd(name string) (map[string]any, bool) {
 	return a.crds[at], true
 }
 
-// groupVersions gives the groups in the order in which they are discovered, and
-// the versions of each, the preferred first.
+// groupVersions returns all groups with their versions, without the core group. Newer versions come first.
 func (a *Adapter) groupVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
 	for _, r := range a.resources {
@@ -142,4 +145,5 @@ func (a *Adapter) groupVersions() []schema.GroupVersion {
 	return all
 }
 
+// now returns the current time in the format of a creationTimestamp.
 func now() string { return metav1.Now().UTC().Format("2006-01-02T15:04:05Z") }

@@ -10,11 +10,12 @@ import (
 	apiversion "k8s.io/apimachinery/pkg/version"
 )
 
-// served is the version that the adapter says to be: the one that the
-// libraries it checks objects with belong to.
+// served is the Kubernetes version that the adapter reports. It is the version of the libraries that check the
+// objects.
 const served = "1.36.1"
 
-// discover answers what clients ask to learn which kinds there are.
+// discover answers requests for the served kinds, the version and the health. It returns false and writes no
+// answer if r is another request.
 func (a *Adapter) discover(w http.ResponseWriter, r *http.Request) bool {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
@@ -44,7 +45,7 @@ func (a *Adapter) discover(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// groups gives the groups, or the one that is named.
+// groups returns the API groups, or only the group with this name if name is not "".
 func (a *Adapter) groups(name string) []metav1.APIGroup {
 	var groups []metav1.APIGroup
 	for _, gv := range a.groupVersions() {
@@ -62,7 +63,7 @@ func (a *Adapter) groups(name string) []metav1.APIGroup {
 	return groups
 }
 
-// resourceList gives the kinds of one version.
+// resourceList returns the kinds of one group and version.
 func (a *Adapter) resourceList(gv schema.GroupVersion) metav1.APIResourceList {
 	list := metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(), APIResources: []metav1.APIResource{},
@@ -87,5 +88,5 @@ func (a *Adapter) resourceList(gv schema.GroupVersion) metav1.APIResourceList {
 	return list
 }
 
-// newerFirst orders versions as clients prefer them: v1, v1beta1, v1alpha2.
+// newerFirst compares two versions by the order that clients prefer: v1, v1beta1, v1alpha2.
 func newerFirst(x, y string) int { return -apiversion.CompareKubeAwareVersionStrings(x, y) }

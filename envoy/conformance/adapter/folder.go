@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// file makes an object's file what content says; nil removes it. No reader
-// sees half of it.
+// file writes an object to its file, or removes the file if content is nil. It replaces the file by a rename,
+// so that no reader sees an incomplete file. It returns an error if the file cannot be written or removed.
 func (a *Adapter) file(k key, content map[string]any) error {
 	path := filepath.Join(a.options.Folder, k.file())
 	if content == nil {
@@ -36,8 +36,8 @@ func (a *Adapter) file(k key, content map[string]any) error {
 	return os.Rename(fresh, path)
 }
 
-// file is the name of an object's file; no two objects share one, as neither
-// kinds nor namespaces contain dots.
+// file returns the name of an object's file. Different objects have different names: "_" separates the parts,
+// and a group contains a dot, but a namespace contains none.
 func (k key) file() string {
 	parts := []string{strings.ToLower(k.resource.kind), k.name}
 	if k.namespace != "" {
@@ -49,8 +49,9 @@ func (k key) file() string {
 	return strings.Join(parts, "_") + ".yaml"
 }
 
-// SetEndpointSlices replaces the EndpointSlices that no client wrote: those of the previous
-// call that are not in the list are deleted.
+// SetEndpointSlices replaces the EndpointSlices that the previous call stored. It deletes those that are not in
+// the list. EndpointSlices that a client wrote are not deleted. It returns an error if a file cannot be
+// written.
 func (a *Adapter) SetEndpointSlices(slices []*discoveryv1.EndpointSlice) error {
 	r := a.kind(schema.GroupKind{Group: discoveryv1.GroupName, Kind: "EndpointSlice"})
 	gone := map[key]bool{}
@@ -83,7 +84,8 @@ func (a *Adapter) SetEndpointSlices(slices []*discoveryv1.EndpointSlice) error {
 	return nil
 }
 
-// setSlice stores a generated EndpointSlice where it is new or differs.
+// setSlice stores a generated EndpointSlice, or replaces the stored one. It returns an error if its file cannot
+// be written.
 func (a *Adapter) setSlice(c call, content map[string]any) error {
 	_, err := a.exchange(c, func(before *object) (map[string]any, error) {
 		a.generated[c.key()] = true
@@ -98,5 +100,5 @@ func (a *Adapter) setSlice(c call, content map[string]any) error {
 	return err
 }
 
-// removed is a change that deletes.
+// removed is a function for exchange that deletes the object. It always returns nil.
 func removed(*object) (map[string]any, error) { return nil, nil }

@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// get reads one object.
+// get returns the object of the call as a client reads it. It returns a NotFound error if the object does not
+// exist, and another error if its status is not available or invalid.
 func (a *Adapter) get(c call) (map[string]any, error) {
 	missing := apierrors.NewNotFound(c.resource.groupResource(), c.name)
 	switch c.resource.kind {
@@ -39,8 +40,8 @@ func (a *Adapter) get(c call) (map[string]any, error) {
 	return a.read(c, found)
 }
 
-// list reads the objects of a kind, all or those of one namespace, that the
-// selector takes.
+// list returns a list of the objects of a kind that match the label selector. The list covers one namespace, or
+// all if the call has no namespace. The errors are those of get.
 func (a *Adapter) list(c call) (any, error) {
 	all, err := a.all(c)
 	if err != nil {
@@ -63,6 +64,8 @@ func (a *Adapter) list(c call) (any, error) {
 	}, nil
 }
 
+// all returns the objects of a kind in the namespace of the call, or in all namespaces if it has none. The
+// errors are those of get.
 func (a *Adapter) all(c call) ([]map[string]any, error) {
 	var all []map[string]any
 	switch c.resource.kind {
@@ -93,6 +96,7 @@ func (a *Adapter) all(c call) ([]map[string]any, error) {
 	return all, nil
 }
 
+// labelsOf returns the labels of an object.
 func labelsOf(content map[string]any) labels.Set {
 	set := labels.Set{}
 	written, _ := metadataOf(content)["labels"].(map[string]any)
@@ -102,8 +106,8 @@ func labelsOf(content map[string]any) labels.Set {
 	return set
 }
 
-// read gives a stored object as clients see it: in the version they asked for,
-// with defaults and with the status that is published for it.
+// read returns a stored object as a client reads it: in the requested version, with default values and with its
+// status. It returns an error if the status is invalid.
 func (a *Adapter) read(c call, stored *object) (map[string]any, error) {
 	content := runtime.DeepCopyJSON(stored.content)
 	content["apiVersion"] = c.resource.apiVersion(c.version)
@@ -136,6 +140,7 @@ func (a *Adapter) read(c call, stored *object) (map[string]any, error) {
 	return content, nil
 }
 
+// pods returns the Pods of a namespace, or nil without Options.Pods.
 func (a *Adapter) pods(namespace string) []*corev1.Pod {
 	if a.options.Pods == nil {
 		return nil
@@ -143,13 +148,14 @@ func (a *Adapter) pods(namespace string) []*corev1.Pod {
 	return a.options.Pods(namespace)
 }
 
+// podContent returns a Pod as a map of JSON values.
 func podContent(pod *corev1.Pod) (map[string]any, error) {
 	pod = pod.DeepCopy()
 	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
 }
 
-// writeLog answers with the log of a Pod.
+// writeLog writes the log of a Pod as the response. It returns a NotFound error if the Pod does not exist.
 func (a *Adapter) writeLog(w http.ResponseWriter, c call) error {
 	for _, pod := range a.pods(c.namespace) {
 		if pod.Name == c.name {
@@ -161,6 +167,7 @@ func (a *Adapter) writeLog(w http.ResponseWriter, c call) error {
 	return apierrors.NewNotFound(c.resource.groupResource(), c.name)
 }
 
+// compareKeys orders keys by kind, namespace and name.
 func compareKeys(x, y key) int {
 	return cmp.Or(cmp.Compare(x.resource.plural, y.resource.plural), cmp.Compare(x.namespace, y.namespace), cmp.Compare(x.name, y.name))
 }

@@ -6,24 +6,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// resource is a kind that is served.
+// resource is a kind that the adapter serves.
 type resource struct {
 	group, kind, plural, singular string
 
-	versions   []string // served ones, the preferred first
+	versions   []string // the preferred version first
 	namespaced bool
-	// filed is true if its objects are gatefold's to read.
+	// filed is true if the objects are stored in the folder, where gatefold reads them.
 	filed bool
-	// told is true if Changed hears of its objects.
+	// told is true if Options.Changed is called for changes of the objects.
 	told bool
-	// given is true if its objects are not stored but come from elsewhere: Pods
-	// and CRDs.
+	// given is true if the objects are not stored by clients: Pods and CRDs.
 	given bool
-	// checks holds the schema of each version; nil for the kinds of the core.
+	// checks has the schema of each version. It is nil for kinds without a CRD.
 	checks map[string]*check
 }
 
-// builtin gives the kinds that are in every cluster.
+// builtin returns the kinds that every cluster has without a CRD.
 func builtin() []*resource {
 	v1 := []string{"v1"}
 	return []*resource{
@@ -45,7 +44,7 @@ func builtin() []*resource {
 	}
 }
 
-// find gives the resource that a path speaks of.
+// find returns the resource with this group, version and plural name, or nil if there is none.
 func (a *Adapter) find(group, version, plural string) *resource {
 	for _, r := range a.resources {
 		if r.group == group && r.plural == plural && slices.Contains(r.versions, version) {

@@ -6,13 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Secret returns the decoded values of a Secret.
+// Secret returns the decoded values of a Secret, by key. The bool is false if the Secret does not exist.
 func (a *Adapter) Secret(namespace, name string) (map[string][]byte, bool) {
 	content := a.stored("Secret", namespace, name)
 	return values(content["data"], base64.StdEncoding.DecodeString), content != nil
 }
 
-// ConfigMap returns the values of a ConfigMap.
+// ConfigMap returns the values of a ConfigMap, by key. The bool is false if the ConfigMap does not exist.
 func (a *Adapter) ConfigMap(namespace, name string) (map[string][]byte, bool) {
 	content := a.stored("ConfigMap", namespace, name)
 	all := values(content["data"], func(text string) ([]byte, error) { return []byte(text), nil })
@@ -22,6 +22,7 @@ func (a *Adapter) ConfigMap(namespace, name string) (map[string][]byte, bool) {
 	return all, content != nil
 }
 
+// stored returns the content of an object of the core group, or nil if the object does not exist.
 func (a *Adapter) stored(kind, namespace, name string) map[string]any {
 	k := key{a.kind(schema.GroupKind{Kind: kind}), namespace, name}
 	a.mu.Lock()
@@ -32,8 +33,8 @@ func (a *Adapter) stored(kind, namespace, name string) map[string]any {
 	return nil
 }
 
-// values gives what decode makes of a map of strings; what it cannot read is
-// left out.
+// values decodes the values of a map of strings. It leaves out values that cannot be decoded. written may be
+// nil.
 func values(written any, decode func(string) ([]byte, error)) map[string][]byte {
 	all := map[string][]byte{}
 	fields, _ := written.(map[string]any)

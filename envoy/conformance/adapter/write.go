@@ -18,10 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// deletionLimit is how long a deleted object may have a status.
+// deletionLimit is how long gatefold may need to remove the status of a deleted object.
 const deletionLimit = 30 * time.Second
 
-// create stores a new object and gives it as it is read.
+// create stores a new object and returns it as a client reads it. It returns an error if the object is invalid
+// or exists.
 func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
 	if err := c.fits(body); err != nil {
 		return nil, err
@@ -50,8 +51,8 @@ func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
 	})
 }
 
-// outlive waits until the status of a deleted object of that name is gone: it
-// must not be taken for the new one's.
+// outlive waits until gatefold has removed the status of a deleted object with the same name. Otherwise, that
+// status would appear on the new object. It returns an error after deletionLimit.
 func (a *Adapter) outlive(c call) error {
 	a.mu.Lock()
 	wait := a.deleted[c.key()] && a.options.Status != nil
@@ -69,8 +70,9 @@ func (a *Adapter) outlive(c call) error {
 	return nil
 }
 
-// update replaces an object. As in an API server, an update of a CRD's kind says
-// which version of the object it replaces.
+// update replaces an object and returns it as a client reads it. If its kind has a CRD, the new object must
+// contain the resourceVersion that it replaces, because API servers require that. It returns an error if the
+// object does not exist or is invalid.
 func (a *Adapter) update(c call, body map[string]any) (map[string]any, error) {
 	if err := c.fits(body); err != nil {
 		return nil, err
@@ -86,7 +88,8 @@ func (a *Adapter) update(c call, body map[string]any) (map[string]any, error) {
 	})
 }
 
-// patch merges a patch into an object (RFC 7386).
+// patch merges a patch into an object (RFC 7386) and returns the object as a client reads it. It returns an
+// error if the object does not exist or the result is invalid.
 func (a *Adapter) patch(c call, patch map[string]any) (map[string]any, error) {
 	return a.change(c, func(before *object) (map[string]any, error) {
 		if before == nil {
@@ -101,7 +104,7 @@ func (a *Adapter) patch(c call, patch map[string]any) (map[string]any, error) {
 	})
 }
 
-// merge is the algorithm of RFC 7386. It changes target.
+// merge returns target with the patch applied, by the algorithm of RFC 7386. It modifies target.
 func merge(target, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {
@@ -121,8 +124,9 @@ func merge(target, patch any) any {
 	return fields
 }
 
-// replace gives what takes the place of an object: identity stays, and the
-// generation counts changes outside metadata.
+// replace returns the content that replaces a stored object. It keeps uid and creationTimestamp, and increases
+// the generation if more than metadata, status and apiVersion changed. It returns an error if before is nil, if
+// uid or resourceVersion differ, or if the new object is invalid.
 func (c call) replace(before *object, body map[string]any) (map[string]any, error) {
 	if before == nil {
 		return nil, apierrors.NewNotFound(c.resource.groupResource(), c.name)
@@ -145,7 +149,7 @@ func (c call) replace(before *object, body map[string]any) (map[string]any, erro
 	return content, c.validate(content, before.content)
 }
 
-// outside gives what counts for the generation.
+// outside returns the fields that a new generation depends on: all except metadata, status and apiVersion.
 func outside(content map[string]any) map[string]any {
 	rest := maps.Clone(content)
 	for _, name := range []string{"metadata", "status", "apiVersion"} {
@@ -154,7 +158,9 @@ func outside(content map[string]any) map[string]any {
 	return rest
 }
 
-// remove deletes an object, and with a Namespace all that is in it.
+// remove deletes an object and returns a Status. With a Namespace, it also deletes all objects in it. options
+// are DeleteOptions; only the precondition uid is used. It returns an error if the object does not exist or has
+// another uid.
 func (a *Adapter) remove(c call, options map[string]any) (map[string]any, error) {
 	wanted, _ := options["preconditions"].(map[string]any)
 	a.announce(c)
@@ -176,7 +182,7 @@ func (a *Adapter) remove(c call, options map[string]any) (map[string]any, error)
 	return map[string]any{"kind": "Status", "apiVersion": "v1", "status": metav1.StatusSuccess}, err
 }
 
-// announce shows an object that will be deleted.
+// announce calls Options.Deleting with an object that is about to be deleted, if the kind has a CRD.
 func (a *Adapter) announce(c call) {
 	if a.options.Deleting == nil || c.resource.checks == nil {
 		return
@@ -186,7 +192,7 @@ func (a *Adapter) announce(c call) {
 	}
 }
 
-// empty deletes all objects of a namespace.
+// empty deletes all objects of a namespace. It returns an error if an object cannot be deleted.
 func (a *Adapter) empty(namespace string) error {
 	for _, k := range a.keys(func(k key) bool { return k.namespace == namespace }) {
 		inside := call{resource: k.resource, version: k.resource.versions[0], namespace: namespace, name: k.name}
@@ -198,8 +204,9 @@ func (a *Adapter) empty(namespace string) error {
 	return nil
 }
 
-// change replaces one object by what next makes of it, nil to delete it, and
-// tells those who must know. It gives the object as it is read.
+// change replaces an object by the result of next, or deletes it if the result is nil. Then it calls
+// Options.Changed if the kind requires that. It returns the object as a client reads it, or nil if the object
+// was deleted. The errors are those of next and of Options.Changed, among others.
 func (a *Adapter) change(c call, next func(before *object) (map[string]any, error)) (map[string]any, error) {
 	if c.resource.told && a.options.Changed != nil {
 		a.telling.Lock()
@@ -221,6 +228,9 @@ func (a *Adapter) change(c call, next func(before *object) (map[string]any, erro
 	return read, err
 }
 
+// exchange replaces the stored object and its file by the result of next, or deletes both if the result is nil.
+// before is nil in the call of next if the object does not exist. If next returns an error, exchange changes
+// nothing.
 func (a *Adapter) exchange(c call, next func(*object) (map[string]any, error)) (*object, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -244,7 +254,7 @@ func (a *Adapter) exchange(c call, next func(*object) (map[string]any, error)) (
 	return after, nil
 }
 
-// keys gives the stored objects that want names.
+// keys returns the keys for which want returns true, sorted.
 func (a *Adapter) keys(want func(key) bool) []key {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -258,7 +268,7 @@ func (a *Adapter) keys(want func(key) bool) []key {
 	return found
 }
 
-// fits rejects a body that is about another object than the path.
+// fits returns an error if the body is not the object that the path names.
 func (c call) fits(body map[string]any) error {
 	metadata := metadataOf(body)
 	name, _ := metadata["name"].(string)
@@ -278,8 +288,8 @@ func (c call) fits(body map[string]any) error {
 	return nil
 }
 
-// clean gives what is kept of a submitted object: neither its status nor the
-// metadata that clients do not decide.
+// clean returns a copy of a submitted object without its status and without the metadata that only the server
+// sets.
 func (c call) clean(body map[string]any) map[string]any {
 	content := runtime.DeepCopyJSON(body)
 	delete(content, "status")
@@ -296,7 +306,7 @@ func (c call) clean(body map[string]any) map[string]any {
 	return content
 }
 
-// foldStringData moves the plain values of a Secret to the encoded ones.
+// foldStringData moves the values in stringData of a Secret to data, base64-encoded.
 func foldStringData(secret map[string]any) {
 	plain, _ := secret["stringData"].(map[string]any)
 	delete(secret, "stringData")
@@ -314,7 +324,7 @@ func foldStringData(secret map[string]any) {
 	}
 }
 
-// complete gives an object as its version is read.
+// complete returns a copy of an object with the default values of its version.
 func (c call) complete(content map[string]any) map[string]any {
 	checks := c.resource.checks[c.version]
 	if checks == nil {
@@ -323,7 +333,8 @@ func (c call) complete(content map[string]any) map[string]any {
 	return checks.complete(content)
 }
 
-// validate rejects what the schema of the version does not allow.
+// validate returns an error if the object is invalid by the schema of its version. before is the object that
+// content replaces, or nil.
 func (c call) validate(content, before map[string]any) error {
 	checks := c.resource.checks[c.version]
 	if checks == nil {
@@ -341,7 +352,7 @@ func (c call) validate(content, before map[string]any) error {
 	return nil
 }
 
-// metadataOf gives an object's metadata, made where it is missing.
+// metadataOf returns the metadata of an object. It adds an empty map if the metadata is missing.
 func metadataOf(content map[string]any) map[string]any {
 	metadata, ok := content["metadata"].(map[string]any)
 	if !ok {
