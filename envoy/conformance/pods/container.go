@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// container is all that a program sees of the world, and all that closes with
-// its pod.
+// container is the environment of the program of a pod: address, variables, files and log. Closing the
+// container closes everything that the program opened through it.
 type container struct {
 	address string // 127.0.2.N
 	env     map[string]string
@@ -25,12 +25,12 @@ type container struct {
 	work   sync.WaitGroup
 }
 
-// program binds its ports through the container and serves until that is
-// closed. What it returns tells why a port cannot be bound or its environment
-// is faulty.
+// program listens on its ports through the container and returns. Then it serves in the background until the
+// container is closed. It returns an error if it cannot listen on a port or if its environment is invalid.
 type program func(*container) error
 
-// run starts the program that stands in for the container of a Pod.
+// run starts the program for the container of a Pod and returns the container. The error means that no program
+// fits, or that the program cannot start.
 func run(object *corev1.Pod, sources Sources) (*container, error) {
 	if n := len(object.Spec.Containers); n != 1 {
 		return nil, fmt.Errorf("a pod has one container here, not %d", n)
@@ -58,7 +58,8 @@ func run(object *corev1.Pod, sources Sources) (*container, error) {
 	return c, nil
 }
 
-// choose finds the program for an image and what its environment asks of it.
+// choose returns the program for an image. For the image echo-basic, the environment decides. The error means
+// that there is no program.
 func choose(image string, env map[string]string) (program, error) {
 	switch {
 	case strings.Contains(image, "/coredns"):
@@ -75,8 +76,8 @@ func choose(image string, env map[string]string) (program, error) {
 	return serveHTTP, nil
 }
 
-// environment gives the variables of a container of a Pod, with the fields of
-// the Pod that they refer to.
+// environment returns the variables of a container, and resolves references to fields of the Pod. A reference
+// that is not supported is an error.
 func environment(object *corev1.Pod, vars []corev1.EnvVar) (map[string]string, error) {
 	out := map[string]string{}
 	for _, v := range vars {
@@ -96,7 +97,7 @@ func environment(object *corev1.Pod, vars []corev1.EnvVar) (map[string]string, e
 	return out, nil
 }
 
-// variable gives a variable of the environment, or fallback when it is not set.
+// variable returns a variable of the environment, or fallback if it is unset or empty.
 func (c *container) variable(name, fallback string) string {
 	if value := c.env[name]; value != "" {
 		return value
@@ -104,8 +105,8 @@ func (c *container) variable(name, fallback string) string {
 	return fallback
 }
 
-// listen binds a TCP port. The listener and each connection that it accepts
-// close with the container.
+// listen listens on a TCP port. The listener and all connections that it accepts are closed with the container.
+// It returns an error if the port is not available.
 func (c *container) listen(port string) (net.Listener, error) {
 	bound, err := net.Listen("tcp4", net.JoinHostPort(c.address, port))
 	if err != nil {
@@ -114,7 +115,8 @@ func (c *container) listen(port string) (net.Listener, error) {
 	return &listener{TCPListener: bound.(*net.TCPListener), container: c}, c.hold(bound)
 }
 
-// listenPacket binds a UDP port, until the container closes.
+// listenPacket listens on a UDP port. The socket is closed with the container. It returns an error if the port
+// is not available.
 func (c *container) listenPacket(port string) (net.PacketConn, error) {
 	bound, err := net.ListenPacket("udp4", net.JoinHostPort(c.address, port))
 	if err != nil {
@@ -123,8 +125,8 @@ func (c *container) listenPacket(port string) (net.PacketConn, error) {
 	return bound, c.hold(bound)
 }
 
-// serve runs f, which ends when what the container holds is closed. That it
-// ended is no news then; anything else is in the log.
+// serve runs f in the background. f must return when the container is closed. An error of f is logged, unless
+// it means that the container was closed.
 func (c *container) serve(f func() error) {
 	c.work.Go(func() {
 		if err := f(); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -133,7 +135,8 @@ func (c *container) serve(f func() error) {
 	})
 }
 
-// hold closes x with the container, at once when that is closed already.
+// hold registers x, so that the method close also closes x. If the container is closed already, hold closes x
+// at once and returns an error.
 func (c *container) hold(x io.Closer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,13 +147,14 @@ func (c *container) hold(x io.Closer) error {
 	return nil
 }
 
+// release removes x from the registered objects, so that the method close does not close x.
 func (c *container) release(x io.Closer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.open, x)
 }
 
-// close closes what is held, and returns when nothing serves any more.
+// close closes all registered objects, and waits until all functions of serve have returned.
 func (c *container) close() {
 	c.mu.Lock()
 	c.closed = true
@@ -158,12 +162,12 @@ func (c *container) close() {
 	c.open = nil
 	c.mu.Unlock()
 	for x := range held {
-		_ = x.Close() // the other side may have closed it before
+		_ = x.Close() // the error means that it was closed before
 	}
 	c.work.Wait()
 }
 
-// listener accepts connections that close with their container.
+// listener is a TCP listener. Its connections are closed with its container.
 type listener struct {
 	*net.TCPListener
 	container *container
@@ -177,7 +181,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &conn{TCPConn: accepted, container: l.container}, l.container.hold(accepted)
 }
 
-// conn is a connection that its container forgets when it closes.
+// conn is a connection that releases itself from its container when it is closed.
 type conn struct {
 	*net.TCPConn
 	container *container

@@ -6,9 +6,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// serveDNS is the program of coredns: it answers each question for an address
-// with that of its pod, which is all that the suite wants of it. The Corefile is
-// not read: it forwards to servers that are not on this machine.
+// serveDNS is the program for the image coredns. It answers each query for an A record with the address of its
+// pod, which is enough for the suite. It does not read the Corefile, because that forwards to servers outside
+// of this machine.
 func serveDNS(c *container) error {
 	bound, err := c.listenPacket("53")
 	if err != nil {

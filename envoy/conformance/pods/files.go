@@ -9,15 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// mounts are the files that a container sees: those of the Secrets and
-// ConfigMaps that its volumes name.
+// mounts are the mounted files of a container: the data of the Secrets and ConfigMaps that its volumes name.
 type mounts struct {
 	object    *corev1.Pod
 	container corev1.Container
 	sources   Sources
 }
 
-// read gives the present content of a file.
+// read returns the current content of a mounted file. It returns an error if the file does not exist.
 func (m mounts) read(path string) ([]byte, error) {
 	for _, mount := range m.container.VolumeMounts {
 		file, inside := strings.CutPrefix(path, strings.TrimSuffix(mount.MountPath, "/")+"/")
@@ -33,6 +32,8 @@ func (m mounts) read(path string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: no volume is mounted there", path)
 }
 
+// fromVolume returns the content of a file in a volume. file is the path inside of the volume. It returns an
+// error if the file does not exist.
 func (m mounts) fromVolume(volume corev1.Volume, file string) ([]byte, error) {
 	switch {
 	case volume.Secret != nil:
@@ -43,7 +44,8 @@ func (m mounts) fromVolume(volume corev1.Volume, file string) ([]byte, error) {
 	return nil, fmt.Errorf("volume %s: only Secrets and ConfigMaps are known", volume.Name)
 }
 
-// fromObject reads a key: the file's name, or what items map to that name.
+// fromObject returns the content of a file from a Secret or ConfigMap. The key is the name of the file, or the
+// key that items map to that name. It returns an error if the object or the key does not exist.
 func (m mounts) fromObject(kind, name string, items []corev1.KeyToPath, file string) ([]byte, error) {
 	source := m.sources.Secret
 	if kind == "ConfigMap" {
@@ -69,11 +71,10 @@ func (m mounts) fromObject(kind, name string, items []corev1.KeyToPath, file str
 	return content, nil
 }
 
-// tls gives the server's side of TLS with the files that the environment names,
-// read anew for each handshake; nil when it names none. The variable of the key
-// differs between the programs of echo-basic. protocols are offered by ALPN.
-// A certificate of the client is verified if it gives one and
-// TLS_CLIENT_CACERTS names a file.
+// tls returns the TLS configuration of a server. It uses the certificate file in the variable TLS_SERVER_CERT
+// and the key file in the variable keyVariable, which differs between programs. It returns nil if one of them
+// is unset. protocols are offered by ALPN. The files are read again at each handshake. If TLS_CLIENT_CACERTS is
+// set, a client certificate is verified, if the client sends one.
 func (c *container) tls(keyVariable string, protocols ...string) *tls.Config {
 	certificate, key := c.env["TLS_SERVER_CERT"], c.env[keyVariable]
 	if certificate == "" || key == "" {
@@ -97,6 +98,8 @@ func (c *container) tls(keyVariable string, protocols ...string) *tls.Config {
 	}
 }
 
+// pair returns the certificate and key in two mounted files. It returns an error if they are missing or
+// invalid.
 func (m mounts) pair(certificate, key string) (tls.Certificate, error) {
 	certificatePEM, err := m.read(certificate)
 	if err != nil {
@@ -109,6 +112,8 @@ func (m mounts) pair(certificate, key string) (tls.Certificate, error) {
 	return tls.X509KeyPair(certificatePEM, keyPEM)
 }
 
+// pool returns the CA certificates in a mounted file. It returns an error if the file is missing or has no
+// certificate.
 func (m mounts) pool(path string) (*x509.CertPool, error) {
 	content, err := m.read(path)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	pb "sigs.k8s.io/gateway-api/conformance/echo-basic/grpcechoserver"
 )
 
-// grpcEcho answers Echo and EchoTwo with what it saw of the call. EchoThree is
-// unimplemented, as the suite wants it.
+// grpcEcho answers Echo and EchoTwo with a description of the call. EchoThree is not implemented, because the
+// suite expects that.
 type grpcEcho struct {
 	pb.UnimplementedGrpcEchoServer
 	container *container
 }
 
-// serveGRPC is the program of GRPC_ECHO_SERVER.
+// serveGRPC is the program for echo-basic with the variable GRPC_ECHO_SERVER.
 func serveGRPC(c *container) error {
 	if err := serveGRPCOn(c, c.variable("HTTP_PORT", "3000")); err != nil {
 		return err
@@ -30,6 +30,7 @@ func serveGRPC(c *container) error {
 	return serveGRPCOn(c, c.variable("HTTPS_PORT", "8443"), grpc.Creds(credentials.NewTLS(secure)))
 }
 
+// serveGRPCOn starts the gRPC server on a port. It returns an error if the port is not available.
 func serveGRPCOn(c *container, port string, options ...grpc.ServerOption) error {
 	bound, err := c.listen(port)
 	if err != nil {
@@ -54,6 +55,7 @@ func (e *grpcEcho) EchoTwo(ctx context.Context, _ *pb.EchoRequest) (*pb.EchoResp
 	return e.answer(ctx), nil
 }
 
+// answer returns a description of the call that ctx belongs to.
 func (e *grpcEcho) answer(ctx context.Context) *pb.EchoResponse {
 	method, _ := grpc.Method(ctx)
 	e.container.log.printf("Echoing back call of %s", method)
@@ -77,6 +79,7 @@ func (e *grpcEcho) answer(ctx context.Context) *pb.EchoResponse {
 	return &pb.EchoResponse{Assertions: assertions}
 }
 
+// grpcHandshake returns the TLS handshake of a call, or nil for a call without TLS.
 func grpcHandshake(ctx context.Context) *pb.TLSAssertions {
 	from, ok := peer.FromContext(ctx)
 	if !ok {

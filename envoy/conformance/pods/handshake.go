@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// handshake is the TLS of a connection as its backend saw it.
+// handshake describes the TLS handshake of a connection from the backend's side.
 type handshake struct {
 	Version            string   `json:"version"` // such as TLSv1.3
 	PeerCertificates   []string `json:"peerCertificates,omitempty"`
@@ -15,7 +15,8 @@ type handshake struct {
 	CipherSuite        string   `json:"cipherSuite"`
 }
 
-// newHandshake gives nil for a connection without TLS.
+// newHandshake returns a description of a TLS connection. It returns nil if state is nil, which means a
+// connection without TLS.
 func newHandshake(state *tls.ConnectionState) *handshake {
 	if state == nil {
 		return nil

@@ -15,24 +15,23 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// echo answers HTTP requests with what it saw of them:
+// echo is the HTTP server of echo-basic:
 //
 //	/health                 200
-//	/status/NNN             that status
-//	/retry/…                fails a few times first: retry
-//	/ws                     a WebSocket that sends back what it receives
-//	anything else           the request as JSON: answer
+//	/status/NNN             the status NNN
+//	/retry/…                the method retry: fails a few times first
+//	/ws                     a WebSocket that sends back each message
+//	other paths             the method echo: the request as JSON
 type echo struct {
 	container *container
 	port      string
 
 	mu       sync.Mutex
-	failures map[string]int // of /retry/, by uuid
+	failures map[string]int // failed requests to /retry/, by uuid
 }
 
-// answer is a request as its backend saw it, in the form that the suite's
-// roundtripper.CapturedRequest decodes. The port is that of plain HTTP, whichever
-// one the request came by.
+// answer describes a request that the backend received. It has the format of roundtripper.CapturedRequest of
+// the suite. HTTPPort is always the port of plain HTTP, also for requests to other ports.
 type answer struct {
 	Path     string              `json:"path"`
 	Host     string              `json:"host"`
@@ -49,8 +48,8 @@ type answer struct {
 	TLS *handshake `json:"tls,omitempty"`
 }
 
-// serveHTTP is the default program: HTTP/1.1, HTTP/2 without TLS on a port of
-// its own and, if the environment names a certificate, HTTPS.
+// serveHTTP is the default program for echo-basic. It serves HTTP/1.1, and HTTP/2 without TLS on another port.
+// If the environment names a certificate, it also serves HTTPS.
 func serveHTTP(c *container) error {
 	e := &echo{container: c, port: c.variable("HTTP_PORT", "3000"), failures: map[string]int{}}
 	plain, err := c.listen(e.port)
@@ -80,12 +79,13 @@ func serveHTTP(c *container) error {
 	return nil
 }
 
+// server returns an HTTP server that logs its errors to the log of the pod.
 func (e *echo) server(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ErrorLog: log.New(e.container.log, "", 0)}
 }
 
-// onlyHTTP2 echoes, and rejects HTTP/1.1 so that a proxy which does not heed
-// appProtocol is found out.
+// onlyHTTP2 answers HTTP/2 requests with echo, and HTTP/1.1 requests with 400. So the tests notice a proxy that
+// ignores appProtocol.
 func (e *echo) onlyHTTP2(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 2 {
 		http.Error(w, "this port speaks HTTP/2 without TLS", http.StatusBadRequest)
@@ -94,8 +94,7 @@ func (e *echo) onlyHTTP2(w http.ResponseWriter, r *http.Request) {
 	e.echo(w, r)
 }
 
-// ServeHTTP routes by the path with "//" folded to "/"; what is echoed is the
-// path as it came.
+// ServeHTTP answers a request by its path, with "//" replaced by "/". The echoed path is the original path.
 func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.ReplaceAll(r.URL.Path, "//", "/")
 	code, isStatus := strings.CutPrefix(path, "/status/")
@@ -113,6 +112,7 @@ func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// status answers with the status code, or with 400 if code is not a status.
 func status(w http.ResponseWriter, code string) {
 	number, err := strconv.Atoi(code)
 	if err != nil || number < 100 || number > 999 {
@@ -121,8 +121,8 @@ func status(w http.ResponseWriter, code string) {
 	w.WriteHeader(number)
 }
 
-// echo logs the request in the words that the mirror tests search for, waits as
-// the query's delay says, and answers.
+// echo logs the request, waits for the duration in the query parameter delay, and answers with the request as
+// JSON. The mirror tests search the log for the logged text.
 func (e *echo) echo(w http.ResponseWriter, r *http.Request) {
 	e.container.log.printf("Echoing back request made to %s to client (%s)", r.RequestURI, r.RemoteAddr)
 	if !wait(r.Context(), w, r.URL.Query().Get("delay")) {
@@ -148,11 +148,11 @@ func (e *echo) echo(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header(), r.Header.Values("X-Echo-Set-Header"))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(body) // the client may have gone
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// setHeaders sets what X-Echo-Set-Header asks for, "name:value, …": names keep
-// their case, and values of one name are joined.
+// setHeaders sets the response headers that X-Echo-Set-Header lists as "name:value, name:value". It keeps the
+// case of names, and joins several values of the same name with commas.
 func setHeaders(to http.Header, wanted []string) {
 	for _, pair := range strings.Split(strings.Join(wanted, ","), ",") {
 		name, value, ok := strings.Cut(strings.TrimSpace(pair), ":")
@@ -166,8 +166,8 @@ func setHeaders(to http.Header, wanted []string) {
 	}
 }
 
-// wait sleeps for a duration such as "1s", not at all when it is empty. False:
-// the request is over, as the client has gone or the duration is none.
+// wait waits for a duration such as "1s"; "" means no wait. It returns false if the client has disconnected, or
+// if the duration is invalid and wait has answered 400.
 func wait(ctx context.Context, w http.ResponseWriter, text string) bool {
 	if text == "" {
 		return true
@@ -187,9 +187,9 @@ func wait(ctx context.Context, w http.ResponseWriter, text string) bool {
 	}
 }
 
-// retry plays a backend that fails: the first succeedAfter attempts of a uuid
-// end, after delayRetry, with status responseCode, or with a TCP reset when none
-// is given. Later attempts are echoed.
+// retry fails the first succeedAfter requests with the same uuid, and answers later requests with echo. A
+// failed request waits for delayRetry. Then it gets the status responseCode, or a TCP reset if responseCode is
+// not set. All these names are query parameters.
 func (e *echo) retry(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	uuid := query.Get("uuid")
@@ -212,7 +212,8 @@ func (e *echo) retry(w http.ResponseWriter, r *http.Request) {
 	reset(w)
 }
 
-// fails counts an attempt and tells whether it shall fail.
+// fails reports whether this request must fail, and counts it if so. The first succeedAfter requests with a
+// uuid fail.
 func (e *echo) fails(uuid string, succeedAfter int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -223,7 +224,7 @@ func (e *echo) fails(uuid string, succeedAfter int) bool {
 	return true
 }
 
-// reset ends the request's connection with a TCP RST.
+// reset closes the connection of a request with a TCP RST. With HTTP/2, only the request ends.
 func reset(w http.ResponseWriter) {
 	hijacked, _, err := http.NewResponseController(w).Hijack()
 	if err != nil { // HTTP/2
@@ -234,11 +235,12 @@ func reset(w http.ResponseWriter) {
 		below = secure.NetConn()
 	}
 	if tcp, ok := below.(interface{ SetLinger(seconds int) error }); ok {
-		_ = tcp.SetLinger(0) // closed already, then
+		_ = tcp.SetLinger(0) // the error means that it is already closed
 	}
 	_ = below.Close()
 }
 
+// webSocket accepts a WebSocket and sends back each message.
 func (e *echo) webSocket(w http.ResponseWriter, r *http.Request) {
 	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
 	ws, err := upgrader.Upgrade(w, r, nil)

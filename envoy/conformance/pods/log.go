@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// maxLines bounds a log: the older half goes when it is reached. The longest
-// that the suite looks back at are a few thousand requests.
+// maxLines is the highest number of lines in a log. When a log is full, the older half is deleted. The suite
+// looks back at most at a few thousand requests.
 const maxLines = 1 << 16
 
-// lines is the log of a pod: what its program says on standard output, each
-// line with its time. The zero value is empty.
+// lines is the log of a pod, with a time for each line. The zero value is an empty log.
 type lines struct {
 	mu  sync.Mutex
 	all []line
@@ -24,6 +23,7 @@ type line struct {
 	text string
 }
 
+// printf adds a line to the log.
 func (l *lines) printf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	l.mu.Lock()
@@ -34,13 +34,13 @@ func (l *lines) printf(format string, args ...any) {
 	l.all = append(l.all, line{at: time.Now(), text: strings.TrimSuffix(text, "\n")})
 }
 
-// Write lets a standard logger write here.
+// Write adds text as one line, so that a standard logger can write to the log.
 func (l *lines) Write(text []byte) (int, error) {
 	l.printf("%s", text)
 	return len(text), nil
 }
 
-// since gives the lines of the time that has passed last, all if it is zero.
+// since returns the lines of the last duration d, or all lines if d is 0. Each line ends with a line feed.
 func (l *lines) since(d time.Duration) []byte {
 	from := time.Now().Add(-d)
 	l.mu.Lock()

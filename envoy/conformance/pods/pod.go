@@ -12,33 +12,33 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
-// pod is a Pod that runs: its object, and the container that holds what its
-// program opened. The object is never changed.
+// pod is a running Pod: its API object, and the container of its program. The object is never modified.
 type pod struct {
 	revision  string // hash of its template
 	object    *corev1.Pod
 	container *container
 }
 
+// stop stops the programs of pods, and waits until they have ended.
 func stop(pods []*pod) {
 	for _, p := range pods {
 		p.container.close()
 	}
 }
 
-// addresses hands out 127.0.2.1 to 127.0.2.254 in a circle: an address is used
-// again as late as possible, so that who still talks to a pod that is gone
-// reaches nobody rather than another pod.
+// addresses assigns 127.0.2.1 to 127.0.2.254 in turn. So an address is reused as late as possible: a client of
+// a removed pod gets an error and does not reach another pod.
 type addresses struct{ last byte }
 
+// next returns the next address.
 func (a *addresses) next() string {
 	a.last = a.last%254 + 1
 	return netip.AddrFrom4([4]byte{127, 0, 2, a.last}).String()
 }
 
-// start runs one pod more of a Deployment, on the next address that is free; w.mu
-// is held. An address is passed over when a pod has it, or when somebody else
-// on this machine has a port that the program needs.
+// start starts one more pod of a Deployment on the next free address. It skips an address that another pod
+// uses, and an address on which another program uses a required port. It returns an error if there is no free
+// address, or if no program can run the pod. w.mu must be locked.
 func (w *World) start(d *appsv1.Deployment, revision string) (*pod, error) {
 	used := map[string]bool{}
 	for _, p := range w.sorted() {
@@ -65,8 +65,8 @@ func (w *World) start(d *appsv1.Deployment, revision string) (*pod, error) {
 	return nil, failure
 }
 
-// newObject gives the Pod as the API server of a cluster shows it once it is
-// ready. The suite cuts the last two parts off a pod's name to find its backend.
+// newObject returns the API object of a ready Pod. The suite removes the last two parts of the name of a Pod to
+// find the name of its backend.
 func newObject(d *appsv1.Deployment, revision, name, address string) *corev1.Pod {
 	template := d.Spec.Template.DeepCopy()
 	now := metav1.Now().Rfc3339Copy()
@@ -97,5 +97,5 @@ func newObject(d *appsv1.Deployment, revision, name, address string) *corev1.Pod
 	return object
 }
 
-// nodeName is the one machine of this cluster.
+// nodeName is the name of the only node of this cluster.
 const nodeName = "localhost"

@@ -14,11 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// manager is the value of the label endpointslice.kubernetes.io/managed-by on
-// the slices of this package: others with the same Service are not ours.
+// manager is the value of the label endpointslice.kubernetes.io/managed-by of generated EndpointSlices.
+// EndpointSlices with another value belong to their author.
 const manager = "conformance.gatefold"
 
-// generate gives the EndpointSlices of all Services, sorted by namespace and name.
+// generate returns the EndpointSlices of all Services, sorted by namespace and name. It skips Services without
+// a selector, and Services of type ExternalName.
 func generate(services map[types.NamespacedName]*corev1.Service, pods []*pod) []*discoveryv1.EndpointSlice {
 	var out []*discoveryv1.EndpointSlice
 	for _, service := range services {
@@ -33,8 +34,8 @@ func generate(services map[types.NamespacedName]*corev1.Service, pods []*pod) []
 	return out
 }
 
-// sliceService gives one slice for each set of ports that the Service's names
-// and numbers come to on its pods, and an empty one when it selects none.
+// sliceService returns the EndpointSlices of a Service. Pods with the same ports share a slice. If the Service
+// selects no pod, it returns one empty slice.
 func sliceService(service *corev1.Service, pods []*pod) []*discoveryv1.EndpointSlice {
 	selector := labels.SelectorFromSet(service.Spec.Selector)
 	byPorts := map[string]*discoveryv1.EndpointSlice{}
@@ -55,6 +56,7 @@ func sliceService(service *corev1.Service, pods []*pod) []*discoveryv1.EndpointS
 	return slices.Collect(maps.Values(byPorts))
 }
 
+// newSlice returns an EndpointSlice of a Service without endpoints. Its name depends on the ports.
 func newSlice(service *corev1.Service, ports []discoveryv1.EndpointPort) *discoveryv1.EndpointSlice {
 	text := ""
 	for _, port := range ports {
@@ -79,9 +81,9 @@ func newSlice(service *corev1.Service, ports []discoveryv1.EndpointPort) *discov
 	return slice
 }
 
-// resolve gives the ports of a Service as they are on one pod: a target port is
-// a number, the name of a container port, or else the Service's own number. A
-// name that the pod does not have is left out.
+// resolve returns the ports of a Service on one pod. A target port is a number or the name of a container port.
+// An unset target port means the port of the Service. A port is left out if the pod has no container port with
+// that name.
 func resolve(service *corev1.Service, object *corev1.Pod) []discoveryv1.EndpointPort {
 	var out []discoveryv1.EndpointPort
 	for _, port := range service.Spec.Ports {
@@ -96,6 +98,8 @@ func resolve(service *corev1.Service, object *corev1.Pod) []discoveryv1.Endpoint
 	return out
 }
 
+// targetPort returns the number of a target port on a pod. It returns false if the pod has no port with that
+// name.
 func targetPort(port corev1.ServicePort, protocol corev1.Protocol, object *corev1.Pod) (int32, bool) {
 	if port.TargetPort.Type == intstr.Int {
 		return cmp.Or(port.TargetPort.IntVal, port.Port), true
@@ -110,6 +114,7 @@ func targetPort(port corev1.ServicePort, protocol corev1.Protocol, object *corev
 	return 0, false
 }
 
+// endpoint returns the endpoint of a ready pod.
 func endpoint(object *corev1.Pod) discoveryv1.Endpoint {
 	yes, no, node := true, false, object.Spec.NodeName
 	return discoveryv1.Endpoint{

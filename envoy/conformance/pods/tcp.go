@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/gateway-api/conformance/echo-basic/tcpserver"
 )
 
-// serveTCP is the program of TCP_ECHO_SERVER.
+// serveTCP is the program for echo-basic with the variable TCP_ECHO_SERVER.
 func serveTCP(c *container) error {
 	about := tcpserver.Context{
 		Namespace: c.env["NAMESPACE"],
@@ -39,6 +39,8 @@ func serveTCP(c *container) error {
 	return nil
 }
 
+// acceptLines accepts connections and serves each with answerLines. It returns an error when the listener is
+// closed.
 func acceptLines(c *container, from net.Listener, about tcpserver.Context) error {
 	for {
 		accepted, err := from.Accept()
@@ -54,8 +56,9 @@ func acceptLines(c *container, from net.Listener, about tcpserver.Context) error
 	}
 }
 
-// answerLines greets, then answers the lines TEST (who and how, as JSON), IS_TLS
-// and PING. Others are passed over, which is how a client may hold a connection.
+// answerLines sends a welcome message and answers the lines TEST (a description as JSON), IS_TLS and PING. It
+// ignores other lines, with which a client can keep the connection open. It returns nil when the client ends
+// the connection.
 func answerLines(accepted net.Conn, about tcpserver.Context) error {
 	defer func() { _ = accepted.Close() }()
 	answer := tcpserver.TCPAssertions{Context: about}
@@ -86,6 +89,7 @@ func answerLines(accepted net.Conn, about tcpserver.Context) error {
 	return scanner.Err()
 }
 
+// tcpHandshake returns a description of the TLS handshake of a connection.
 func tcpHandshake(state tls.ConnectionState) *tcpserver.TLSAssertions {
 	return &tcpserver.TLSAssertions{
 		Version:            tls.VersionName(state.Version),

@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/gateway-api/conformance/echo-basic/udpechoserver"
 )
 
-// serveUDP is the program of UDP_ECHO_SERVER: each datagram comes back as JSON,
-// with the name of the pod that had it.
+// serveUDP is the program for echo-basic with the variable UDP_ECHO_SERVER. It answers each datagram with a
+// JSON object: the datagram, and the name of the pod.
 func serveUDP(c *container) error {
 	bound, err := c.listenPacket(c.variable("UDP_PORT", "8080"))
 	if err != nil {

@@ -19,15 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Sources return the data of the objects that volumes mount; false if there is no such object.
-// They are called at each TLS handshake, from any goroutine, because the suite creates its
-// Secrets after its Deployments. A nil Sources has no objects.
+// Sources return the data of Secrets and ConfigMaps that volumes mount, or false if the object does not exist.
+// They are called at each TLS handshake, from any goroutine, because the suite creates Secrets after
+// Deployments. A nil function means that there are no objects.
 type Sources struct {
 	Secret, ConfigMap func(namespace, name string) (map[string][]byte, bool)
 }
 
-// World holds the pods of all Deployments and the Services that select them.
-// Its methods may be called from any goroutine.
+// World has the pods of all Deployments, and the Services that select them. It is safe for concurrent use.
 type World struct {
 	sources Sources
 	changed func([]*discoveryv1.EndpointSlice)
@@ -37,16 +36,16 @@ type World struct {
 	pods      map[types.NamespacedName][]*pod // by Deployment
 	services  map[types.NamespacedName]*corev1.Service
 	addresses addresses
-	serial    int // of the next pod: no two of a World share a name
+	serial    int // counts pods, so that each has another name
 
-	out  sync.Mutex // held while changed is called: the newest list comes last
+	out  sync.Mutex // locked while changed is called, so that the newest list comes last
 	last []*discoveryv1.EndpointSlice
 }
 
-// New returns a World without pods; it ends with ctx or Close. Whenever the list of
-// EndpointSlices changes, changed is called with the whole sorted list, before the method that
-// changed it returns. changed must not call Deploy, Remove, Service or RemoveService, nor
-// modify the list. New fails if this machine has no address 127.0.2.1.
+// New returns a World without pods. The World ends with ctx or with Close. changed is called with the sorted
+// list of all EndpointSlices whenever the list changes. The call is complete before the method that caused the
+// change returns. changed must not call Deploy, Remove, Service or RemoveService, and must not modify the list.
+// New returns an error if this machine has no address 127.0.2.1.
 func New(ctx context.Context, sources Sources, changed func([]*discoveryv1.EndpointSlice)) (*World, error) {
 	probe, err := net.Listen("tcp4", "127.0.2.1:0")
 	if err != nil {
@@ -65,9 +64,9 @@ func New(ctx context.Context, sources Sources, changed func([]*discoveryv1.Endpo
 	return w, nil
 }
 
-// Deploy starts, replaces or stops pods until the Deployment has as many as it wants, all of
-// its present template. When it returns, they accept connections. If a port cannot be bound, or
-// no program can run the template, it returns an error and the previous pods keep running.
+// Deploy starts, replaces or stops pods until the Deployment has the requested number of pods with its current
+// template. When it returns, the pods accept connections. If a port is not available, or if no program can run
+// the template, Deploy returns an error and the previous pods keep running.
 func (w *World) Deploy(d *appsv1.Deployment) error {
 	gone, err := w.deploy(d)
 	if err != nil {
@@ -78,7 +77,7 @@ func (w *World) Deploy(d *appsv1.Deployment) error {
 	return nil
 }
 
-// deploy gives the pods that the Deployment has no more use for.
+// deploy starts the missing pods of a Deployment and returns the pods to stop. The errors are those of Deploy.
 func (w *World) deploy(d *appsv1.Deployment) (gone []*pod, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,8 +113,8 @@ func (w *World) deploy(d *appsv1.Deployment) (gone []*pod, err error) {
 	return gone, nil
 }
 
-// templateHash tells revisions of a Deployment apart, as the second last part
-// of a pod's name does.
+// templateHash returns a hash of a template, which identifies the revision of a Deployment. The hash is the
+// second last part of a pod's name.
 func templateHash(template *corev1.PodTemplateSpec) (string, error) {
 	text, err := json.Marshal(template)
 	if err != nil {
@@ -124,13 +123,14 @@ func templateHash(template *corev1.PodTemplateSpec) (string, error) {
 	return hash(text), nil
 }
 
+// hash returns a short hash of text, in hexadecimal digits.
 func hash(text []byte) string {
 	sum := fnv.New32a()
 	_, _ = sum.Write(text) // it never fails
 	return fmt.Sprintf("%08x", sum.Sum32())
 }
 
-// Remove stops the pods of a Deployment; an unknown Deployment is not an error.
+// Remove stops the pods of a Deployment. It does nothing if the Deployment is unknown.
 func (w *World) Remove(namespace, name string) {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	w.mu.Lock()
@@ -141,8 +141,8 @@ func (w *World) Remove(namespace, name string) {
 	stop(gone)
 }
 
-// Service maintains EndpointSlices for a new or changed Service. A Service without a selector,
-// or of type ExternalName, gets none: its author writes them.
+// Service maintains EndpointSlices for a new or changed Service. A Service without a selector, or of type
+// ExternalName, gets no EndpointSlices: its author writes them.
 func (w *World) Service(s *corev1.Service) {
 	w.mu.Lock()
 	w.services[types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] = s.DeepCopy()
@@ -158,8 +158,8 @@ func (w *World) RemoveService(namespace, name string) {
 	w.publish()
 }
 
-// Pods returns copies of the Pods of a namespace, or of all namespaces for "", sorted by
-// namespace and name. All are Running and Ready.
+// Pods returns copies of the Pods of a namespace, sorted by namespace and name. For the namespace "", it
+// returns the Pods of all namespaces. All Pods are running and ready.
 func (w *World) Pods(namespace string) []*corev1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,8 +172,8 @@ func (w *World) Pods(namespace string) []*corev1.Pod {
 	return out
 }
 
-// Log returns the lines that a pod wrote in the given last duration, or all for zero, each with
-// its line feed; nil if there is no such pod.
+// Log returns the lines that a pod logged in the last duration since, or all lines if since is 0. It returns
+// nil if the pod does not exist.
 func (w *World) Log(namespace, pod string, since time.Duration) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -185,7 +185,7 @@ func (w *World) Log(namespace, pod string, since time.Duration) []byte {
 	return nil
 }
 
-// Close stops all pods. Deploy fails afterwards.
+// Close stops all pods. After Close, Deploy returns an error.
 func (w *World) Close() {
 	w.mu.Lock()
 	gone := w.sorted()
@@ -195,7 +195,7 @@ func (w *World) Close() {
 	stop(gone)
 }
 
-// sorted gives all pods by namespace and name; w.mu is held.
+// sorted returns all pods, sorted by namespace and name. w.mu must be locked.
 func (w *World) sorted() []*pod {
 	var out []*pod
 	for _, pods := range w.pods {
@@ -207,7 +207,7 @@ func (w *World) sorted() []*pod {
 	return out
 }
 
-// publish hands the EndpointSlices out if they differ from those handed out last.
+// publish calls w.changed with the EndpointSlices if they differ from the last call.
 func (w *World) publish() {
 	w.out.Lock()
 	defer w.out.Unlock()
