@@ -7,21 +7,24 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// certificatesShown is how many certificates one piece of the list has; soon is when one is marked.
+// certificatesShown is how many certificates one piece of the list has. soon is how long before its end a
+// certificate is marked.
 const certificatesShown, soon = 100, 14 * 24 * time.Hour
 
-// certificatePage lists the certificates that listeners present, by their end.
+// certificatePage lists the certificates of listeners. The certificate that expires first is first.
 type certificatePage struct {
 	Rows  []certificateRow
 	Piece piece
 }
 
-// certificateRow is a certificate.
+// certificateRow is a certificate with its state, and the CSS class of the state.
 type certificateRow struct {
 	admin.Certificate
 	State, Class string
 }
 
+// certificates returns the body of the page of certificates. It returns an error if nothing is loaded yet, or
+// if the query is invalid.
 func (p *pages) certificates(r *http.Request) (any, error) {
 	all, err := p.documents.Certificates()
 	if err != nil {

@@ -7,22 +7,23 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// editPage shows the last edits, newest first.
+// editPage lists the last edits of the folder, the newest first.
 type editPage struct {
 	Rows   []editRow
 	Envoys int
 }
 
-// editRow is an edit, with the number of Envoys that have it.
+// editRow is an edit, and how many Envoys have applied it.
 type editRow struct {
 	admin.Edit
 	Serving bool
-	Held    int // Envoys that hold it, or a newer one
+	Held    int // Envoys that have this or a newer revision
 }
 
-// maxKeysShown is how many objects of each sort an edit shows.
+// maxKeysShown is how many objects of each list an edit shows.
 const maxKeysShown = 10
 
+// edits returns the body of the page of edits. The error is always nil.
 func (p *pages) edits(*http.Request) (any, error) {
 	served, streams := p.documents.Revisions(), p.documents.Streams()
 	page := editPage{Envoys: len(streams)}
@@ -38,14 +39,15 @@ func (p *pages) edits(*http.Request) (any, error) {
 	return page, nil
 }
 
-// keyList is the first of many objects.
+// keyList has the first objects of a list, words for it, and the number of further objects.
 type keyList struct {
 	Words string
 	Keys  []manifest.Key
 	More  int
 }
 
-// Lists returns the objects that the edit changed and removed.
+// Lists returns the objects that the edit added or changed, and those that it removed. An empty list is left
+// out.
 func (e editRow) Lists() (lists []keyList) {
 	for _, l := range []struct {
 		words string
@@ -60,7 +62,7 @@ func (e editRow) Lists() (lists []keyList) {
 	return lists
 }
 
-// Words returns how the edit ended.
+// Words returns the result of the edit in words for the page.
 func (e editRow) Words() string {
 	switch e.Result {
 	case "ok":
@@ -75,7 +77,7 @@ func (e editRow) Words() string {
 	return e.Result
 }
 
-// Class returns the CSS class of the result.
+// Class returns the CSS class for the result.
 func (e editRow) Class() string {
 	switch {
 	case e.Result == "held" || e.Result == "failed":

@@ -8,10 +8,10 @@ import (
 	"github.com/gatefold/gatefold/server/health"
 )
 
-// maxEndpoints is how many endpoints are shown of all Envoys together, maxAsked how many Envoys.
+// maxEndpoints is how many endpoints are shown for all Envoys together. maxAsked is how many Envoys are shown.
 const maxEndpoints, maxAsked = 300, 100
 
-// endpointPage shows which endpoints Envoys do not use.
+// endpointPage shows the endpoints that Envoys do not use.
 type endpointPage struct {
 	admin.EnvoyList
 	Rows       []endpointRow
@@ -21,15 +21,16 @@ type endpointPage struct {
 	More       int // endpoints that are not shown
 }
 
-// endpointRow is an Envoy, and its backends with an endpoint that it does not use.
+// endpointRow is an Envoy with its backends that have an unused endpoint or no endpoint.
 type endpointRow struct {
 	health.Envoy
 	Backends []health.Backend
 }
 
-// For returns which Gateways the Envoy serves.
+// For returns the Gateways of the Envoy in words.
 func (e endpointRow) For() string { return gatewayWords(e.NodeCluster) }
 
+// endpoints returns the body of the page of endpoints. The error is always nil.
 func (p *pages) endpoints(r *http.Request) (any, error) {
 	page := endpointPage{EnvoyList: p.documents.Envoys(r.Context())}
 	page.Hosted, page.MoreHosted = hostedRows(page.Supervised, maxAsked)
@@ -53,7 +54,8 @@ func (p *pages) endpoints(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// shareWords returns "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
+// shareWords returns how many of all endpoints are healthy: "5 of 6", "1 of 6, 4 not checked" or "6 not
+// checked".
 func shareWords(healthy, notChecked, all int) string {
 	switch {
 	case notChecked == 0:

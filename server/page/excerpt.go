@@ -15,11 +15,12 @@ import (
 // maxExcerpt is how many bytes of an object are shown.
 const maxExcerpt = 60_000
 
-// notShown stands for what may be a credential, or for what gatefold knows nothing of.
+// notShown replaces a text that may be a credential.
 const notShown = "[not shown]"
 
-// excerpt returns a served object as YAML: with defaults, without its status, and without possible
-// credentials. cut is true if it is only the beginning.
+// excerpt returns a served object as YAML, with default values and without its status. It replaces texts that
+// may be credentials. cut is true if the YAML is longer than maxExcerpt and text is only its beginning. text is
+// "" if the object cannot be written as YAML.
 func excerpt(o *manifest.Object) (text string, cut bool) {
 	var object map[string]any
 	data, err := json.Marshal(o.Value)
@@ -43,8 +44,8 @@ func excerpt(o *manifest.Object) (text string, cut bool) {
 	return shown, len(written) > maxExcerpt
 }
 
-// metadata returns the name, the namespace, the labels and the annotations. For annotations of
-// other programs, such as last-applied-configuration, it returns only the names.
+// metadata returns the name, the namespace, the labels and the annotations of the metadata value. It hides the
+// values of annotations of other programs, such as last-applied-configuration.
 func metadata(value any) map[string]any {
 	all, _ := value.(map[string]any)
 	shown := map[string]any{}
@@ -63,7 +64,7 @@ func metadata(value any) map[string]any {
 	return shown
 }
 
-// hideAll hides every value of a map.
+// hideAll replaces every value of a map by notShown. It does nothing if value is not a map.
 func hideAll(value any) {
 	all, _ := value.(map[string]any)
 	for name := range all {
@@ -71,7 +72,8 @@ func hideAll(value any) {
 	}
 }
 
-// hide replaces texts that may be credentials. It changes maps and lists in place.
+// hide replaces texts that may be credentials, at any depth, and returns the value. It changes maps and lists
+// in place.
 func hide(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -97,7 +99,7 @@ func hide(value any) any {
 	return value
 }
 
-// isText reports whether a value is a text or a list of texts.
+// isText reports whether a value is a string or a list of strings.
 func isText(value any) bool {
 	if list, ok := value.([]any); ok {
 		return len(list) > 0 && isText(list[0])
@@ -106,7 +108,8 @@ func isText(value any) bool {
 	return ok
 }
 
-// secretField reports whether a field of this name may contain a credential, and not only its name.
+// secretField reports whether a field with this name may contain a credential. It returns false for a field
+// that only refers to one, such as secretRef.
 func secretField(name string) bool {
 	for _, end := range []string{"Ref", "Refs", "Endpoint", "URI", "Path", "Prefix", "Name", "Names", "Header", "Headers"} {
 		if strings.HasSuffix(name, end) {
@@ -116,13 +119,16 @@ func secretField(name string) bool {
 	return name == "inline" || name == "users" || ir.NamesCredential(name)
 }
 
+// userInfo matches user and password in a URL. parameter matches a query parameter. credential matches the
+// typical texts of credentials.
 var (
 	userInfo   = regexp.MustCompile(`(://)[^/?#\s@]*@`)
 	parameter  = regexp.MustCompile(`[?&;#][^=&;?#\s]+=[^&;?#\s]+`)
 	credential = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)\s+\S{4,}|PRIVATE KEY|\{SHA\}|\$apr1\$|\$2[abxy]?\$|eyJ[A-Za-z0-9_-]{8,}\.`)
 )
 
-// hideText replaces a text that looks like a credential, and parts of a URL that may be one.
+// hideText returns notShown if the text looks like a credential. Otherwise it returns the text with only those
+// parts of URLs replaced that may be credentials.
 func hideText(text string) string {
 	if credential.MatchString(text) {
 		return notShown

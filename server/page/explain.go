@@ -13,26 +13,30 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// The bounds of an answer: its rows, the items that one row lists, and the bytes of the question.
+// The page shows at most maxTrace rows, and at most maxListed items in one row. The query of a request has at
+// most maxQuestion bytes.
 const maxTrace, maxListed, maxQuestion = 200, 20, 16 << 10
 
-// explainPage is the form for a question, and its answer.
+// explainPage is the form for a request to explain, and the answer.
 type explainPage struct {
 	Method, URL, Headers, From, Gateway string
 
-	Mistake string // what is wrong with the question
+	Mistake string // what is wrong with the form
 	Answer  *explain.Report
 	Trace   []traceRow
 	More    int // rows that are not shown
 }
 
-// traceRow is one step that leads to the answer, with its place.
+// traceRow is one step that leads to the answer, with the object that defines the step.
 type traceRow struct {
 	Step, Text string
 	Object     manifest.Key
 	At         store.Place
 }
 
+// explain returns the body of the page that explains a request. Without a URL in the form, there is no answer.
+// It returns an error if the query is too long, or if nothing is loaded yet. Other errors are shown in the
+// form.
 func (p *pages) explain(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	page := explainPage{Method: query.Get("method"), URL: query.Get("url"), Headers: query.Get("headers"), From: query.Get("from"), Gateway: query.Get("gateway")}
@@ -57,7 +61,7 @@ func (p *pages) explain(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// question returns the form as the query of the JSON page.
+// question returns the form as the query of the JSON page explain. Each line of headers becomes a parameter.
 func (e *explainPage) question() url.Values {
 	asked := url.Values{"method": {strings.TrimSpace(e.Method)}, "url": {strings.TrimSpace(e.URL)}, "from": {strings.TrimSpace(e.From)}, "gateway": {strings.TrimSpace(e.Gateway)}}
 	for line := range strings.Lines(e.Headers) {
@@ -68,7 +72,7 @@ func (e *explainPage) question() url.Values {
 	return asked
 }
 
-// Outcome returns what happens to the request, in words.
+// Outcome returns in words what happens to the request: backends, a redirect, or a status.
 func (e explainPage) Outcome() string {
 	r := e.Answer
 	code := strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
@@ -99,7 +103,7 @@ func (e explainPage) Outcome() string {
 	return code
 }
 
-// Unless returns the caveats of the answer, in the words of the form.
+// Unless returns the caveats of the answer. A hint to use a command line option becomes a hint to use the form.
 func (e explainPage) Unless() (all []string) {
 	for _, words := range e.Answer.Caveats {
 		all = append(all, explain.WithAddressHint(words, "write it into the form"))
@@ -115,7 +119,8 @@ func (e explainPage) Class() string {
 	return "bad"
 }
 
-// trace returns the steps that lead to the answer.
+// trace returns the rows of the answer: the steps from the listener to the backends, the policies, the near
+// misses, and the routes that are not accepted.
 func trace(r *explain.Report) (rows []traceRow) {
 	add := func(step, text string, at explain.Source) {
 		rows = append(rows, traceRow{step, text, at.Object, at.Place})
@@ -164,7 +169,8 @@ func trace(r *explain.Report) (rows []traceRow) {
 	return rows
 }
 
-// hops returns the rules from the one that is attached to the Gateway to the one that answers.
+// hops returns a row for each rule on the way, from the route that is attached to the Gateway to the rule that
+// answers.
 func hops(r *explain.RouteReport) (rows []traceRow) {
 	for i, h := range r.Hops {
 		text := fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
@@ -183,7 +189,8 @@ func hops(r *explain.RouteReport) (rows []traceRow) {
 	return rows
 }
 
-// backend returns the rows for a target of the request: the target, and what it receives.
+// backend returns the rows for one target of the request: the target, its TLS, and the request that it
+// receives.
 func backend(b *explain.BackendReport) (rows []traceRow) {
 	text := fmt.Sprintf("%s, %.4g%%", b.Cluster, b.Percent)
 	switch {
@@ -202,7 +209,7 @@ func backend(b *explain.BackendReport) (rows []traceRow) {
 	return rows
 }
 
-// headerWords returns headers in one line.
+// headerWords returns headers in one line, or "" if there are none.
 func headerWords(headers http.Header) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -216,7 +223,7 @@ func headerWords(headers http.Header) string {
 	return "with " + listed(words)
 }
 
-// policyWords returns the effective part of a policy, in words.
+// policyWords returns in words the state of a policy, and its fields that apply to the request.
 func policyWords(p *explain.PolicyReport) string {
 	text := fmt.Sprintf("%s: %s", p.Object, p.State)
 	if p.Target != "" {
@@ -237,7 +244,7 @@ func policyWords(p *explain.PolicyReport) string {
 	return text
 }
 
-// listed joins the first items of a list.
+// listed joins the first maxListed items of a list with commas, and appends how many more there are.
 func listed(items []string) string {
 	text := strings.Join(items[:min(len(items), maxListed)], ", ")
 	if more := len(items) - maxListed; more > 0 {

@@ -12,10 +12,10 @@ import (
 // maxFleets is how many fleets are shown.
 const maxFleets = 50
 
-// fleetRow is a fleet whose canaries get each revision before its other Envoys.
+// fleetRow is a fleet with canaries.
 type fleetRow struct{ admin.Fleet }
 
-// fleetRows returns the first rows, frozen fleets before the others.
+// fleetRows returns rows for the first maxFleets fleets. Fleets with a problem come first.
 func fleetRows(fleets []admin.Fleet) (rows []fleetRow) {
 	for _, f := range fleets {
 		rows = append(rows, fleetRow{f})
@@ -25,11 +25,11 @@ func fleetRows(fleets []admin.Fleet) (rows []fleetRow) {
 	return rows[:min(len(rows), maxFleets)]
 }
 
-// For returns which Gateways the fleet serves.
+// For returns the Gateways of the fleet in words.
 func (f fleetRow) For() string { return gatewayWords(f.Gateway) }
 
-// gatewayWords returns which Gateways an Envoy serves: the name of one Gateway, or words for all
-// Gateways. A bootstrap writes "all" for all Gateways, and a fleet writes "".
+// gatewayWords returns in words which Gateways an Envoy serves: the name of one Gateway, or "all Gateways". A
+// name of "all" (from a bootstrap) or "" (from a fleet) means all Gateways.
 func gatewayWords(name string) string {
 	if name == "" || name == "all" {
 		return "all Gateways"
@@ -37,7 +37,7 @@ func gatewayWords(name string) string {
 	return name
 }
 
-// Class returns the CSS class of the state.
+// Class returns the CSS class of the fleet's state.
 func (f fleetRow) Class() string {
 	switch {
 	case f.Problem != "":
@@ -48,11 +48,11 @@ func (f fleetRow) Class() string {
 	return "warn"
 }
 
-// hostedRow is an Envoy that this machine should run.
+// hostedRow is an Envoy that gatefold runs on this machine (host mode).
 type hostedRow struct{ host.State }
 
-// hostedRows returns the first rows, those with a problem before the others, and the number of rows
-// that are left out.
+// hostedRows returns rows for the first Envoys, those with a problem first. most limits the number of rows.
+// more is the number of Envoys that are left out.
 func hostedRows(states []host.State, most int) (rows []hostedRow, more int) {
 	for _, s := range states {
 		rows = append(rows, hostedRow{s})
@@ -62,6 +62,7 @@ func hostedRows(states []host.State, most int) (rows []hostedRow, more int) {
 	return rows[:shown], len(rows) - shown
 }
 
+// rank returns 0 for an Envoy with a problem, and 1 otherwise.
 func (r hostedRow) rank() int {
 	if r.Wrong() {
 		return 0
@@ -77,7 +78,7 @@ func (r hostedRow) Class() string {
 	return "warn"
 }
 
-// Words returns how the process was started, and what is wrong with it.
+// Words returns the message of the Envoy, and in words how its process was started.
 func (r hostedRow) Words() string {
 	var words []string
 	if r.Message != "" {

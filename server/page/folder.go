@@ -14,15 +14,15 @@ import (
 // folder has the served objects and the references between them.
 type folder struct {
 	objects map[manifest.Key]*manifest.Object
-	// beside are Secrets that are served from a folder of their own. They have no page.
+	// beside are Secrets from the separate folder for Secrets. They have no page.
 	beside map[manifest.Key]bool
 	// kinds are the objects of each kind, sorted by key.
 	kinds map[apischema.GroupKind][]*manifest.Object
-	// referrers are the references that name each object, sorted.
+	// referrers are the references to each object, sorted.
 	referrers  map[manifest.Key][]reference
 	selections map[selectedBy][]selection
 	wildcard   string
-	// labels returns the labels of Secrets.
+	// labels returns the labels of Secrets, which their objects do not contain.
 	labels func([]manifest.Key) []map[string]string
 }
 
@@ -39,8 +39,8 @@ func (p *pages) folder() (folder, error) {
 	})
 }
 
-// newFolder reads the references of objects. wildcard is the name that stands for all namespaces in
-// a reference to routes by label.
+// newFolder returns a folder with the objects and their references. wildcard is the namespace that means all
+// namespaces in a reference to routes by label.
 func newFolder(objects []*manifest.Object, wildcard string) folder {
 	f := folder{objects: map[manifest.Key]*manifest.Object{}, beside: map[manifest.Key]bool{}, kinds: map[apischema.GroupKind][]*manifest.Object{}, referrers: map[manifest.Key][]reference{}, wildcard: wildcard}
 	w := newReferenceWalker(wildcard)
@@ -66,14 +66,14 @@ func newFolder(objects []*manifest.Object, wildcard string) folder {
 	return f
 }
 
-// serves reports whether an object is served. A GatewayClass counts as served, because it needs no
-// file.
+// serves reports whether an object is served. It returns true for any GatewayClass, because a GatewayClass
+// needs no file.
 func (f folder) serves(key manifest.Key) bool {
 	return f.objects[key] != nil || f.beside[key] || key.GroupKind() == apischema.GroupKind{Group: gwv1.GroupName, Kind: "GatewayClass"}
 }
 
-// references returns the references of an object: those by name, in the order of its fields, and
-// then those by selector. It returns at most most of them, and the number of others.
+// references returns the references of an object: first those by name in the order of its fields, then those by
+// selector. most limits their number. more is the number of further references.
 func (f folder) references(o *manifest.Object, most int) (to []reference, more int) {
 	w := newReferenceWalker(f.wildcard)
 	w.read(o)
@@ -82,7 +82,8 @@ func (f folder) references(o *manifest.Object, most int) (to []reference, more i
 	return append(named, selected...), len(w.found) - len(named) + more
 }
 
-// from returns the references to an object, sorted: at most most of them, and the number of others.
+// from returns the references to an object, sorted. most limits their number. more is the number of further
+// references.
 func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
 	from = f.referrers[o]
 	if object := f.objects[o]; object != nil {

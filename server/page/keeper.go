@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// kept is how long a value is kept for the next look at it.
+// kept is how long a keeper keeps a value.
 const kept = time.Minute
 
-// keeper keeps the last value, because making one costs as much as the folder is large. A kept
-// value must not change.
+// keeper keeps one value, because computing the value is slow if the folder is large. A kept value must not
+// change.
 type keeper[K comparable, V any] struct {
 	mu         sync.Mutex
 	generation uint64
@@ -18,7 +18,8 @@ type keeper[K comparable, V any] struct {
 	timer      *time.Timer
 }
 
-// get returns the value of a key in a generation. It calls fresh unless it has kept the value.
+// get returns the value for a key and a generation. It calls fresh if it has not kept the value. The error is
+// the error of fresh.
 func (k *keeper[K, V]) get(generation uint64, key K, fresh func() (V, error)) (V, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -37,6 +38,7 @@ func (k *keeper[K, V]) get(generation uint64, key K, fresh func() (V, error)) (V
 	return value, nil
 }
 
+// forget drops the kept value.
 func (k *keeper[K, V]) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -9,30 +9,33 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// The bounds of the page of one object.
+// The page of an object shows at most maxObjectProblems problems, maxConditions conditions, and maxReferences
+// references in each direction.
 const maxObjectProblems, maxConditions, maxReferences = 50, 200, 200
 
-// objectPage is one object.
+// objectPage shows one object.
 type objectPage struct {
 	Key      manifest.Key
 	At       store.Place
-	Route    bool // it may be in the tree
+	Route    bool // true for a route, which may be in the tree of routes
 	Status   *objectRow
 	Parts    []board.Part // at most maxConditions conditions
 	More     int          // conditions that are not shown
 	Problems []manifest.Problem
-	// YAML is the object as it is served, "" for one that is not; Cut says that it is the beginning.
+	// YAML is the served object, or "" if none is served. Cut is true if YAML is only its beginning.
 	YAML string
 	Cut  bool
-	// NotServed says that the folder has no valid version of the object.
+	// NotServed is true if the folder has no valid version of the object.
 	NotServed bool
-	// Busy says that what is served cannot be read now: YAML, To and From are not known.
+	// Busy is true if the served objects cannot be read now. YAML, To and From are then empty.
 	Busy bool
-	// To are the objects that it refers to, From those that refer to it.
+	// To are the references of this object. From are the references to this object.
 	To, From         []reference
 	MoreTo, MoreFrom int
 }
 
+// object returns the body of the page of the object that the query names. It returns a failure with 404 if
+// gatefold knows nothing of the object, and another error if the query is invalid.
 func (p *pages) object(r *http.Request) (any, error) {
 	key, err := readKey(r)
 	if err != nil {
@@ -63,7 +66,8 @@ func (p *pages) object(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// bound adds the parts of a status, up to a limit.
+// bound adds the parts of a status to o.Parts, with at most maxConditions conditions. o.More becomes the number
+// of further conditions.
 func (o *objectPage) bound(parts []board.Part) {
 	room := maxConditions
 	for _, part := range parts {
@@ -76,8 +80,8 @@ func (o *objectPage) bound(parts []board.Part) {
 	}
 }
 
-// show adds what the folder has of the object. known are the objects with problems, which therefore
-// have a page.
+// show adds the YAML and the references of the object. known are the objects with problems: links to them work
+// even if they are not served.
 func (o *objectPage) show(f folder, known map[manifest.Key]bool) {
 	if object := f.objects[o.Key]; object != nil {
 		o.YAML, o.Cut = excerpt(object)
@@ -91,7 +95,8 @@ func (o *objectPage) show(f folder, known map[manifest.Key]bool) {
 	o.From, o.MoreFrom = f.from(o.Key, maxReferences)
 }
 
-// readKey reads the object that a link names.
+// readKey returns the object that the query of a request names. It returns an error if the query names no
+// object.
 func readKey(r *http.Request) (manifest.Key, error) {
 	query := r.URL.Query()
 	filter, err := board.NewFilter(query.Get("kind")+"."+query.Get("group"), query.Get("namespace"), query.Get("name"))
@@ -101,7 +106,7 @@ func readKey(r *http.Request) (manifest.Key, error) {
 	return filter.Key(), err
 }
 
-// routeKinds reports whether an object is a route.
+// routeKinds reports whether the kind of an object is a route.
 func routeKinds(key manifest.Key) bool {
 	return slices.Contains([]string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"}, key.Kind)
 }

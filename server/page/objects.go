@@ -7,17 +7,17 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// objectRow is an object with the parts of its status.
+// objectRow is an object with its status. The status has parts, for example a part for each parent of a route.
 type objectRow struct {
 	Key   manifest.Key
 	Wrong bool
 	Stale *board.Stale
-	// StalePolicies are those that are in force with their last valid version.
+	// StalePolicies are the stale policies for this object: their last valid version applies.
 	StalePolicies []manifest.Key
 	Parts         []board.Part
 }
 
-// objectRows returns the rows of a list.
+// objectRows returns a row for each object of a list.
 func objectRows(list board.List[board.Object[any]]) []objectRow {
 	rows := make([]objectRow, len(list.Items))
 	for i, o := range list.Items {
@@ -31,7 +31,7 @@ func objectRows(list board.List[board.Object[any]]) []objectRow {
 // maxWrongShown is how many conditions of one object a list shows.
 const maxWrongShown = 3
 
-// WrongOnes returns the first wrong conditions, each with its part.
+// WrongOnes returns the first maxWrongShown conditions that report a problem, each with the name of its part.
 func (o objectRow) WrongOnes() (out []wrongRow) {
 	for _, part := range o.Parts {
 		for _, c := range part.Wrong() {
@@ -43,7 +43,7 @@ func (o objectRow) WrongOnes() (out []wrongRow) {
 	return out
 }
 
-// wrongRow is a condition of a part.
+// wrongRow is a condition that reports a problem, and the name of the part of the status that it is in.
 type wrongRow struct {
 	Part string
 	metav1.Condition

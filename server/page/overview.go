@@ -12,10 +12,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// The bounds of the overview; links lead to the rest.
+// The overview shows at most this many problems, objects and Envoys. It links to pages with the rest.
 const maxOverviewProblems, maxOverviewObjects, maxOverviewEnvoys = 20, 20, 100
 
-// overview is the first page: what is served, whom to, and what is wrong.
+// overview is the first page: the served revision, the Envoys, and everything that is wrong.
 type overview struct {
 	Served           admin.RevisionList
 	Problems         admin.ProblemList
@@ -25,29 +25,29 @@ type overview struct {
 	MoreEnvoys       int
 	Transport        admin.Transport
 	Fleets           []fleetRow
-	Hosted           []hostedRow // those of this machine that are wrong
+	Hosted           []hostedRow // the Envoys of this machine that have a problem
 	MoreHosted       int
 	Kinds            []kindRow
 	Wrong            []objectRow
 	MoreWrong        int
 }
 
-// Well reports whether nothing needs a person.
+// Well reports whether there is nothing that a person must fix.
 func (o overview) Well() bool {
 	return o.Errors == 0 && len(o.Wrong) == 0 && o.Problems.Hold == "" && o.Problems.Unloaded == "" && o.Problems.Busy == "" && o.Problems.State == "" &&
 		len(o.Hosted) == 0 && !slices.ContainsFunc(o.Fleets, func(f fleetRow) bool { return f.Problem != "" })
 }
 
-// kindRow counts the objects of a kind.
+// kindRow has the number of objects of a kind, and how many of them have a problem.
 type kindRow struct {
 	Kind       string
 	All, Wrong int
 }
 
-// envoyRow is a connected Envoy with its revision.
+// envoyRow is a connected Envoy with the state of its updates.
 type envoyRow struct {
 	admin.Stream
-	Current   bool // it holds the revision that is served
+	Current   bool // it has the revision that is served
 	Pending   int
 	Removing  int
 	Rejecting []rejection
@@ -59,9 +59,10 @@ type rejection struct {
 	admin.Rejected
 }
 
-// Gateways returns which Gateways the Envoy serves.
+// Gateways returns the Gateways of the Envoy in words.
 func (e envoyRow) Gateways() string { return gatewayWords(e.Cluster) }
 
+// overview returns the body of the first page. The error is always nil.
 func (p *pages) overview(*http.Request) (any, error) {
 	o := overview{Served: p.documents.Revisions(), Problems: p.documents.Problems(), Transport: p.documents.Transport()}
 	o.Errors, o.Warnings = manifest.Count(o.Problems.Problems)
@@ -88,14 +89,14 @@ func (p *pages) overview(*http.Request) (any, error) {
 	return o, nil
 }
 
-// errorsFirst returns the problems, errors before warnings.
+// errorsFirst returns a copy of the problems with errors before warnings.
 func errorsFirst(problems []manifest.Problem) []manifest.Problem {
 	sorted := slices.Clone(problems)
 	slices.SortStableFunc(sorted, func(a, b manifest.Problem) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
 	return sorted
 }
 
-// kindRows counts objects by kind. They are sorted by key.
+// kindRows counts objects by kind. The objects must be sorted by kind.
 func kindRows(objects []objectRow) (rows []kindRow) {
 	for _, o := range objects {
 		if len(rows) == 0 || rows[len(rows)-1].Kind != o.Key.Kind {
@@ -110,7 +111,8 @@ func kindRows(objects []objectRow) (rows []kindRow) {
 	return rows
 }
 
-// envoyRows joins streams with the revision that is served. Those that lag behind come first.
+// envoyRows returns a row for each Envoy. served is the revision that is served. Envoys that rejected a
+// resource come first, and then Envoys with another revision.
 func envoyRows(streams []admin.Stream, served uint64) []envoyRow {
 	rows := make([]envoyRow, 0, len(streams))
 	for _, s := range streams {
@@ -133,7 +135,8 @@ func envoyRows(streams []admin.Stream, served uint64) []envoyRow {
 // maxRejecting is how many rejections of one Envoy are shown.
 const maxRejecting = 5
 
-// rank returns a lower number for Envoys that need attention.
+// rank returns the place of an Envoy in the list. It is 0 if the Envoy rejected a resource, and 1 if the Envoy
+// has another revision or serves no known Gateway. Otherwise it is 2.
 func rank(e envoyRow) int {
 	switch {
 	case len(e.Rejecting) > 0:

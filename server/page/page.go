@@ -1,14 +1,13 @@
-// Package page draws the pages for people at the admin address: HTML that the server makes, one
-// stylesheet, and a few lines of script that fetch a page again and show what changed. Without the
-// script everything works but that.
+// Package page makes the HTML pages of the admin address. The server renders them. There is one stylesheet, and
+// a short script that reloads a page and marks the changes. Everything else works without the script.
 //
-// The package reads the documents that the JSON pages and the commands read (admin.Documents), and
-// changes nothing. Each page is a file here and a template of the same name. What a page holds is
-// bounded: long lists are cut into pieces that links lead to.
+// The package reads the same documents as the JSON pages and the commands (admin.Documents), and changes
+// nothing. Each page is a file of this package and a template with the same name. The size of a page is
+// limited: a long list is split into several pages with links.
 //
-// Every name and message is somebody else's text. html/template escapes it for HTML, the whole
-// page goes through package visible, and the policy of the page lets a browser load and run nothing
-// but the files here.
+// Every name and message may come from an untrusted author. html/template escapes them for HTML, package
+// visible makes control characters harmless, and the Content-Security-Policy allows the browser to load only
+// files of this package.
 package page
 
 import (
@@ -38,28 +37,29 @@ var script []byte
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// pages has the data of all pages.
+// pages has the data and the templates of all pages.
 type pages struct {
 	documents admin.Documents
-	drawings  map[string]*template.Template // by name
+	drawings  map[string]*template.Template // by name of the page
 	trees     keeper[explain.TreeFilter, []*explain.TreeNode]
 	objects   keeper[struct{}, folder]
 }
 
-// view is the layout around each page.
+// view is the input of the layout template, which surrounds each page.
 type view struct {
 	Title  string
-	Active string // the name of the page
+	Active string // the name of the page, for the navigation
 	Served admin.RevisionList
-	// Live has the script fetch the page again and again.
+	// Live is true if the script reloads the page repeatedly.
 	Live bool
 	Body any
 }
 
-// show returns the body of a page. An error is answered with its status code.
+// show returns the body of a page for a request. For an error, the page "failure" is shown with the status of
+// codeOf.
 type show func(r *http.Request) (body any, err error)
 
-// failure is the error of a page that cannot be shown.
+// failure is an error with the status code of the response.
 type failure struct {
 	code  int
 	words string
@@ -68,7 +68,7 @@ type failure struct {
 // Error implements error.
 func (f failure) Error() string { return f.words }
 
-// New returns the pages, for / and below admin.PagePath.
+// New returns the handler of the pages, for "/" and for paths below admin.PagePath.
 func New(documents admin.Documents) http.Handler {
 	p := &pages{documents: documents, drawings: map[string]*template.Template{}}
 	mux := http.NewServeMux()
@@ -97,13 +97,13 @@ func New(documents admin.Documents) http.Handler {
 	return secured(mux)
 }
 
-// drawing parses the template of a page, with the layout around it.
+// drawing parses the template of a page together with the layout. It panics if a template is invalid.
 func drawing(name string) *template.Template {
 	t := template.New("layout.html").Funcs(functions())
 	return template.Must(t.ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 }
 
-// secured sets headers that restrict the browser to showing the page.
+// secured adds headers that restrict what a browser may do with the pages.
 func secured(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -118,7 +118,7 @@ func secured(pages http.Handler) http.Handler {
 	})
 }
 
-// answer draws a page. It does not send a page again that the client already has, by its ETag.
+// answer renders a page and sends it. It answers 304 if the ETag shows that the client already has the page.
 func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show) {
 	code := http.StatusOK
 	v.Served = p.documents.Revisions()
@@ -131,7 +131,7 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show
 	v.Body = shown
 	var drawn bytes.Buffer
 	if err := p.drawings[name].Execute(visible.NewWriter(&drawn), v); err != nil {
-		panic(err) // a template is wrong, which a test finds
+		panic(err) // a template is wrong; tests find this
 	}
 	sum := sha256.Sum256(drawn.Bytes())
 	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
@@ -142,10 +142,11 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(drawn.Bytes()) // that a client does not take it is no error of gatefold
+	_, _ = w.Write(drawn.Bytes()) // an error means that the client has disconnected
 }
 
-// codeOf returns the status code for an error.
+// codeOf returns the status code for an error of a page: the code of a failure, 503 if nothing is loaded yet,
+// and otherwise 400.
 func codeOf(err error) int {
 	if f, ok := err.(failure); ok { //nolint:errorlint // pages return it as it is
 		return f.code
@@ -156,7 +157,7 @@ func codeOf(err error) int {
 	return http.StatusBadRequest
 }
 
-// asset serves a file of the page.
+// asset returns a handler that serves a fixed file.
 func asset(contentType string, content []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)

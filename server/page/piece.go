@@ -7,13 +7,14 @@ import (
 	"strconv"
 )
 
-// piece is a part of a long list, with links to the parts before and after it.
+// piece describes the shown part of a long list, with links to the previous and the next part.
 type piece struct {
-	First, Last, All int // from 1; 0, 0 of an empty list
+	First, Last, All int // First and Last count from 1; they are 0 if nothing is shown
 	Before, Behind   string
 }
 
-// readFrom reads ?from=, the index of the first item that is shown.
+// readFrom returns the query parameter from: the index of the first item to show. It returns 0 if the parameter
+// is missing, and an error if it is not a number.
 func readFrom(query url.Values) (int, error) {
 	text := query.Get("from")
 	if text == "" {
@@ -30,10 +31,11 @@ func readFrom(query url.Values) (int, error) {
 type longList struct {
 	path  string
 	query url.Values
-	size  int // of a piece, at most
+	size  int // the highest number of items in a piece
 }
 
-// piece returns the piece that has the items from one index to before another, of all that there are.
+// piece returns the piece that begins at the index from and ends before the index end. all is the length of the
+// list.
 func (l longList) piece(from, end, all int) piece {
 	p := piece{All: all}
 	if from < end {
@@ -48,7 +50,7 @@ func (l longList) piece(from, end, all int) piece {
 	return p
 }
 
-// link leads to the piece that begins at an index.
+// link returns the URL of the piece that begins at index from.
 func (l longList) link(from int) string {
 	query := maps.Clone(l.query)
 	if query.Set("from", strconv.Itoa(from)); from == 0 {
@@ -60,7 +62,8 @@ func (l longList) link(from int) string {
 	return l.path + "?" + query.Encode()
 }
 
-// sliced returns the part of a list that its query asks for.
+// sliced returns the items that the query of l requests, and describes them as a piece. It returns an error if
+// the query parameter from is invalid.
 func sliced[T any](items []T, l longList) ([]T, piece, error) {
 	from, err := readFrom(l.query)
 	if err != nil {

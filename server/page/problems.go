@@ -11,7 +11,7 @@ import (
 // problemsShown is how many problems one piece of the list has.
 const problemsShown = 50
 
-// problemPage lists the problems, those of a namespace if one is named.
+// problemPage lists the problems of one namespace, or all problems if Namespace is "".
 type problemPage struct {
 	Namespace        string
 	Errors, Warnings int
@@ -19,6 +19,7 @@ type problemPage struct {
 	Piece            piece
 }
 
+// problems returns the body of the page of problems. It returns an error if the query is invalid.
 func (p *pages) problems(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	page := problemPage{Namespace: query.Get("namespace")}

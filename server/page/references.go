@@ -14,26 +14,31 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// reference is a field of an object that names or selects another one.
+// reference is a field of an object that names or selects another object.
 type reference struct {
 	Field string
 	From  manifest.Key
 	To    manifest.Key
-	// By says why an object is meant that the field does not name: "selected by label app=x".
+	// By is the reason why the object is selected, such as "selected by label app=x". It is "" for a reference
+	// by name.
 	By string
-	// Missing says that To is not served, and Linked that it has a page. Only the page of one object sets them.
+	// Missing is true if To is not served. Linked is true if To has a page. Both are set only on the page of an
+	// object.
 	Missing, Linked bool
 }
 
-// Every reports whether the reference is to no object in particular.
+// Every reports whether the reference is to no specific object: the name is "*", or To is not a kind of
+// objects.
 func (r reference) Every() bool { return r.To.Name == "*" || !knownKind(r.To) }
 
-// knownKind reports whether objects of this kind have a page: not those of a reference by label.
+// knownKind reports whether key has the kind of an object. A reference to routes by label has a kind in lower
+// case.
 func knownKind(key manifest.Key) bool {
 	return key.Kind != "" && key.Kind[0] >= 'A' && key.Kind[0] <= 'Z'
 }
 
-// referenceFields are the fields that name objects, with what a reference means that has no kind.
+// referenceFields returns the names of the fields that refer to objects. The value is the group and kind of a
+// reference that does not write its kind.
 func referenceFields() map[string]manifest.Key {
 	secret, configMap := manifest.Key{Kind: "Secret"}, manifest.Key{Kind: "ConfigMap"}
 	gateway, service := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway"}, manifest.Key{Kind: "Service"}
@@ -45,7 +50,7 @@ func referenceFields() map[string]manifest.Key {
 	}
 }
 
-// read adds the references and selections of an object.
+// read adds the references and selections in an object to w.found and w.selected.
 func (w *referenceWalker) read(o *manifest.Object) {
 	w.object = o.Key
 	w.walk(reflect.ValueOf(o.Value), "")
@@ -59,36 +64,37 @@ func (w *referenceWalker) read(o *manifest.Object) {
 	}
 }
 
-// sortReferrers sorts references by the objects that they are in.
+// sortReferrers sorts references by the object that contains them, and then by field.
 func sortReferrers(from []reference) {
 	slices.SortFunc(from, func(a, b reference) int {
 		return cmp.Or(manifest.CompareKeys(a.From, b.From), strings.Compare(a.Field, b.Field))
 	})
 }
 
-// referenceWalker walks the fields of objects.
+// referenceWalker collects the references in the fields of objects.
 type referenceWalker struct {
 	fields    map[string]manifest.Key
 	types     map[reflect.Type][]structField
 	selecting map[reflect.Type]bool
-	wildcard  string // the namespace that stands for all in a reference to routes by label
+	wildcard  string // the namespace that means all namespaces in a reference to routes by label
 	object    manifest.Key
 	path      []byte
 	found     []reference
 	selected  []selection
 }
 
-// structField is a field of a struct in which references may be. Its name is "" where its fields are the struct's.
+// structField is a field of a struct that may contain references. name is "" if the field is embedded.
 type structField struct {
 	index int
 	name  string
 }
 
+// newReferenceWalker returns a walker that has no references yet.
 func newReferenceWalker(wildcard string) *referenceWalker {
 	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type][]structField{}, selecting: selectingTypes(), wildcard: wildcard}
 }
 
-// fieldsOf returns the fields of a type in which references may be.
+// fieldsOf returns the fields of a struct type that may contain references.
 func (w *referenceWalker) fieldsOf(typ reflect.Type) []structField {
 	fields, known := w.types[typ]
 	if known {
@@ -109,11 +115,12 @@ func (w *referenceWalker) fieldsOf(typ reflect.Type) []structField {
 	return fields
 }
 
+// add adds a reference of the current object.
 func (w *referenceWalker) add(field string, to manifest.Key) {
 	w.found = append(w.found, reference{Field: field, From: w.object, To: to})
 }
 
-// walk looks at a value that stands in a field of this name.
+// walk collects the references in a value. name is the name of the field that has the value.
 func (w *referenceWalker) walk(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -134,16 +141,17 @@ func (w *referenceWalker) walk(v reflect.Value, name string) {
 		if s, below, ok := w.selectionOf(v); ok {
 			s.Field, s.From = string(w.path)+below, w.object
 			w.selected = append(w.selected, s)
-			name = "" // it names nothing
+			name = "" // the value itself names no object
 		}
 		if missing, ok := w.fields[name]; ok && v.FieldByName("Name").IsValid() {
 			w.add(string(w.path), w.key(v, missing))
-			name = "" // what it embeds is the same reference
+			name = "" // an embedded struct is part of the same reference
 		}
 		w.walkFields(v, name)
 	}
 }
 
+// walkFields collects the references in the fields of a struct.
 func (w *referenceWalker) walkFields(v reflect.Value, name string) {
 	length := len(w.path)
 	for _, field := range w.fieldsOf(v.Type()) {
@@ -160,7 +168,8 @@ func (w *referenceWalker) walkFields(v reflect.Value, name string) {
 	}
 }
 
-// key returns the object that a reference names; missing has what it leaves out.
+// key returns the object that a reference names. missing has the group and kind to use if the reference has no
+// kind.
 func (w *referenceWalker) key(v reflect.Value, missing manifest.Key) manifest.Key {
 	key := manifest.Key{Group: missing.Group, Kind: missing.Kind, Namespace: w.object.Namespace}
 	if kind, ok := textOf(v, "Kind"); ok && kind != "" {
@@ -176,7 +185,7 @@ func (w *referenceWalker) key(v reflect.Value, missing manifest.Key) manifest.Ke
 	return key
 }
 
-// textOf returns the text of a field; ok is false if it is nil or not there.
+// textOf returns the text of a struct field. ok is false if the field is nil, missing or not a string.
 func textOf(v reflect.Value, name string) (text string, ok bool) {
 	field := v.FieldByName(name)
 	if field.IsValid() && field.Kind() == reflect.Pointer {

@@ -11,33 +11,35 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// The bounds of one piece of the tree: its lines, and about how many bytes they come to.
+// A piece of the tree has at most maxLines lines and about maxBytes bytes.
 const maxLines, maxBytes = 300, 120_000
 
-// lineBytes is about what the HTML of a line takes beside its texts.
+// lineBytes is about the size of the HTML of a line without its texts.
 const lineBytes = 300
 
-// routePage is the tree of what is served.
+// routePage shows the tree of served hosts and routes.
 type routePage struct {
 	Filter   explain.TreeFilter
 	Branches []*branch
 	Piece    piece
 }
 
-// branch is a node of the tree with those below it that are shown.
+// branch is a node of the tree with the shown nodes below it.
 type branch struct {
 	explain.TreeNode
 	Below []*branch
-	// ID names the branch as long as it has its place.
+	// ID is the id of the HTML element. It is the same as long as the branch has the same place in the tree.
 	ID string
-	// Continued is true for a branch whose first lines are on the piece before.
+	// Continued is true if the line of the branch is on an earlier piece, and is repeated here for the nodes
+	// below it.
 	Continued bool
 }
 
-// Class is the class of the line.
+// Class returns the CSS class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
-// Link is the part of the line that leads to the page of its object, a Gateway or a route: "" for none.
+// Link returns the part of the line that links to the page of a Gateway or route. It returns "" if the line has
+// no link.
 func (b *branch) Link() string {
 	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
 		return ""
@@ -49,13 +51,13 @@ func (b *branch) Link() string {
 	return b.Name[:min(len(name)+1, len(b.Name))] // with the colon
 }
 
-// Rest is the part of the line behind Link.
+// Rest returns the part of the line after Link.
 func (b *branch) Rest() string { return strings.TrimPrefix(b.Name, b.Link()) }
 
-// mark is what a line with a reason begins with.
+// mark is a label at the beginning of a line, with its CSS class.
 type mark struct{ Class, Words string }
 
-// Mark says at once that something is wrong with the line; nil for most.
+// Mark returns a label if something is wrong with the line, and nil otherwise.
 func (b *branch) Mark() *mark {
 	switch {
 	case b.Kind == explain.NotAcceptedNode:
@@ -68,9 +70,11 @@ func (b *branch) Mark() *mark {
 	return &mark{"bad", "answers 500"}
 }
 
-// Head reports whether the line heads others that belong to it.
+// Head reports whether there are lines below this line.
 func (b *branch) Head() bool { return len(b.Below) > 0 }
 
+// routes returns the body of the page of routes. It returns an error if the query is invalid, or if nothing is
+// loaded yet.
 func (p *pages) routes(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	filter, err := explain.ReadTreeFilter(query)
@@ -94,17 +98,17 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// cutter cuts a piece out of a tree: the lines from an index on, with the lines above them.
+// cutter selects one piece of a tree: the lines from an index on, and the lines above them in the tree.
 type cutter struct {
 	from  int
-	line  int // of the next node
-	lines int // that are shown, but for those above the first
+	line  int // index of the next node
+	lines int // shown lines, without those above the first
 	bytes int
-	full  int // the first line that is not shown for want of room, 0 for none
+	full  int // index of the first line that did not fit, or 0
 	shown []*explain.TreeNode
 }
 
-// end returns the index of the first line behind the piece.
+// end returns the index of the first line after the piece.
 func (c *cutter) end() int {
 	if c.full > 0 {
 		return c.full
@@ -112,7 +116,8 @@ func (c *cutter) end() int {
 	return c.line
 }
 
-// cut returns the branches of the piece. It walks all nodes, to count them.
+// cut returns the branches of the piece. It visits all nodes, to count their lines. above is the ID of the
+// branch above.
 func (c *cutter) cut(nodes []*explain.TreeNode, above string) (out []*branch) {
 	for _, n := range nodes {
 		if c.full > 0 {
@@ -132,7 +137,7 @@ func (c *cutter) cut(nodes []*explain.TreeNode, above string) (out []*branch) {
 	return out
 }
 
-// lines counts a node and those below it.
+// lines returns how many lines a node and the nodes below it have.
 func lines(n *explain.TreeNode) int {
 	count := 1
 	for _, below := range n.Below {
@@ -141,7 +146,7 @@ func lines(n *explain.TreeNode) int {
 	return count
 }
 
-// takes reports whether a line is in the piece.
+// takes reports whether a line is in the piece, and counts it if so. It sets c.full if the line does not fit.
 func (c *cutter) takes(line int, n *explain.TreeNode) bool {
 	if line < c.from || c.full > 0 {
 		return false
@@ -155,7 +160,7 @@ func (c *cutter) takes(line int, n *explain.TreeNode) bool {
 	return true
 }
 
-// idOf makes the name of a branch of its place in the tree.
+// idOf returns the ID of a node, from the ID of the branch above and the content of the node.
 func idOf(above string, n *explain.TreeNode) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(above + "\x00" + string(n.Kind) + "\x00" + n.Object.String() + "\x00" + n.Field + "\x00" + n.Name)) // it never fails

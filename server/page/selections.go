@@ -19,7 +19,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// The kinds of core objects that are selected.
+// The core kinds whose objects can be selected by labels.
 const kindNamespace, kindSecret = "Namespace", "Secret"
 
 // selection is a field that selects objects instead of naming them.
@@ -27,17 +27,17 @@ type selection struct {
 	Field string
 	From  manifest.Key
 	Of    selectable
-	// Label is one of the labels that the objects must have; empty for a selection that needs none.
+	// Label is one of the labels that the objects must have. It is empty if no label is required.
 	Label label
-	// By says by what: "label app=x".
+	// By describes the criterion: "label app=x".
 	By string
-	// labels are what the objects must have; nil for a selection of routes.
+	// labels is the selector for the labels of the objects. It is nil for a selection of routes.
 	labels labels.Selector
-	// route is what the selected routes offer (route.Offers).
+	// route is the property that the selected routes must have (route.Offers).
 	route route.Property
 }
 
-// selectable are the objects of a kind and a namespace; the namespace is "" for those of all.
+// selectable is a kind and a namespace of objects. Namespace is "" for all namespaces.
 type selectable struct {
 	Kind      apischema.GroupKind
 	Namespace string
@@ -46,7 +46,8 @@ type selectable struct {
 // label is a label of an object.
 type label struct{ Name, Value string }
 
-// selectedBy is where the selections are found that may select an object.
+// selectedBy is the key under which a selection is stored: the kind and namespace of its objects, and one
+// required label.
 type selectedBy struct {
 	Of    selectable
 	Label label
@@ -59,13 +60,13 @@ type candidate struct {
 	offers []route.Property
 }
 
-// newCandidate returns an object with the properties by which selectors find it. set has the labels
-// of a Secret, because its object lacks them.
+// newCandidate returns an object with the properties that selectors compare. set has the labels if the object
+// is a Secret, because a Secret is stored without its labels.
 func newCandidate(o *manifest.Object, set map[string]string) candidate {
 	if o.Key.Kind != kindSecret {
 		set = o.Value.GetLabels()
 	}
-	if o.Key.Kind == kindNamespace { // it has this label without saying so
+	if o.Key.Kind == kindNamespace { // every Namespace has this label
 		named := map[string]string{}
 		maps.Copy(named, set)
 		named[corev1.LabelMetadataName] = o.Key.Name
@@ -74,8 +75,8 @@ func newCandidate(o *manifest.Object, set map[string]string) candidate {
 	return candidate{o, set, route.Offers(o)}
 }
 
-// selects reports whether the selection selects an object of its kind and namespace. A route counts
-// for its own selection only if it would be bound to itself.
+// selects reports whether the selection selects an object of its kind and namespace. A route selects itself
+// only if it consents to be its own child.
 func (s selection) selects(c candidate) bool {
 	if s.labels != nil {
 		return s.labels.Matches(c.labels)
@@ -83,19 +84,19 @@ func (s selection) selects(c candidate) bool {
 	return slices.Contains(c.offers, s.route) && (s.From != c.object.Key || route.Consents(s.From, c.object))
 }
 
-// to returns the reference from the selection to an object.
+// to returns the reference from the selection to a selected object.
 func (s selection) to(object manifest.Key) reference {
 	return reference{Field: s.Field, From: s.From, To: object, By: "selected by " + s.By}
 }
 
-// toNone returns the reference of a selection that selects nothing.
+// toNone returns the reference of a selection that selects no object.
 func (s selection) toNone() reference {
 	none := manifest.Key{Group: s.Of.Kind.Group, Kind: s.Of.Kind.Kind, Namespace: s.Of.Namespace, Name: "*"}
 	return reference{Field: s.Field, From: s.From, To: none, By: "by " + s.By + ": no object is selected"}
 }
 
-// selectionOf returns the selection in a field of an object. ok is false if the value selects
-// nothing. below is the path in the value to the labels.
+// selectionOf returns the selection in the value of a field. ok is false if the value is not a selector. below
+// is the path from the value to the selector.
 func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, below string, ok bool) {
 	if !w.selecting[v.Type()] {
 		return s, "", false
@@ -120,7 +121,7 @@ func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, below strin
 	return s, "", ok
 }
 
-// selectingTypes are the types of the fields that select objects.
+// selectingTypes returns the types of fields that select objects.
 func selectingTypes() map[reflect.Type]bool {
 	return map[reflect.Type]bool{
 		reflect.TypeFor[api.PolicySelector](): true, reflect.TypeFor[api.BackendSelector](): true, reflect.TypeFor[api.SecretSelector](): true,
@@ -128,14 +129,14 @@ func selectingTypes() map[reflect.Type]bool {
 	}
 }
 
-// selectionByLabels selects the objects that have all of the labels.
+// selectionByLabels returns the selection of objects that have all labels of set.
 func selectionByLabels(group, kind, namespace string, set map[string]string) selection {
 	of := selectable{apischema.GroupKind{Group: group, Kind: kind}, namespace}
 	return selection{Of: of, Label: firstLabel(set), By: labelWords(of, set, nil), labels: labels.SelectorFromSet(set)}
 }
 
-// selectionOfNamespaces returns the selection of Namespaces. ok is false if the field does not use
-// its selector, or the selector cannot be read.
+// selectionOfNamespaces returns the selection of Namespaces by labels. ok is false if from is another value
+// than Selector, or if the label selector is missing or invalid.
 func selectionOfNamespaces(from *gwv1.FromNamespaces, by *metav1.LabelSelector) (s selection, ok bool) {
 	if from == nil || *from != gwv1.NamespacesFromSelector || by == nil {
 		return s, false
@@ -145,8 +146,8 @@ func selectionOfNamespaces(from *gwv1.FromNamespaces, by *metav1.LabelSelector) 
 	return selection{Of: of, Label: firstLabel(by.MatchLabels), By: labelWords(of, by.MatchLabels, by.MatchExpressions), labels: selector}, err == nil
 }
 
-// selectionOfRoutes returns the selection of the routes that a backendRef delegates to. ok is false
-// if it names one route, or refers to something else.
+// selectionOfRoutes returns the selection of the routes that a backendRef delegates to. ok is false if the
+// backendRef names one route or does not delegate.
 func selectionOfRoutes(ref gwv1.HTTPBackendRef, namespace, wildcard string) (s selection, ok bool) {
 	p, ok := route.Wanted(ref, namespace, wildcard)
 	if !ok || p.Form == route.ByName {
@@ -164,7 +165,8 @@ func selectionOfRoutes(ref gwv1.HTTPBackendRef, namespace, wildcard string) (s s
 	return selection{Of: of, Label: firstLabel(set), By: by, route: p}, true
 }
 
-// firstLabel returns one of the labels, the first by name; an empty one for none.
+// firstLabel returns the label with the first name in alphabetical order. It returns an empty label if set is
+// empty.
 func firstLabel(set map[string]string) label {
 	if len(set) == 0 {
 		return label{}
@@ -173,7 +175,7 @@ func firstLabel(set map[string]string) label {
 	return label{name, set[name]}
 }
 
-// labelWords returns the labels of a selector in words. It hides what looks like a credential.
+// labelWords returns a selector as text, such as "label app=x". It hides texts that look like credentials.
 func labelWords(of selectable, set map[string]string, expressions []metav1.LabelSelectorRequirement) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {
@@ -194,6 +196,7 @@ func labelWords(of selectable, set map[string]string, expressions []metav1.Label
 	return "labels " + hideText(strings.Join(words, ", "))
 }
 
+// operatorWords returns an operator of a label selector in words.
 func operatorWords(operator metav1.LabelSelectorOperator) string {
 	switch operator {
 	case metav1.LabelSelectorOpIn:
@@ -206,7 +209,7 @@ func operatorWords(operator metav1.LabelSelectorOperator) string {
 	return "does not exist"
 }
 
-// selectionsOf groups selections by where they are found.
+// selectionsOf groups selections by the key that selecting looks up.
 func selectionsOf(all []selection) map[selectedBy][]selection {
 	grouped := map[selectedBy][]selection{}
 	for _, s := range all {
@@ -216,7 +219,7 @@ func selectionsOf(all []selection) map[selectedBy][]selection {
 	return grouped
 }
 
-// selecting returns the references of the selections that select an object.
+// selecting returns the references from all selections that select an object.
 func (f folder) selecting(o *manifest.Object) (from []reference) {
 	c := f.candidates([]*manifest.Object{o})[0]
 	has := []label{{}}
@@ -239,8 +242,8 @@ func (f folder) selecting(o *manifest.Object) (from []reference) {
 	return from
 }
 
-// selected returns the first references of an object's selections, in the order of the selections and of the objects
-// that each selects, and how many more there are.
+// selected returns the references of an object's selections, in the order of the selections and of the objects
+// of each. most limits their number. more is the number of further references.
 func (f folder) selected(selections []selection, most int) (to []reference, more int) {
 	candidates := map[selectable][]candidate{}
 	add := func(r reference) {
@@ -268,7 +271,7 @@ func (f folder) selected(selections []selection, most int) (to []reference, more
 	return to, more
 }
 
-// candidates returns objects of one kind as candidates for selectors.
+// candidates returns a candidate for each object. The objects must be of one kind.
 func (f folder) candidates(objects []*manifest.Object) []candidate {
 	secrets := make([]map[string]string, len(objects))
 	if len(objects) > 0 && objects[0].Key.Kind == kindSecret {

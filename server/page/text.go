@@ -17,10 +17,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxText is how many bytes of one text are shown: a page is bounded whatever its texts are.
+// maxText is how many bytes of one text are shown. So the size of a page is limited, whatever its texts are.
 const maxText = 600
 
-// functions are what the templates call.
+// functions returns the functions that the templates call.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"place": place, "link": objectLink, "code": codes.URL, "time": timeWords, "day": dayWords, "cut": cut, "ms": milliseconds,
@@ -29,9 +29,10 @@ func functions() template.FuncMap {
 	}
 }
 
-// cut returns the beginning of a long text.
+// cut returns a text, cut after maxText bytes.
 func cut(text string) string { return cutTo(text, maxText) }
 
+// cutTo returns a text, cut if it is longer than most bytes. A cut text ends with "…".
 func cutTo(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -42,7 +43,7 @@ func cutTo(text string, most int) string {
 	return text[:most] + "…"
 }
 
-// place returns FILE:LINE, as far as they are known.
+// place returns FILE:LINE. It returns only the file if the line is not known, and "" if nothing is known.
 func place(p store.Place) string {
 	if p.Line == 0 {
 		return cut(p.File)
@@ -50,7 +51,7 @@ func place(p store.Place) string {
 	return fmt.Sprintf("%s:%d", cut(p.File), p.Line)
 }
 
-// objectLink returns the link to an object's page, "" for none.
+// objectLink returns the URL of the page of an object, or "" for a zero key.
 func objectLink(key manifest.Key) string {
 	if key.IsZero() {
 		return ""
@@ -65,12 +66,12 @@ func objectLink(key manifest.Key) string {
 	return admin.PagePath + "object?" + query.Encode()
 }
 
-// treeLink returns the link to the part of the tree with a route.
+// treeLink returns the URL of the tree that shows only this route.
 func treeLink(route manifest.Key) string {
 	return admin.PagePath + "routes?" + url.Values{"route": {route.Namespace + "/" + route.Name}}.Encode()
 }
 
-// timeWords returns a time with seconds.
+// timeWords returns a time with seconds, or "" for the zero time.
 func timeWords(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -78,9 +79,10 @@ func timeWords(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
+// dayWords returns a time without seconds.
 func dayWords(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// milliseconds returns a duration for people.
+// milliseconds returns a duration as text with a suitable unit. ms is in milliseconds.
 func milliseconds(ms float64) string {
 	switch {
 	case ms >= 10_000:
@@ -91,7 +93,7 @@ func milliseconds(ms float64) string {
 	return fmt.Sprintf("%.1f ms", ms)
 }
 
-// count returns "1 file" or "2 files".
+// count returns a number with its noun, such as "1 file" or "2 files".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -102,7 +104,7 @@ func count(n int, noun string) string {
 // entry is a page in the navigation.
 type entry struct{ Name, Title, Path string }
 
-// entries returns the pages of the navigation, in order.
+// entries returns the pages of the navigation, in their order.
 func entries() []entry {
 	return []entry{
 		{"overview", "Overview", "/"},
