@@ -1,22 +1,22 @@
 package sketch
 
-// Step is one step of the way to a place: a key of a mapping, or an item of a sequence.
+// Step is one step of a path to a value: a key of a mapping, or an item of a sequence.
 type Step struct {
 	In    *Node  // the mapping or sequence
 	Key   string // "" for an item
-	Index int    // of the item, or of the entry
+	Index int    // index of the item or entry
 }
 
-// Spot is what is at an offset.
+// Spot is the key or value at an offset.
 type Spot struct {
 	Path []Step
-	// Key is the entry whose key is there, nil for none; Path ends with it.
+	// Key is the entry whose key is at the offset, or nil. Path ends with it.
 	Key *Entry
-	// Value is the scalar that is there, nil for none.
+	// Value is the scalar at the offset, or nil.
 	Value *Node
 }
 
-// Find returns what is at an offset; a token reaches to the offset behind it.
+// Find returns the key or value at an offset. The offset right after a token still belongs to the token.
 func (n *Node) Find(offset int) Spot {
 	var spot Spot
 	for n != nil {
@@ -33,7 +33,8 @@ func (n *Node) Find(offset int) Spot {
 	return spot
 }
 
-// entry goes to the entry of a mapping that is at the offset, and returns its value.
+// entry adds the entry of a mapping at the offset to the path, and returns its value. If the offset is in the
+// key, it sets s.Key and returns nil. It also returns nil if no entry is at the offset.
 func (s *Spot) entry(n *Node, offset int) *Node {
 	for i := range n.Entries {
 		e := &n.Entries[i]
@@ -50,6 +51,8 @@ func (s *Spot) entry(n *Node, offset int) *Node {
 	return nil
 }
 
+// item adds the item of a sequence at the offset to the path, and returns it. It returns nil if no item is at
+// the offset.
 func (s *Spot) item(n *Node, offset int) *Node {
 	for i, v := range n.Items {
 		if v != nil && v.Start <= offset && offset <= v.End {

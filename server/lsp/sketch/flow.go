@@ -1,6 +1,7 @@
 package sketch
 
-// flow reads { } or [ ]. A line that begins before column least ends it: its end was not written yet.
+// flow reads a flow mapping { } or a flow sequence [ ]. If the closing bracket is missing, the flow ends before
+// the first line that begins left of column least.
 func (p *parser) flow(least, depth int) *Node {
 	n := &Node{Kind: Mapping, Start: p.at}
 	end := byte('}')
@@ -14,7 +15,7 @@ func (p *parser) flow(least, depth int) *Node {
 			p.at++
 			n.End = p.at
 			return n
-		case c == '}' || c == ']': // that of an outer one
+		case c == '}' || c == ']': // the bracket of an outer flow
 			return n
 		case c == ',' || depth > maxDepth:
 			p.at++
@@ -27,7 +28,7 @@ func (p *parser) flow(least, depth int) *Node {
 	return n
 }
 
-// inFlow goes to the next token of a flow; false if the flow ends without its bracket.
+// inFlow moves to the next token of a flow. It returns false if the flow ends without its bracket.
 func (p *parser) inFlow(least int) bool {
 	from, line := p.at, p.lineEnd()
 	if p.next() && (p.at < line || p.column() >= least) {
@@ -37,6 +38,7 @@ func (p *parser) inFlow(least int) bool {
 	return false
 }
 
+// flowEntry reads one entry of a flow mapping.
 func (p *parser) flowEntry(least, depth int) Entry {
 	from := p.at
 	key := p.scalar(",[]{}")
@@ -49,7 +51,7 @@ func (p *parser) flowEntry(least, depth int) Entry {
 			e.Value = p.flowValue(least, depth)
 		}
 	}
-	if p.at == from { // a bracket that nothing opened
+	if p.at == from { // a bracket without an opening bracket
 		p.at++
 	}
 	return e
@@ -61,13 +63,14 @@ func (p *parser) flowKey() bool {
 	return found
 }
 
+// flowValue reads one value in a flow.
 func (p *parser) flowValue(least, depth int) *Node {
 	from := p.at
 	if c := p.byteAt(p.at); c == '{' || c == '[' {
 		return p.flow(least, depth+1)
 	}
 	n := p.scalar(",[]{}")
-	if p.at == from { // a colon, or a bracket that nothing opened
+	if p.at == from { // a colon, or a bracket without an opening bracket
 		p.at++
 	}
 	return n

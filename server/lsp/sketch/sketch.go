@@ -1,6 +1,6 @@
-// Package sketch reads YAML that is being written: unfinished lines, flows without an end and wrong
-// indentation cost what they are about, and all else is found. It knows where each key and value is.
-// It is no judge: package store decides what a text means.
+// Package sketch reads YAML that is still being written. It tolerates incomplete lines, flows without an end
+// and wrong indentation: only the part with the mistake is missing from the result. It returns the place of
+// each key and value. It does not check the text: package store does.
 package sketch
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxBytes bounds the documents that are read, and maxDepth how deep.
+// maxBytes limits the size of a document. maxDepth limits the nesting of values.
 const (
 	maxBytes = 1 << 20
 	maxDepth = 100
@@ -17,14 +17,14 @@ const (
 // Kind is the kind of a Node.
 type Kind string
 
-// The kinds.
+// The kinds of a Node.
 const (
 	Scalar   Kind = "scalar"
 	Mapping  Kind = "mapping"
 	Sequence Kind = "sequence"
 )
 
-// Node is a value. Start and End are offsets in the text; those of a scalar include its quotes.
+// Node is a value. Start and End are offsets in the text. A scalar includes its quotes.
 type Node struct {
 	Kind       Kind
 	Start, End int
@@ -37,11 +37,11 @@ type Node struct {
 type Entry struct {
 	Key        string
 	Start, End int   // of the key
-	Colon      bool  // false for a key that is not finished
-	Value      *Node // nil for none
+	Colon      bool  // false if no colon follows the key yet
+	Value      *Node // nil if there is no value
 }
 
-// Get returns the value of a key, nil for none, and for what is no mapping.
+// Get returns the value of a key. It returns nil if there is no such key, or if n is nil or not a mapping.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -54,7 +54,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Text returns the text of a scalar, "" for others.
+// Text returns the text of a scalar. It returns "" if n is nil or not a scalar.
 func (n *Node) Text() string {
 	if n == nil || n.Kind != Scalar {
 		return ""
@@ -62,8 +62,8 @@ func (n *Node) Text() string {
 	return n.Value
 }
 
-// Document returns the value of the document that the offset is in; nil for an empty document, and for
-// one that is too large.
+// Document returns the value of the YAML document that contains the offset. It returns nil if the document is
+// empty or larger than maxBytes.
 func Document(text []byte, offset int) *Node {
 	start, end := bounds(text, offset)
 	if end-start > maxBytes {
@@ -71,7 +71,7 @@ func Document(text []byte, offset int) *Node {
 	}
 	p := &parser{text: text[:end], at: start}
 	root := p.block(0, 0)
-	for p.next() { // what a wrong indentation left over
+	for p.next() { // what was left because of wrong indentation
 		from := p.at
 		rest := p.block(0, 0)
 		if root != nil && rest != nil && root.Kind == Mapping && rest.Kind == Mapping {
@@ -84,7 +84,7 @@ func Document(text []byte, offset int) *Node {
 	return root
 }
 
-// bounds returns where the document of an offset begins and ends.
+// bounds returns where the YAML document that contains an offset begins and ends.
 func bounds(text []byte, offset int) (start, end int) {
 	offset = min(max(offset, 0), len(text))
 	for at := 0; at < len(text); {
@@ -103,6 +103,7 @@ func bounds(text []byte, offset int) (start, end int) {
 	return min(start, len(text)), len(text)
 }
 
+// separates reports whether a line separates documents: --- or ...
 func separates(line []byte) bool {
 	rest, found := bytes.CutPrefix(line, []byte("---"))
 	if !found {
@@ -111,12 +112,14 @@ func separates(line []byte) bool {
 	return found && (len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' || rest[0] == ' ')
 }
 
-// parser reads text from at on. Each of its functions leaves at behind what it read.
+// parser reads text from the offset at. Each of its methods moves at to the end of the text that it read. The
+// parameter least is the lowest column of a value, and depth is its nesting depth.
 type parser struct {
 	text []byte
 	at   int
 }
 
+// byteAt returns the byte at an offset, or a line feed outside of the text.
 func (p *parser) byteAt(i int) byte {
 	if i < 0 || i >= len(p.text) {
 		return '\n'
@@ -124,7 +127,7 @@ func (p *parser) byteAt(i int) byte {
 	return p.text[i]
 }
 
-// next goes to the next token, over blanks, lines and comments; false at the end.
+// next moves to the next token, over spaces, line ends and comments. It returns false at the end of the text.
 func (p *parser) next() bool {
 	for p.at < len(p.text) {
 		switch c := p.text[p.at]; {
@@ -139,7 +142,7 @@ func (p *parser) next() bool {
 	return false
 }
 
-// inLine goes to the next token of the line; false if there is none.
+// inLine moves to the next token of the line. It returns false if there is none.
 func (p *parser) inLine() bool {
 	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t') {
 		p.at++
@@ -148,8 +151,10 @@ func (p *parser) inLine() bool {
 	return c != '\n' && c != '\r' && (c != '#' || !isBlank(p.byteAt(p.at-1)))
 }
 
+// skipLine moves to the beginning of the next line.
 func (p *parser) skipLine() { p.at = min(p.lineEnd()+1, len(p.text)) }
 
+// lineEnd returns the offset of the end of the line.
 func (p *parser) lineEnd() int {
 	if n := bytes.IndexByte(p.text[p.at:], '\n'); n >= 0 {
 		return p.at + n
@@ -157,15 +162,15 @@ func (p *parser) lineEnd() int {
 	return len(p.text)
 }
 
-// column returns how many bytes are before at on its line.
+// column returns how many bytes of the line are before at.
 func (p *parser) column() int { return p.at - 1 - bytes.LastIndexByte(p.text[:p.at], '\n') }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// dash reports whether at is the dash of an item.
+// dash reports whether there is a dash of a sequence item at p.at.
 func (p *parser) dash() bool { return p.byteAt(p.at) == '-' && isBlank(p.byteAt(p.at+1)) }
 
-// block reads a value that begins at the next token if that is in column least or behind it.
+// block reads the value that begins at the next token. It returns nil if that token is left of column least.
 func (p *parser) block(least, depth int) *Node {
 	if !p.next() || p.column() < least {
 		return nil
@@ -189,7 +194,7 @@ func (p *parser) block(least, depth int) *Node {
 	column := p.column()
 	text := p.scalar("")
 	if p.next() && p.column() == column && !p.dash() && column >= least {
-		if _, found := p.keyEnd(); found { // a key without its colon, and further ones
+		if _, found := p.keyEnd(); found { // a key without its colon, followed by other keys
 			return p.mapping(text, depth)
 		}
 	}
@@ -197,7 +202,7 @@ func (p *parser) block(least, depth int) *Node {
 	return text
 }
 
-// properties goes over anchors and tags of the line.
+// properties skips anchors and tags on the line.
 func (p *parser) properties() {
 	for c := p.byteAt(p.at); c == '&' || c == '!'; c = p.byteAt(p.at) {
 		for !isBlank(p.byteAt(p.at)) {
@@ -209,7 +214,7 @@ func (p *parser) properties() {
 	}
 }
 
-// skipDeeper goes over the lines that continue a scalar.
+// skipDeeper skips the lines that continue a scalar. They begin at column least or right of it.
 func (p *parser) skipDeeper(least int) {
 	for p.next() && p.column() >= max(least, 1) && !p.dash() {
 		if _, found := p.keyEnd(); found {
@@ -219,6 +224,7 @@ func (p *parser) skipDeeper(least int) {
 	}
 }
 
+// sequence reads a block sequence that begins at p.at.
 func (p *parser) sequence(depth int) *Node {
 	n, column := &Node{Kind: Sequence, Start: p.at}, p.column()
 	for p.next() && p.column() >= column {
@@ -240,7 +246,7 @@ func (p *parser) sequence(depth int) *Node {
 	return n
 }
 
-// mapping reads a mapping; first is a key without a colon that was read before, nil for none.
+// mapping reads a block mapping. first is a key without a colon that was already read, or nil.
 func (p *parser) mapping(first *Node, depth int) *Node {
 	n, column := &Node{Kind: Mapping, Start: p.at}, p.column()
 	if first != nil {
@@ -269,7 +275,7 @@ func (p *parser) mapping(first *Node, depth int) *Node {
 	return n
 }
 
-// value reads the value of a key in a column.
+// value reads the value of a key. column is the column of the key. It returns nil if there is no value.
 func (p *parser) value(column, depth int) *Node {
 	if p.inLine() {
 		p.properties()
@@ -291,7 +297,7 @@ func (p *parser) value(column, depth int) *Node {
 	return text
 }
 
-// blockScalar reads a text of lines that are in column least or behind it.
+// blockScalar reads a block scalar (| or >). Its lines begin at column least or right of it.
 func (p *parser) blockScalar(least int) *Node {
 	n := &Node{Kind: Scalar, Start: p.at}
 	n.End = p.lineEnd()
@@ -306,7 +312,7 @@ func (p *parser) blockScalar(least int) *Node {
 	return n
 }
 
-// keyEnd returns the end of the key that begins at p.at; found is false if no colon follows it.
+// keyEnd returns the end of the key that begins at p.at. found is false if no colon follows the key.
 func (p *parser) keyEnd() (end int, found bool) {
 	end = p.at
 	switch c := p.byteAt(p.at); c {
@@ -331,7 +337,7 @@ func (p *parser) keyEnd() (end int, found bool) {
 	return end, false
 }
 
-// quoted returns the end of a quoted scalar: behind its quote, or the end of the line without one.
+// quoted returns the end of the quoted scalar at p.at. Without a closing quote, it is the end of the line.
 func (p *parser) quoted(quote byte) int {
 	for i := p.at + 1; i < len(p.text); i++ {
 		switch c := p.text[i]; {
@@ -348,7 +354,7 @@ func (p *parser) quoted(quote byte) int {
 	return len(p.text)
 }
 
-// scalar reads a scalar of one line, which ends before the characters of stops.
+// scalar reads a scalar on one line. It ends before any character of stops.
 func (p *parser) scalar(stops string) *Node {
 	n := &Node{Kind: Scalar, Start: p.at}
 	if c := p.byteAt(p.at); c == '"' || c == '\'' {
@@ -367,9 +373,11 @@ func (p *parser) scalar(stops string) *Node {
 	return n
 }
 
+// endsFlowKey reports whether a colon before the byte c ends a key in a flow.
 func endsFlowKey(c byte) bool { return isBlank(c) || strings.IndexByte(",[]{}", c) >= 0 }
 
-// unquote returns the text of a scalar. Escapes stay as they are: names have none.
+// unquote returns the text of a scalar without its quotes. It does not decode escapes, because names contain
+// none.
 func unquote(text string) string {
 	if len(text) > 0 && (text[0] == '"' || text[0] == '\'') {
 		return strings.TrimSuffix(text[1:], text[:1])
