@@ -8,6 +8,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
+// actionParams are the parameters of textDocument/codeAction.
 type actionParams struct {
 	TextDocument textDocument `json:"textDocument"`
 	Context      struct {
@@ -32,9 +33,12 @@ type textEdit struct {
 	NewText string `json:"newText"`
 }
 
+// proposal finds the suggested word in the message of a problem.
 var proposal = regexp.MustCompile(`did you mean (?:\w+: )?"?([^\s"?]+)"?\?`)
 
-// actions proposes to write what a diagnostic says was meant, where what is written now is near to it.
+// actions returns a quick fix for each diagnostic that suggests another word ("did you mean"). It returns only
+// fixes whose current word is similar to the suggested word. The list is empty if the document is not open. The
+// error is always nil.
 func (s *server) actions(p actionParams) (any, error) {
 	doc, out := s.documents.get(p.TextDocument.URI), []action{}
 	if doc == nil {
@@ -48,7 +52,7 @@ func (s *server) actions(p actionParams) (any, error) {
 		meant := found[1]
 		start, end, ok := misspelt(doc, d.Range, meant)
 		if !ok {
-			continue // another place than the one that is wrong
+			continue // the diagnostic is at another place than the wrong word
 		}
 		if quote := doc.content[start]; quote == '"' || quote == '\'' {
 			meant = string(quote) + meant + string(quote)
@@ -61,8 +65,8 @@ func (s *server) actions(p actionParams) (any, error) {
 	return out, nil
 }
 
-// misspelt returns the token to replace: the one in the range of a diagnostic or, in a reference,
-// its name.
+// misspelt returns the token to replace by the word meant. This is the token in the range of the diagnostic, or
+// the name in the reference there. ok is false if neither is similar to meant.
 func misspelt(doc *document, at span, meant string) (start, end int, ok bool) {
 	near := func(start, end int) bool {
 		if end <= start {

@@ -11,6 +11,7 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
+// completionList is the result of textDocument/completion.
 type completionList struct {
 	IsIncomplete bool             `json:"isIncomplete"`
 	Items        []completionItem `json:"items"`
@@ -23,51 +24,53 @@ type completionItem struct {
 	Documentation  string   `json:"documentation,omitempty"`
 	SortText       string   `json:"sortText,omitempty"`
 	FilterText     string   `json:"filterText,omitempty"`
-	InsertTextMode int      `json:"insertTextMode"` // 1: lines as they are
+	InsertTextMode int      `json:"insertTextMode"` // 1: insert lines unchanged
 	TextEdit       textEdit `json:"textEdit"`
 }
 
-// The kinds of items that editors show with a symbol.
+// The kinds of items. Editors show a symbol for each kind.
 const (
 	itemField     = 5
 	itemValue     = 12
 	itemReference = 18
 )
 
+// asIs is the InsertTextMode by which an editor does not change the indentation.
 const asIs = 1
 
-// maxItems bounds a list.
+// maxItems is the highest number of proposals.
 const maxItems = 500
 
-// marker stands for the cursor: whatever is written before and behind it, it makes a token.
+// marker is inserted in the text at the cursor, so that there is always a token at the cursor.
 const marker = "\ue000"
 
-// gap is the token that the cursor is in, and what may be written there.
+// gap is the token at the cursor, and the schema of the values that are allowed there.
 type gap struct {
 	subject
-	path   []sketch.Step // to the value, or to the mapping of a key
-	in     *sketch.Node  // the mapping of a key, nil for a value
-	colon  bool          // the key has its colon
+	path   []sketch.Step // to the value, or to the mapping that has the key
+	in     *sketch.Node  // the mapping that has the key; nil if the token is a value
+	colon  bool          // whether a colon follows the key
 	value  schema.JSONSchema
 	edit   span   // of the token
-	column int    // of the token, in bytes
-	keys   int    // the column of the keys beside the value
-	flow   bool   // within brackets
-	quote  string // that the token begins with
+	column int    // column of the token, in bytes
+	keys   int    // the column of the keys next to the value
+	flow   bool   // inside of brackets
+	quote  string // the quote that the token begins with, or ""
 }
 
-// completion proposes fields, values and names of objects at a position.
+// completion returns proposals for the position of the cursor: fields, values, or names of objects. The result
+// is nil if the document is not open. The error is always nil.
 func (s *server) completion(p placeParams) (any, error) {
 	doc := s.documents.get(p.TextDocument.URI)
 	if doc == nil {
-		return nil, nil //nolint:nilnil // a document that is not open
+		return nil, nil //nolint:nilnil // the document is not open
 	}
 	g, ok := s.gapAt(doc, doc.offset(p.Position))
 	if !ok {
 		return completionList{Items: []completionItem{}}, nil
 	}
 	var items []completionItem
-	if g.in != nil || len(g.path) == 0 { // a key, or the first letters of a document
+	if g.in != nil || len(g.path) == 0 { // a key, or the beginning of a document
 		items = s.fields(g, g.value, g.in, "")
 	} else {
 		items = s.values(doc, g)
@@ -78,8 +81,8 @@ func (s *server) completion(p placeParams) (any, error) {
 	return completionList{Items: append([]completionItem{}, items...)}, nil
 }
 
-// gapAt returns what is at an offset; ok is false in a comment, a block of text, and where the place is
-// none that gatefold knows.
+// gapAt returns the token at an offset. ok is false in a comment, in a block of text, and where no token may be
+// completed.
 func (s *server) gapAt(doc *document, offset int) (g gap, ok bool) {
 	content := slices.Concat(doc.content[:offset], []byte(marker), doc.content[offset:])
 	root := sketch.Document(content, offset)
@@ -117,17 +120,18 @@ func (s *server) gapAt(doc *document, offset int) (g gap, ok bool) {
 	return g, true
 }
 
-// columnOf returns how many bytes are before an offset on its line.
+// columnOf returns how many bytes of its line are before an offset.
 func columnOf(content []byte, offset int) int {
 	return offset - 1 - bytes.LastIndexByte(content[:offset], '\n')
 }
 
-// item returns a proposal that replaces the token.
+// item returns a proposal to replace the token by text.
 func (g gap) item(kind int, label, text string) completionItem {
 	return completionItem{Label: label, Kind: kind, SortText: label, FilterText: label, InsertTextMode: asIs, TextEdit: textEdit{g.edit, text}}
 }
 
-// fields proposes the fields of an object that a mapping does not have; before is written before each.
+// fields returns proposals for the fields of an object that are not written yet. of is the schema of the
+// object, and in is its mapping or nil. before is written before each name.
 func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before string) (items []completionItem) {
 	known, _ := of["properties"].(schema.JSONSchema)
 	names := slices.Collect(maps.Keys(known))
@@ -158,12 +162,12 @@ func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before str
 	return items
 }
 
-// has reports whether a mapping has a key, beside the one that is being written.
+// has reports whether a mapping has a key. in may be nil.
 func has(in *sketch.Node, key string) bool {
 	return in != nil && slices.ContainsFunc(in.Entries, func(e sketch.Entry) bool { return e.Key == key })
 }
 
-// values proposes what may be at the place of a value.
+// values returns proposals for the value at the cursor.
 func (s *server) values(doc *document, g gap) []completionItem {
 	if items := s.kindValues(g); items != nil {
 		return items
@@ -184,13 +188,14 @@ func (s *server) values(doc *document, g gap) []completionItem {
 	return g.enum(g.value, "")
 }
 
-// onLineOf reports whether something is written before the token on its line.
+// onLineOf reports whether there is text before the token on its line.
 func (g gap) onLineOf(doc *document) bool {
 	line := doc.line(g.edit.Start.Line)
 	return len(bytes.TrimSpace(line[:min(g.column, len(line))])) > 0
 }
 
-// enum proposes the values that a field may have.
+// enum returns proposals for the values of a field: those of its enum, true and false, or its default. of is
+// the schema of the field. before is written before each value.
 func (g gap) enum(of schema.JSONSchema, before string) (items []completionItem) {
 	values := list(of, "enum")
 	if typeOf(of) == "boolean" {
@@ -213,9 +218,10 @@ func (g gap) enum(of schema.JSONSchema, before string) (items []completionItem) 
 	return items
 }
 
+// quoted returns a text in quotes. quote may be "".
 func quoted(text, quote string) string { return quote + text + quote }
 
-// kindValues proposes values of apiVersion and kind.
+// kindValues returns proposals for apiVersion or kind. It returns nil if the cursor is at another field.
 func (s *server) kindValues(g gap) (items []completionItem) {
 	if len(g.path) != 1 || g.path[0].Key != "apiVersion" && g.path[0].Key != "kind" {
 		return nil

@@ -12,28 +12,30 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// maxDiagnostics bounds what is shown of one file.
+// maxDiagnostics is the highest number of diagnostics for one file.
 const maxDiagnostics = 500
 
-// shown is what the editor was sent last, by file.
+// shown has the diagnostics that the editor got last, by file.
 type shown struct {
 	uri   func(name string) string
 	files map[string]shownFile
 }
 
-// shownFile is what the editor was sent of a file, and what that was made of.
+// shownFile has the problems that the editor got last for a file, and the version of the file.
 type shownFile struct {
 	uri      string
-	hash     watcher.Hash // of the open document, zero for none
+	hash     watcher.Hash // of the open document; zero if the file is not open
 	problems []manifest.Problem
 }
 
+// newShown returns a shown without files. uri returns the URI of a file of the folder.
 func newShown(uri func(string) string) *shown {
 	return &shown{uri: uri, files: map[string]shownFile{}}
 }
 
-// update returns what the editor must be sent for the problems, sorted by file, to be those that it
-// shows. read returns the text of a file.
+// update returns the messages after which the editor shows exactly these problems. It leaves out files without
+// changes. problems must be sorted by file. open are the open documents by file, and read returns the text of a
+// file on disk.
 func (s *shown) update(problems []manifest.Problem, open map[string]*document, read func(name string) *text) (out []publishParams) {
 	before := s.files
 	s.files = make(map[string]shownFile, len(before))
@@ -69,6 +71,8 @@ func (s *shown) update(problems []manifest.Problem, open map[string]*document, r
 	return out
 }
 
+// publishOf returns the message with the diagnostics of a file. doc is the open document, or nil; in is the
+// text on disk.
 func publishOf(file shownFile, doc *document, in *text) publishParams {
 	out := publishParams{URI: file.uri, Diagnostics: []diagnostic{}}
 	if doc != nil {
@@ -86,9 +90,10 @@ func publishOf(file shownFile, doc *document, in *text) publishParams {
 	return out
 }
 
-// source is what editors show beside a diagnostic.
+// source is the name of the program that editors show with a diagnostic.
 const source = "gatefold"
 
+// diagnosticOf returns a problem as a diagnostic. in is the text of the file.
 func diagnosticOf(p manifest.Problem, in *text) diagnostic {
 	d := diagnostic{
 		Range: rangeOf(p, in), Severity: severityError, Code: p.Code, CodeDescription: &codeDescription{codes.URL(p.Code)},
@@ -103,7 +108,8 @@ func diagnosticOf(p manifest.Problem, in *text) diagnostic {
 	return d
 }
 
-// rangeOf returns the key or value that a problem is about; without a line, the begin of the file.
+// rangeOf returns the range of the key or value that has the problem. If the problem has no line, it is the
+// beginning of the file.
 func rangeOf(p manifest.Problem, in *text) span {
 	if p.Line == 0 {
 		return span{}

@@ -8,27 +8,28 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// document is one text that is open in the editor. It is immutable; an edit makes another one.
+// document is a text that is open in the editor. It does not change: an edit creates another document.
 type document struct {
 	uri     string
-	path    string // in the file system, "" for a document that is no file
+	path    string // in the file system; "" if the URI is not of a file
 	version int
 	*text
 	hash watcher.Hash
 }
 
-// documents are those that are open. Several goroutines may use it.
+// documents are the open documents. It is safe for concurrent use.
 type documents struct {
 	mu    sync.Mutex
 	open  map[string]*document // by URI
 	units encoding
 }
 
+// newDocuments returns documents without any open document. Positions count UTF-16 units.
 func newDocuments() *documents {
 	return &documents{open: map[string]*document{}, units: utf16Units}
 }
 
-// set opens a document, or gives an open one another text.
+// set opens a document, or replaces the text of an open document.
 func (d *documents) set(uri string, version int, content []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,21 +38,22 @@ func (d *documents) set(uri string, version int, content []byte) {
 	}
 }
 
+// close removes a document.
 func (d *documents) close(uri string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.open, uri)
 }
 
-// get returns an open document, nil for others.
+// get returns an open document, or nil if no document with this URI is open.
 func (d *documents) get(uri string) *document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open[uri]
 }
 
-// all returns the open documents that are files, by their paths. Of two of one file the last URI
-// counts.
+// all returns the open documents that are files, by path. If two URIs have the same path, it returns the
+// document with the last URI in alphabetical order.
 func (d *documents) all() map[string]*document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +66,8 @@ func (d *documents) all() map[string]*document {
 	return byPath
 }
 
-// change applies edits to a document, one after the other.
+// change applies the edits of a message to a document, one after the other. It does nothing if the document is
+// not open.
 func (d *documents) change(params changeParams) {
 	doc := d.get(params.TextDocument.URI)
 	if doc == nil {

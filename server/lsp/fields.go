@@ -9,27 +9,28 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// catalog has the JSON Schema of each kind; it is made when it is first asked for.
+// catalog has the JSON Schema of all kinds. The function all creates the schema when it is called first.
 type catalog struct{ all func() schema.JSONSchema }
 
+// newCatalog returns a catalog. Its schema is empty if the CRDs cannot be loaded.
 func newCatalog() *catalog {
 	return &catalog{sync.OnceValue(func() schema.JSONSchema {
 		set, err := schema.Load()
 		if err != nil {
-			return schema.JSONSchema{} // store.New says why
+			return schema.JSONSchema{} // store.New reports the error
 		}
 		return set.JSONSchema()
 	})}
 }
 
-// of returns the schema of a kind, nil for one that gatefold does not read.
+// of returns the schema of a kind. It returns nil for a kind that gatefold does not read.
 func (c *catalog) of(apiVersion, kind string) schema.JSONSchema {
 	definitions, _ := c.all()["definitions"].(schema.JSONSchema)
 	found, _ := definitions[strings.ReplaceAll(apiVersion+"/"+kind, "/", ".")].(schema.JSONSchema)
 	return found
 }
 
-// kinds returns each apiVersion and kind, sorted by kind.
+// kinds returns all pairs of apiVersion and kind, sorted by kind.
 func (c *catalog) kinds() (all [][2]string) {
 	cases, _ := c.all()["allOf"].([]any)
 	for _, one := range cases {
@@ -42,7 +43,7 @@ func (c *catalog) kinds() (all [][2]string) {
 	return all
 }
 
-// field returns a field of an object's schema, nil for none.
+// field returns the schema of a field of an object. It returns nil if the object has no such field.
 func field(s schema.JSONSchema, name string) schema.JSONSchema {
 	fields, _ := s["properties"].(schema.JSONSchema)
 	found, _ := fields[name].(schema.JSONSchema)
@@ -52,7 +53,7 @@ func field(s schema.JSONSchema, name string) schema.JSONSchema {
 	return found
 }
 
-// follow returns the schema at the end of a path, nil for none.
+// follow returns the schema of the value at the end of a path. It returns nil if the schema has no such path.
 func follow(s schema.JSONSchema, path []sketch.Step) schema.JSONSchema {
 	for _, step := range path {
 		if step.In.Kind == sketch.Mapping {
@@ -64,7 +65,7 @@ func follow(s schema.JSONSchema, path []sketch.Step) schema.JSONSchema {
 	return s
 }
 
-// pathText writes a path as spec.rules[0].name.
+// pathText returns a path as text, such as spec.rules[0].name.
 func pathText(path []sketch.Step) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -80,7 +81,7 @@ func pathText(path []sketch.Step) string {
 	return b.String()
 }
 
-// typeOf names the type of a field.
+// typeOf returns the type of a field in words, such as "array of string".
 func typeOf(s schema.JSONSchema) string {
 	switch t := s["type"].(type) {
 	case string:
@@ -98,7 +99,7 @@ func typeOf(s schema.JSONSchema) string {
 	return "value"
 }
 
-// required reports whether an object must have a field.
+// required reports whether the schema requires a field.
 func required(s schema.JSONSchema, name string) bool {
 	for _, one := range list(s, "required") {
 		if one == name {
@@ -108,7 +109,7 @@ func required(s schema.JSONSchema, name string) bool {
 	return false
 }
 
-// list returns texts of a schema.
+// list returns the texts in a list of a schema, such as "enum". It returns nil if the schema has no such list.
 func list(s schema.JSONSchema, key string) (texts []string) {
 	all, _ := s[key].([]any)
 	for _, one := range all {

@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
+// placeParams are the parameters of a request about a position in a document.
 type placeParams struct {
 	TextDocument textDocument `json:"textDocument"`
 	Position     position     `json:"position"`
@@ -27,7 +28,8 @@ type markup struct {
 	Value string `json:"value"`
 }
 
-// spotAt returns what is at a position of an open document; doc is nil if there is nothing.
+// spotAt returns the key or value at a position, and the object that contains it. doc is nil if the document is
+// not open or has nothing at the position.
 func (s *server) spotAt(p placeParams) (doc *document, o subject, spot sketch.Spot) {
 	if doc = s.documents.get(p.TextDocument.URI); doc == nil {
 		return nil, o, spot
@@ -40,7 +42,8 @@ func (s *server) spotAt(p placeParams) (doc *document, o subject, spot sketch.Sp
 	return doc, s.subjectOf(root), spot
 }
 
-// hover describes the field at a position, and the object that its value names.
+// hover returns a description of the field at a position. If its value names an object, it includes where the
+// object is defined. The result is nil if the field is not known. The error is always nil.
 func (s *server) hover(p placeParams) (any, error) {
 	doc, o, spot := s.spotAt(p)
 	if doc == nil {
@@ -48,7 +51,7 @@ func (s *server) hover(p placeParams) (any, error) {
 	}
 	at := follow(o.schema, spot.Path)
 	if at == nil {
-		return nil, nil //nolint:nilnil // a field that nobody knows; its diagnostic says so
+		return nil, nil //nolint:nilnil // an unknown field has a diagnostic instead
 	}
 	last := spot.Path[len(spot.Path)-1]
 	mandatory := last.Key != "" && required(follow(o.schema, spot.Path[:len(spot.Path)-1]), last.Key)
@@ -66,7 +69,7 @@ func (s *server) hover(p placeParams) (any, error) {
 	return out, nil
 }
 
-// scalarOf returns the value at a spot, or of the key there.
+// scalarOf returns the text of the value at a spot. If there is a key at the spot, it is the text of its value.
 func scalarOf(spot sketch.Spot) string {
 	if spot.Key != nil {
 		return spot.Key.Value.Text()
@@ -74,7 +77,7 @@ func scalarOf(spot sketch.Spot) string {
 	return spot.Value.Text()
 }
 
-// describe returns the schema of a field in Markdown.
+// describe returns the schema of a field as Markdown. mandatory is true if the field is required.
 func describe(path string, s schema.JSONSchema, mandatory bool) string {
 	title := code(path) + ": " + typeOf(s)
 	if mandatory {
@@ -96,12 +99,12 @@ func describe(path string, s schema.JSONSchema, mandatory bool) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// code returns a text of a file as code in Markdown, in which nothing else counts.
+// code returns a text as code in Markdown. Control characters and backquotes are replaced.
 func code(text string) string {
 	return "`" + strings.ReplaceAll(visible.Text(text), "`", "'") + "`"
 }
 
-// target says in Markdown where the object of a reference is defined.
+// target returns as Markdown where the object of a reference is defined.
 func (s *server) target(doc *document, to manifest.Key) string {
 	name := code(to.String())
 	place, uri := s.placeOf(doc, manifest.Field{Object: to})
@@ -111,7 +114,8 @@ func (s *server) target(doc *document, to manifest.Key) string {
 	return fmt.Sprintf("→ %s in [%s](%s#L%d)", name, visible.Text(strings.NewReplacer("[", "(", "]", ")").Replace(fmt.Sprintf("%s:%d", place.File, place.Line))), uri, place.Line)
 }
 
-// placeOf returns where a field is written and the URI of the file, "" for none.
+// placeOf returns the place of a field and the URI of its file. uri is "" if no file of the folder has the
+// field.
 func (s *server) placeOf(doc *document, of manifest.Field) (place store.Place, uri string) {
 	s.withLive(doc, func(p *project, live *engine.Live) {
 		if place = live.Place(of); place.File == "" || place.Line == 0 {
@@ -125,7 +129,8 @@ func (s *server) placeOf(doc *document, of manifest.Field) (place store.Place, u
 	return place, uri
 }
 
-// withLive calls do with the folder of a document and what was read of it, if there is one.
+// withLive calls the function do with the project that contains a document. The project is locked during the
+// call. If no project contains the document, withLive does nothing.
 func (s *server) withLive(doc *document, do func(p *project, live *engine.Live)) {
 	for _, p := range s.projects {
 		if _, ok := p.name(doc.path); ok && doc.path != "" {
@@ -137,19 +142,20 @@ func (s *server) withLive(doc *document, do func(p *project, live *engine.Live))
 	}
 }
 
-// definition returns where the object is defined that the value at a position names.
+// definition returns where the object is defined that the value at a position names. The result is nil if the
+// value names no object, or if no file defines the object. The error is always nil.
 func (s *server) definition(p placeParams) (any, error) {
 	doc, o, spot := s.spotAt(p)
 	if doc == nil {
-		return nil, nil //nolint:nilnil // there is nothing to go to
+		return nil, nil //nolint:nilnil // there is no reference
 	}
 	ref, ok := o.referenceAt(spot.Path, scalarOf(spot))
 	if !ok || ref.to.Name == "" {
-		return nil, nil //nolint:nilnil // there is nothing to go to
+		return nil, nil //nolint:nilnil // there is no reference
 	}
 	place, uri := s.placeOf(doc, manifest.Field{Object: ref.to, Path: "metadata.name"})
 	if uri == "" {
-		return nil, nil //nolint:nilnil // there is nothing to go to
+		return nil, nil //nolint:nilnil // no file defines the object
 	}
 	at := position{Line: place.Line - 1}
 	if target := s.documents.get(uri); target != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// references proposes the names of objects, where the value names one; nil at other places.
+// references returns proposals for the name of an object, a section or a namespace. It returns nil if the
+// cursor is not in a reference.
 func (s *server) references(doc *document, g gap) (items []completionItem) {
 	last := g.path[len(g.path)-1]
 	ref, ok := g.referenceAt(g.path, "")
@@ -46,8 +47,9 @@ func (s *server) references(doc *document, g gap) (items []completionItem) {
 	return items
 }
 
-// objects proposes the objects that a reference may be to: those of the kind and namespace that are
-// written; where none are, also those whose kind and namespace are written with the name.
+// objects returns proposals for the names of objects that a reference may have. If the reference has no
+// namespace or kind, it also proposes objects of other namespaces or kinds. Such a proposal includes the
+// namespace and the kind.
 func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) {
 	for o := range live.Objects() {
 		key := o.Key
@@ -86,8 +88,7 @@ func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) 
 	return items
 }
 
-// offers reports whether a reference without a kind may be to an object of another kind than the
-// default.
+// offers reports whether a reference without a kind may be to an object of another kind than the default kind.
 func (r reference) offers(key manifest.Key) bool {
 	if has(r.fields, "kind") || has(r.fields, "group") {
 		return false
@@ -101,8 +102,8 @@ func (r reference) offers(key manifest.Key) bool {
 	return false
 }
 
-// namespaces proposes the namespaces that have an object of the kind and name which the reference may
-// be to.
+// namespaces returns proposals for the namespace of a reference. Each of them has an object with the kind and
+// name of the reference, and a reference to that object is permitted.
 func (g gap) namespaces(live *engine.Live, ref reference) (items []completionItem) {
 	seen := map[string]bool{}
 	for o := range live.Objects() {

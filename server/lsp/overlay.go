@@ -9,8 +9,9 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// overlay returns the Tree of a folder with the texts of open documents, named by their paths in the
-// folder, in the place of what is on disk. A document that is not on disk counts as reads says.
+// overlay returns the Tree of a folder in which the texts of open documents replace the files on disk. open has
+// the documents by their path in the folder. limit is the maximum size of a file, in bytes. A document that is
+// not on disk is added if reads returns true for its path.
 func overlay(disk watcher.Tree, open map[string]*document, limit int64, reads func(name string) bool) watcher.Tree {
 	var set []watcher.File
 	var gone []string

@@ -12,37 +12,36 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// The debounce of edits: what is written is validated when nothing was written for quiet, and at the
-// latest after longest.
+// The debounce of edits. A folder is validated when nothing has changed for the duration quiet. While changes
+// continue, it is validated after the duration longest.
 const (
 	quiet   = 40 * time.Millisecond
 	longest = 250 * time.Millisecond
 )
 
-// project is one folder: its files on disk under the texts of open documents, and what validate says
-// of both.
+// project is one folder of the workspace. It validates the files on disk together with the open documents.
 type project struct {
 	folder  engine.Folder
-	root    string // as the editor names it
+	root    string // the path that the editor uses
 	real    string // without symbolic links
 	open    *documents
 	publish func(publishParams)
 	failed  func(error)
 
-	changed chan struct{} // holds one
+	changed chan struct{} // has a buffer of one
 	ended   context.CancelFunc
 	over    sync.WaitGroup
 
 	diskMu sync.Mutex
 	disk   *watcher.Tree // nil until the folder was read
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	live  *engine.Live
-	tree  watcher.Tree // what live has read
+	tree  watcher.Tree // the Tree that live has read last
 	shown *shown
 }
 
-// newProject begins to follow a folder.
+// newProject starts to watch and validate a folder, until ctx ends or end is called.
 func newProject(ctx context.Context, root string, s *server) *project {
 	folder := s.options.Folder(root)
 	p := &project{
@@ -59,7 +58,7 @@ func newProject(ctx context.Context, root string, s *server) *project {
 	return p
 }
 
-// end stops following the folder and clears its diagnostics.
+// end stops watching the folder, and removes its diagnostics from the editor.
 func (p *project) end() {
 	p.ended()
 	p.over.Wait()
@@ -68,7 +67,8 @@ func (p *project) end() {
 	}
 }
 
-// watch notes each Tree of the disk.
+// watch stores each new Tree of the folder on disk and requests a validation, until ctx ends. If the folder
+// cannot be watched, it shows an error in the editor.
 func (p *project) watch(ctx context.Context) {
 	err := watcher.Watch(ctx, p.folder.Watch, zerolog.Nop(), func(tree watcher.Tree) {
 		p.diskMu.Lock()
@@ -81,7 +81,7 @@ func (p *project) watch(ctx context.Context) {
 	}
 }
 
-// touch has the folder validated again soon.
+// touch requests a validation of the folder.
 func (p *project) touch() {
 	select {
 	case p.changed <- struct{}{}:
@@ -89,7 +89,7 @@ func (p *project) touch() {
 	}
 }
 
-// follow validates the folder after each change.
+// follow validates the folder after each change, until ctx ends.
 func (p *project) follow(ctx context.Context) {
 	for {
 		select {
@@ -107,7 +107,7 @@ func (p *project) follow(ctx context.Context) {
 	}
 }
 
-// settle waits until nothing changes any more.
+// settle waits for the debounce of edits.
 func (p *project) settle(ctx context.Context) {
 	end := time.After(longest)
 	for {
@@ -123,8 +123,8 @@ func (p *project) settle(ctx context.Context) {
 	}
 }
 
-// validate publishes what changed in the problems of the folder. A mistake of gatefold costs this
-// reading; the next one starts cold.
+// validate validates the folder, and publishes the diagnostics of files that changed. After a panic in
+// gatefold, it reports an error, and the next call starts from scratch. disk is the Tree on disk.
 func (p *project) validate(ctx context.Context, disk watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +151,7 @@ func (p *project) validate(ctx context.Context, disk watcher.Tree) {
 	}
 }
 
-// documents returns the open documents of the folder by their paths in it.
+// documents returns the open documents in the folder, by their path in the folder.
 func (p *project) documents() map[string]*document {
 	open := map[string]*document{}
 	for path, doc := range p.open.all() {
@@ -162,7 +162,7 @@ func (p *project) documents() map[string]*document {
 	return open
 }
 
-// name returns the path of a file in the folder; ok is false for a file outside of it.
+// name returns the path of a file relative to the folder. ok is false if the file is outside of the folder.
 func (p *project) name(path string) (name string, ok bool) {
 	if name, ok = below(p.root, path); ok {
 		return name, true
@@ -170,7 +170,7 @@ func (p *project) name(path string) (name string, ok bool) {
 	return below(p.real, path)
 }
 
-// uri returns the URI of a file of the folder that is not open.
+// uri returns the URI of a file in the folder. name is its path relative to the folder.
 func (p *project) uri(name string) string {
 	return uriOf(filepath.Join(p.root, filepath.FromSlash(name)))
 }

@@ -2,8 +2,8 @@ package lsp
 
 import "encoding/json"
 
-// The types are those of the Language Server Protocol 3.17, with the fields that gatefold reads
-// and writes.
+// The types of this file are messages of the Language Server Protocol 3.17. They have only the fields that
+// gatefold uses.
 
 type position struct {
 	Line      int `json:"line"`
@@ -66,10 +66,11 @@ type codeActionOptions struct {
 
 type textSync struct {
 	OpenClose bool `json:"openClose"`
-	Change    int  `json:"change"` // 2: the parts that changed
+	Change    int  `json:"change"` // 2: edits with ranges
 	Save      bool `json:"save"`
 }
 
+// incrementalSync is the kind of synchronization by which editors send only edits.
 const incrementalSync = 2
 
 type foldersParams struct {
@@ -94,7 +95,7 @@ type changeParams struct {
 	ContentChanges []textChange `json:"contentChanges"`
 }
 
-// textChange replaces a range, or without one the whole text.
+// textChange replaces a range of a document, or the whole text if Range is nil.
 type textChange struct {
 	Range *span  `json:"range"`
 	Text  string `json:"text"`
@@ -129,4 +130,5 @@ type messageParams struct {
 	Message string `json:"message"`
 }
 
+// messageError is the type of a message that reports an error.
 const messageError = 1

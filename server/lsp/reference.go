@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// subject is the object that a document defines, as far as it is written.
+// subject is the object that a document defines. The document may be incomplete.
 type subject struct {
 	root            *sketch.Node
 	schema          schema.JSONSchema // nil for an unknown kind
@@ -22,7 +22,7 @@ type subject struct {
 	apiVersion      string
 }
 
-// subjectOf returns the object of a document.
+// subjectOf returns the object of a document. root is the value of the document.
 func (s *server) subjectOf(root *sketch.Node) subject {
 	metadata := root.Get("metadata")
 	o := subject{root: root, apiVersion: root.Get("apiVersion").Text(), kind: root.Get("kind").Text(), name: metadata.Get("name").Text()}
@@ -40,11 +40,12 @@ func (s *server) subjectOf(root *sketch.Node) subject {
 // reference is a field that names another object.
 type reference struct {
 	to     manifest.Key // Name is "" if it is not written yet
-	fields *sketch.Node // the mapping with name, group, kind and namespace; nil for a single field
+	fields *sketch.Node // the mapping with name, group, kind and namespace, or nil
 	list   string       // the field that has the reference, such as backendRefs
 }
 
-// referenceAt returns the reference whose name is at the end of a path.
+// referenceAt returns the reference whose name field is at the end of a path. name is the value of the name
+// field. ok is false if the path does not lead to a reference.
 func (o subject) referenceAt(path []sketch.Step, name string) (ref reference, ok bool) {
 	if len(path) < 2 {
 		return ref, false
@@ -70,7 +71,7 @@ func (o subject) referenceAt(path []sketch.Step, name string) (ref reference, ok
 	return ref, ref.to.Kind != ""
 }
 
-// listOf returns the last key of a path.
+// listOf returns the last key of a path, or "" if the path has no key.
 func listOf(path []sketch.Step) string {
 	for _, step := range slices.Backward(path) {
 		if step.Key != "" {
@@ -80,7 +81,8 @@ func listOf(path []sketch.Step) string {
 	return ""
 }
 
-// written returns what a field of a reference says, or its default.
+// written returns the text of a field of a reference. If the field is missing, it returns the default in the
+// schema, which is of.
 func written(fields *sketch.Node, of schema.JSONSchema, name string) string {
 	if v := fields.Get(name); v != nil {
 		return v.Text()
@@ -89,7 +91,8 @@ func written(fields *sketch.Node, of schema.JSONSchema, name string) string {
 	return text
 }
 
-// impliedKind returns the kind that a reference without one is to.
+// impliedKind returns the kind of a reference without a kind. list is the name of the field that contains the
+// reference. It returns "" if no kind is known.
 func impliedKind(list string) (group, kind string) {
 	switch lower := strings.ToLower(list); {
 	case strings.Contains(lower, "secret"):
@@ -100,8 +103,9 @@ func impliedKind(list string) (group, kind string) {
 	return "", ""
 }
 
-// permitted reports whether an object of a kind and namespace may refer to another one: in its own
-// namespace, to a Gateway or ListenerSet anywhere, else by a ReferenceGrant.
+// permitted reports whether an object (from) may refer to another object (to). A reference inside of a
+// namespace, or to a Gateway or ListenerSet, is always permitted. Otherwise a ReferenceGrant must allow the
+// reference.
 func permitted(live *engine.Live, from subject, to manifest.Key) bool {
 	if to.Namespace == from.namespace || to.Namespace == "" || to.Kind == "Gateway" || to.Kind == "ListenerSet" {
 		return true
@@ -124,7 +128,7 @@ func permitted(live *engine.Live, from subject, to manifest.Key) bool {
 	return false
 }
 
-// sections returns the names that a sectionName for an object may have.
+// sections returns the names that a sectionName for the object o may have. It returns nil if o is nil.
 func sections(o *manifest.Object) (names []string) {
 	if o == nil {
 		return nil

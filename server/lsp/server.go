@@ -1,6 +1,6 @@
-// Package lsp is a language server: what validate says of a folder and what the JSON Schema says of
-// fields, in editors. The folder is read as validate reads it, with the texts of open documents in
-// the place of what is on disk. Nothing outside of the folder is read, and nothing is written.
+// Package lsp is a language server. It shows the problems that validate finds, and the descriptions of fields,
+// in editors. It reads a folder like the command validate, but open documents replace files on disk. It reads
+// nothing outside of the folder, and writes nothing.
 package lsp
 
 import (
@@ -21,18 +21,20 @@ import (
 
 // Options configure a server.
 type Options struct {
-	// Folder returns how a folder is read.
+	// Folder returns how a folder is read. root is the path of the folder.
 	Folder func(root string) engine.Folder
-	// Within is the path of the folder in each folder of the workspace; "" for all of it.
+	// Within is the path of gatefold's folder in each folder of the workspace. If it is "", it is the whole
+	// workspace folder.
 	Within string
-	// Version is that of the program.
+	// Version is the version of gatefold.
 	Version string
 }
 
-// ErrNoShutdown is the end of a client that said exit without shutdown, or nothing at all.
+// ErrNoShutdown means that the client ended without the request shutdown.
 var ErrNoShutdown = errors.New("the editor ended without a shutdown")
 
-// Serve answers a client until it says exit or its stream ends, or ctx ends. It closes in.
+// Serve answers the requests of one client until the client sends exit, its stream ends, or ctx ends. It closes
+// the input. It returns nil after shutdown or if ctx ended, and otherwise ErrNoShutdown.
 func Serve(ctx context.Context, in io.ReadCloser, out io.Writer, options Options) error {
 	session, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -49,32 +51,32 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.Writer, options Options
 	return nil
 }
 
-// state is the step of the protocol that a client has reached.
+// state is the step of the protocol that the client has reached.
 type state string
 
 const (
-	fresh    state = "" // it has not said initialize
+	fresh    state = "" // before initialize
 	running  state = "running"
-	stopping state = "stopping" // it said shutdown
+	stopping state = "stopping" // after shutdown
 )
 
-// server is one connection. Its messages are handled one after the other, so that each request sees
-// the edits before it.
+// server is the server for one client. It handles messages one after the other. So each request sees all
+// earlier edits.
 type server struct {
 	options   Options
 	documents *documents
 	ctx       context.Context
-	ready     sync.WaitGroup // conn is set
+	ready     sync.WaitGroup // done when conn is set
 	conn      *jsonrpc2.Conn
 	state     state
 	projects  map[string]*project // by root
 	catalog   *catalog
 }
 
-// handler answers a request, or takes a notification.
+// handler handles a request or a notification. The result of a notification is ignored.
 type handler func(params json.RawMessage) (any, error)
 
-// handlers returns the methods that are served.
+// handlers returns the handlers by method.
 func (s *server) handlers() map[string]handler {
 	return map[string]handler{
 		"initialize":                          with(s.initialize),
@@ -93,7 +95,7 @@ func (s *server) handlers() map[string]handler {
 	}
 }
 
-// with decodes the parameters of a handler.
+// with returns a handler that decodes the parameters and calls handle.
 func with[P any](handle func(P) (any, error)) handler {
 	return func(params json.RawMessage) (any, error) {
 		var p P
@@ -106,6 +108,7 @@ func with[P any](handle func(P) (any, error)) handler {
 	}
 }
 
+// ignore handles a notification that needs no work. It always returns nil.
 func ignore(json.RawMessage) (any, error) { return nil, nil } //nolint:nilnil // no result, and none is wanted
 
 // Handle implements jsonrpc2.Handler.
@@ -127,13 +130,14 @@ func (s *server) Handle(ctx context.Context, conn *jsonrpc2.Conn, request *jsonr
 	_ = conn.ReplyWithError(ctx, request.ID, known) // a client that is gone gets no answer
 }
 
-// The errors of LSP itself.
+// codeNotInitialized and codeInvalidRequest are error codes of LSP.
 const (
 	codeNotInitialized = -32002
 	codeInvalidRequest = jsonrpc2.CodeInvalidRequest
 )
 
-// answer handles a message. A mistake of gatefold costs this message.
+// answer handles a message and returns the result. A panic in the handler becomes an error, which is also shown
+// in the editor.
 func (s *server) answer(request *jsonrpc2.Request) (result any, err error) {
 	defer func() {
 		if mistake := recover(); mistake != nil {
@@ -158,8 +162,11 @@ func (s *server) answer(request *jsonrpc2.Request) (result any, err error) {
 	return handle(params)
 }
 
+// mistakeError returns an error for a panic in gatefold.
 func mistakeError(mistake any) error { return fmt.Errorf("a mistake in gatefold: %v", mistake) }
 
+// initialize handles the first request: it chooses the encoding of positions and begins to follow the folders.
+// The error is always nil.
 func (s *server) initialize(p initializeParams) (any, error) {
 	s.state = running
 	if slices.Contains(p.Capabilities.General.PositionEncodings, string(utf8Units)) {
@@ -188,7 +195,8 @@ func (s *server) initialize(p initializeParams) (any, error) {
 	}, nil
 }
 
-// begin follows a folder of the workspace.
+// begin starts a project for a folder of the workspace. It does nothing if there is a project already, or if
+// the URI is not of a file.
 func (s *server) begin(folder workspaceFolder) {
 	path := pathOf(folder.URI)
 	if path == "" {
@@ -214,6 +222,7 @@ func (s *server) didChangeFolders(p foldersParams) (any, error) {
 	return nil, nil //nolint:nilnil // a notification has no result
 }
 
+// endAll ends all projects. Their diagnostics stay in the editor.
 func (s *server) endAll() {
 	for _, project := range s.projects {
 		project.ended()
@@ -246,7 +255,7 @@ func (s *server) didClose(p documentParams) (any, error) {
 	return nil, nil //nolint:nilnil // a notification has no result
 }
 
-// touch has the folders of a document validated again.
+// touch requests a validation of the folders that contain a document.
 func (s *server) touch(uri string) {
 	path := pathOf(uri)
 	for _, project := range s.projects {
@@ -256,13 +265,13 @@ func (s *server) touch(uri string) {
 	}
 }
 
-// publish sends diagnostics; a client that is gone gets none.
+// publish sends the diagnostics of a file to the editor.
 func (s *server) publish(p publishParams) {
 	s.ready.Wait()
 	_ = s.conn.Notify(s.ctx, "textDocument/publishDiagnostics", p)
 }
 
-// failed has the editor show why something could not be done.
+// failed shows an error in the editor.
 func (s *server) failed(err error) {
 	s.ready.Wait()
 	_ = s.conn.Notify(s.ctx, "window/showMessage", messageParams{Type: messageError, Message: "gatefold: " + err.Error()})

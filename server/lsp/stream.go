@@ -13,15 +13,15 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// The most that a message may come to, in bytes, and the lines before it. A document of the largest
-// file that gatefold reads fits, whatever of it JSON escapes.
+// maxMessage and maxHeader are the highest size of a message and of a header line, in bytes. maxMessage is
+// enough for the largest file that gatefold reads, even if JSON escapes all of it.
 const (
 	maxMessage = 128 << 20
 	maxHeader  = 4 << 10
 )
 
-// stream is the base protocol of LSP: a Content-Length and JSON. A message that is no JSON-RPC, or too
-// long, is answered with an error, and the next one is read.
+// stream reads and writes messages of LSP: a header Content-Length and a JSON text. It answers an invalid or
+// too large message with an error and reads the next message.
 type stream struct {
 	in      *bufio.Reader
 	closer  io.Closer
@@ -29,11 +29,13 @@ type stream struct {
 	out     io.Writer
 }
 
+// newStream returns a stream. Closing the stream closes the input.
 func newStream(in io.ReadCloser, out io.Writer) *stream {
 	return &stream{in: bufio.NewReaderSize(in, maxHeader), closer: in, out: out}
 }
 
-// ReadObject implements jsonrpc2.ObjectStream. An error means that no further message can be found.
+// ReadObject reads the next message into v (jsonrpc2.ObjectStream). An error means that no further message can
+// be read.
 func (s *stream) ReadObject(v any) error {
 	for {
 		length, err := s.readHeader()
@@ -49,7 +51,7 @@ func (s *stream) ReadObject(v any) error {
 			}
 			continue
 		}
-		body, err := io.ReadAll(io.LimitReader(s.in, length)) // the length alone reserves no memory
+		body, err := io.ReadAll(io.LimitReader(s.in, length)) // memory is reserved only as data arrives
 		if err != nil {
 			return err
 		}
@@ -69,18 +71,19 @@ func (s *stream) ReadObject(v any) error {
 	}
 }
 
-// complain answers a message whose id cannot be read.
+// complain sends an error response without an id, because the id of the request cannot be read.
 func (s *stream) complain(code int64, why string) error {
 	return s.WriteObject(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": why}})
 }
 
-// readHeader reads the lines before a message and returns its length in bytes.
+// readHeader reads the header of a message and returns Content-Length. It skips other header lines. The error
+// means that the input has ended, or that the header is invalid or too long.
 func (s *stream) readHeader() (length int64, err error) {
 	length = -1
 	for {
 		line, err := s.in.ReadSlice('\n')
 		if err != nil {
-			return 0, err // bufio.ErrBufferFull for a line that is no header
+			return 0, err // bufio.ErrBufferFull if the line is too long
 		}
 		text := strings.TrimRight(string(line), "\r\n")
 		if text == "" && length >= 0 {
@@ -96,7 +99,8 @@ func (s *stream) readHeader() (length int64, err error) {
 	}
 }
 
-// WriteObject implements jsonrpc2.ObjectStream.
+// WriteObject writes v as a message (jsonrpc2.ObjectStream). It returns an error if the output cannot be
+// written.
 func (s *stream) WriteObject(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -108,5 +112,5 @@ func (s *stream) WriteObject(v any) error {
 	return err
 }
 
-// Close implements jsonrpc2.ObjectStream.
+// Close closes the input (jsonrpc2.ObjectStream).
 func (s *stream) Close() error { return s.closer.Close() }

@@ -7,22 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// encoding is what the characters of a position count.
+// encoding is the unit in which a position counts characters.
 type encoding string
 
 const (
 	utf8Units  encoding = "utf-8"  // bytes
-	utf16Units encoding = "utf-16" // what every client knows
+	utf16Units encoding = "utf-16" // every client supports it
 )
 
-// text is a document as editors see it: its lines end at LF, CR LF or CR.
+// text is a document with the lines that editors see. A line ends with LF, CR LF or CR.
 type text struct {
 	content []byte
 	starts  []int // of lines
-	feeds   []int // starts of the lines that end at LF, which is how gatefold counts; nil for the same
+	feeds   []int // starts of the lines that end with LF, as gatefold counts lines; nil if equal to starts
 	units   encoding
 }
 
+// newText returns a text with the given content. units is the unit of positions.
 func newText(content []byte, units encoding) *text {
 	t := &text{content: content, starts: []int{0}, units: units}
 	feeds, lone := []int{0}, false
@@ -47,7 +48,7 @@ func newText(content []byte, units encoding) *text {
 	return t
 }
 
-// line returns a line, counted from 0, without its end.
+// line returns a line without its end. The first line is 0. It returns nil if there is no such line.
 func (t *text) line(number int) []byte {
 	if number < 0 || number >= len(t.starts) {
 		return nil
@@ -59,7 +60,8 @@ func (t *text) line(number int) []byte {
 	return bytes.TrimRight(t.content[t.starts[number]:end], "\r\n")
 }
 
-// offset returns the offset of a position; one behind the end of a line is the end of the line.
+// offset returns the offset of a position. A position after the end of its line counts as the end of the line.
+// A line outside of the document counts as the begin or the end of the document.
 func (t *text) offset(at position) int {
 	switch {
 	case at.Line < 0:
@@ -98,11 +100,11 @@ func (t *text) position(offset int) position {
 	return at
 }
 
-// span returns the range of offsets from start to end.
+// span returns the range from offset start to offset end.
 func (t *text) span(start, end int) span { return span{t.position(start), t.position(end)} }
 
-// place returns the offset of a place as gatefold names it: the line counts from 1 and ends at LF
-// alone, the column counts characters from 1; 0 is the first.
+// place returns the offset of a place in a gatefold problem. Its lines and columns are counted from 1, and 0
+// means 1. Lines end only with LF, and columns count characters.
 func (t *text) place(line, column int) int {
 	starts := t.starts
 	if t.feeds != nil {
@@ -119,7 +121,7 @@ func (t *text) place(line, column int) int {
 	return at
 }
 
-// token returns the end of the key or value that begins at an offset, on its line.
+// token returns the end of the key or value that begins at start. The end is on the same line.
 func (t *text) token(start int) (end int) {
 	rest := t.content[start:]
 	if stop := bytes.IndexAny(rest, "\r\n"); stop >= 0 {
@@ -140,7 +142,8 @@ func (t *text) token(start int) (end int) {
 	return start + max(len(bytes.TrimRight(rest, " \t")), 1)
 }
 
-// quotedLength returns the length of the quoted scalar that a line begins with, or of the line.
+// quotedLength returns the length of the quoted scalar at the beginning of a line. Without a closing quote, it
+// is the length of the line.
 func quotedLength(line []byte, quote byte) int {
 	for i := 1; i < len(line); i++ {
 		switch {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// pathOf returns the path of a file: URI, "" for others.
+// pathOf returns the path of a file URI. It returns "" for other URIs.
 func pathOf(uri string) string {
 	parsed, err := url.Parse(uri)
 	if err != nil || parsed.Scheme != "file" || parsed.Host != "" && parsed.Host != "localhost" || !filepath.IsAbs(parsed.Path) {
@@ -15,11 +15,11 @@ func pathOf(uri string) string {
 	return filepath.Clean(parsed.Path)
 }
 
-// uriOf returns the URI of a path.
+// uriOf returns the file URI of a path.
 func uriOf(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// below returns the path of a file relative to a folder, slash separated; ok is false for a file
-// outside of it.
+// below returns the path of a file relative to a folder, with slashes. ok is false if the file is not in the
+// folder.
 func below(folder, path string) (name string, ok bool) {
 	name, err := filepath.Rel(folder, path)
 	if err != nil || name == "." || name == ".." || strings.HasPrefix(name, ".."+string(filepath.Separator)) {
