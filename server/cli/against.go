@@ -12,22 +12,22 @@ import (
 	"github.com/gatefold/gatefold/translate/expect"
 )
 
-// sendTimes is how often a request with several expected backends is sent.
+// sendTimes is how many times a request with several expected backends is sent.
 const sendTimes = 100
 
-// target is a value of --against: where lines are sent.
+// target is a value of --against: an Envoy, and which lines of the tests are sent to it.
 type target struct {
 	text string
-	// scheme and port choose the lines: those of a URL's scheme, or of a listener's port; "" and 0
-	// for all.
+	// scheme and port select the lines: by the scheme of a URL, or by the port of a listener. "" and 0 mean all
+	// lines.
 	scheme string
 	port   uint32
-	// host and to are where they go; to is 0 for the line's own port.
+	// host and to are the address to send to. If to is 0, the port is the port of the line.
 	host string
 	to   uint32
 }
 
-// parseTarget reads HOST, HOST:PORT, a URL, or PORT=HOST:PORT.
+// parseTarget parses HOST, HOST:PORT, a URL, or PORT=HOST:PORT. The error names --against and the text.
 func parseTarget(text string) (t target, err error) {
 	wrong := fmt.Errorf("--against %q: must be a URL such as http://127.0.0.1:8080, an address, or PORT=ADDRESS for the lines of one port", text)
 	t.text = text
@@ -58,6 +58,7 @@ func parseTarget(text string) (t target, err error) {
 	return t, nil
 }
 
+// portNumber parses a port. It returns an error for 0.
 func portNumber(text string) (uint32, error) {
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err == nil && port == 0 {
@@ -71,6 +72,7 @@ func (t target) takes(r expect.Request) bool {
 	return (t.port == 0 || t.port == r.Port()) && (t.scheme == "" || t.scheme == r.URL.Scheme)
 }
 
+// address returns the HOST:PORT to which the target sends a line.
 func (t target) address(r expect.Request) string {
 	port := t.to
 	if port == 0 {
@@ -79,7 +81,8 @@ func (t target) address(r expect.Request) string {
 	return net.JoinHostPort(t.host, strconv.FormatUint(uint64(port), 10))
 }
 
-// sendAll sends every line to the Envoys of --against, one by one.
+// sendAll sends every line to the Envoys of --against, one after the other, and compares what it observes with
+// what the line expects. It returns an error if a value of --against is invalid or ctx ends.
 func (o *testOptions) sendAll(ctx context.Context, requests []expect.Request, observer *expect.Observer) (*expect.Report, error) {
 	var targets []target
 	for _, text := range o.against {

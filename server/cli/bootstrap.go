@@ -14,17 +14,16 @@ import (
 	"github.com/gatefold/gatefold/server/wholefile"
 )
 
-// The addresses of docs/design/commands.md, on loopback.
+// The default addresses are on loopback, see docs/design/commands.md.
 const (
 	defaultXDSAddress   = "127.0.0.1:18000"
 	defaultAdminAddress = "127.0.0.1:19000"
 )
 
-// allGateways is the default of node.cluster: a name without "/" asks for every
-// Gateway (docs/design/gateways.md).
+// allGateways is the default of node.cluster. A name without "/" means all Gateways (docs/design/gateways.md).
 const allGateways = "gatefold"
 
-// gatewayName is what a NAMESPACE/NAME looks like.
+// gatewayName matches NAMESPACE/NAME.
 var gatewayName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 
 func bootstrapCommand() *cobra.Command {
@@ -69,8 +68,9 @@ func bootstrapCommand() *cobra.Command {
 	return cmd
 }
 
-// nameSecrets sets the paths of a bootstrap with TLS. Envoy reloads certificates only if their
-// paths come from files of their own. These files are beside the bootstrap file.
+// nameSecrets checks the TLS options, makes their paths absolute, and sets the paths of two Secret files next
+// to the bootstrap file at path. Envoy reloads certificates only if a Secret file names them. Without TLS it
+// does nothing. The error names the missing flag.
 func nameSecrets(tls *envoy.TLS, path string) error {
 	if *tls == (envoy.TLS{}) {
 		return nil
@@ -93,7 +93,8 @@ func nameSecrets(tls *envoy.TLS, path string) error {
 	return nil
 }
 
-// writeSecrets writes the files that contain the paths of Envoy's certificates.
+// writeSecrets writes the two Secret files that name Envoy's certificates. Without TLS it does nothing. It
+// returns an error if a file cannot be written.
 func writeSecrets(tls envoy.TLS) error {
 	if tls == (envoy.TLS{}) {
 		return nil
@@ -102,7 +103,8 @@ func writeSecrets(tls envoy.TLS) error {
 	return errors.Join(writeFile(tls.CertSecret, certificate), writeFile(tls.CASecret, authority))
 }
 
-// writeFile replaces the file at path at once, so that no reader gets half of it.
+// writeFile replaces the file at path with one rename, so that no reader sees an incomplete file. The error
+// names the path.
 func writeFile(path string, text []byte) error {
 	if err := wholefile.Replace(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, rootCause(err))
@@ -110,7 +112,8 @@ func writeFile(path string, text []byte) error {
 	return nil
 }
 
-// nameNode sets the node of the Envoy.
+// nameNode sets node.id and node.cluster of the Envoy. args has at most one Gateway. The error means that the
+// Gateway is invalid, or that the name of this machine is not known.
 func nameNode(options *envoy.Options, args []string) error {
 	switch {
 	case len(args) == 1 && options.NodeCluster != "":

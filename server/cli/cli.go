@@ -1,6 +1,6 @@
-// Package cli is gatefold's command line: a file per command, and scripts under
-// testdata that run them. It reads flags, has package engine do the work, prints what comes
-// of it, and is the one place where errors of the surroundings are handled.
+// Package cli is gatefold's command line. It has a file for each command, and test scripts in testdata. It
+// parses flags, calls package engine and prints the result. It also handles errors of the environment, such as
+// an unreadable file.
 package cli
 
 import (
@@ -25,16 +25,16 @@ import (
 
 // The exit codes of every command (docs/design/commands.md).
 const (
-	exitFine     = 0 // it was done, and nothing is wrong
-	exitFindings = 1 // it was done, and something was found
-	exitFailed   = 2 // it could not be done: misuse, unreadable, port in use
+	exitFine     = 0 // the command succeeded and found nothing wrong
+	exitFindings = 1 // the command succeeded and found problems
+	exitFailed   = 2 // the command failed: for example, wrong usage, an unreadable file or a port in use
 )
 
-// errFindings ends a command with exit code 1; what was found is printed already.
+// errFindings ends a command with exit code 1. The command has already printed the problems.
 var errFindings = errors.New("findings")
 
-// Main runs one command line, without the program's name, and returns the exit code. SIGINT and
-// SIGTERM shut a running command down.
+// Main runs a command line and returns the exit code. args does not include the name of the program. The first
+// SIGINT or SIGTERM ends the context of the command.
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := untilSignal()
 	defer stop()
@@ -46,15 +46,15 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return run(ctx, root, stderr)
 }
 
-// shown returns a writer to w that removes control sequences in text from others, see package
-// visible. On a terminal it keeps gatefold's own colors.
+// shown returns a writer to w that removes control sequences from texts of others (see package visible). On a
+// terminal it keeps gatefold's own colors.
 func shown(w io.Writer) io.Writer {
 	writer := visible.NewWriter(w)
 	writer.Color = useColor(isTerminal(w))
 	return writer
 }
 
-// run executes a command and prints its error.
+// run executes a command, prints its error to stderr and returns the exit code.
 func run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	switch err := execute(ctx, root); {
 	case err == nil:
@@ -67,7 +67,7 @@ func run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	}
 }
 
-// errorText returns the text of an error. The path of a file may contain line ends; these must not
+// errorText returns the text of an error. It escapes line ends in the path of a file, so that a path cannot
 // begin a new line.
 func errorText(err error) string {
 	text := err.Error()
@@ -78,15 +78,16 @@ func errorText(err error) string {
 	return text
 }
 
-// hurryTime is what a command has to end after a second signal.
+// hurryTime is how long a command has to end after a second signal.
 const hurryTime = 5 * time.Second
 
-// sameSignal is how long after the first signal others count as the same one: make, timeout
-// and shells pass on what the terminal has sent to the program already.
+// sameSignal is how long after the first signal further signals are ignored. One Ctrl-C can arrive twice,
+// because make, timeout and shells also forward it to the program.
 const sameSignal = 500 * time.Millisecond
 
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM. A second signal, later
-// than sameSignal, closes the channel of hurried. It ends the program if the command does not end.
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM. A second signal closes the channel
+// that hurried returns. If the command then does not end within hurryTime, the program exits. The caller must
+// call the returned function.
 func untilSignal() (context.Context, func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hurryKey{}, (<-chan struct{})(hurry)))
@@ -124,10 +125,11 @@ func untilSignal() (context.Context, func()) {
 	}
 }
 
+// hurryKey is the context key for the channel that hurried returns.
 type hurryKey struct{}
 
-// hurried returns a channel that a second signal closes: the command should stop waiting. For a
-// context that untilSignal did not make it is nil.
+// hurried returns a channel that is closed by a second signal: the command should stop waiting. It returns nil
+// if the context is not from untilSignal.
 func hurried(ctx context.Context) <-chan struct{} {
 	hurry, _ := ctx.Value(hurryKey{}).(<-chan struct{})
 	return hurry
@@ -144,7 +146,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
-		// Every flag of every command can come from the environment, many from gatefold.yaml.
+		// Every flag can be set by an environment variable, and many by gatefold.yaml.
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			warnOfMisspelt(cmd.ErrOrStderr(), cmd.Root())
 			if err := applyEnvironment(cmd.Flags()); err != nil {
@@ -189,7 +191,7 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// allCommands returns the commands below a command, and those below them.
+// allCommands returns all commands below a command, at any depth.
 func allCommands(parent *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, cmd := range parent.Commands() {
@@ -198,6 +200,7 @@ func allCommands(parent *cobra.Command) []*cobra.Command {
 	return all
 }
 
+// noSuchCommand returns an error for an unknown command, with a suggestion. It returns nil without args.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -205,7 +208,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q%s; see 'gatefold --help'", args[0], didYouMean(cmd.SuggestionsFor(args[0])))
 }
 
-// exactly returns the rule for a command with exactly these arguments. Its error names them.
+// exactly returns a rule that requires exactly the named arguments. The error names the missing arguments.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
@@ -215,7 +218,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atLeastOne returns the rule for a command with one argument or more.
+// atLeastOne returns a rule that requires at least one argument. name describes it in the error.
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -225,11 +228,12 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// atMost returns the rule for a command with at most n arguments.
+// atMost returns a rule that allows at most n arguments.
 func atMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error { return noMore(cmd, args, n) }
 }
 
+// noMore returns an error if there are more than n arguments.
 func noMore(cmd *cobra.Command, args []string, n int) error {
 	if len(args) <= n {
 		return nil
@@ -237,8 +241,8 @@ func noMore(cmd *cobra.Command, args []string, n int) error {
 	return fmt.Errorf("%s takes no further argument, but got %q; see '%s --help'", cmd.Name(), args[n], cmd.CommandPath())
 }
 
-// explainFlagError adds to an error the flag that was probably meant, and where flags are listed.
-// The result is one line.
+// explainFlagError returns a flag error in one line. It adds flags with a similar name, and how to list all
+// flags.
 func explainFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var suggestion string
@@ -248,7 +252,8 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s; see '%s --help'", plainFlagError(err), suggestion, cmd.CommandPath())
 }
 
-// similarFlags returns the flags with names similar to name. It uses cobra's measure for commands.
+// similarFlags returns the flags with a name similar to name, with "--". Similarity is measured with cobra's
+// function for commands.
 func similarFlags(flags *pflag.FlagSet, name string) []string {
 	names := &cobra.Command{SuggestionsMinimumDistance: 2}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -261,6 +266,7 @@ func similarFlags(flags *pflag.FlagSet, name string) []string {
 	return similar
 }
 
+// didYouMean returns a suggestion of names in brackets, or "" without names.
 func didYouMean(names []string) string {
 	if len(names) == 0 {
 		return ""

@@ -17,23 +17,23 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// client asks the admin pages of a running gatefold.
+// client sends requests to the admin pages of a running gatefold.
 type client struct {
 	// address is "HOST:PORT", "unix:/path" or an http URL.
 	address string
 	timeout time.Duration
-	// errors is where a wait for an answer is told, nil for nowhere.
+	// errors returns where to print that the command is waiting. If it is nil, nothing is printed.
 	errors func() io.Writer
 }
 
-// defaultTimeout is how long a command waits for an answer, healthTimeout how long
-// healthcheck does: less than the container waits that runs it (Dockerfile).
+// defaultTimeout is how long a command waits for a response. healthTimeout is how long healthcheck waits.
+// healthTimeout is shorter than the timeout of HEALTHCHECK in the Dockerfile.
 const defaultTimeout, healthTimeout = 5 * time.Second, 2 * time.Second
 
-// sayAfter is the time after which a command says what it waits for.
+// sayAfter is how long a command waits for a response before it prints what it waits for.
 const sayAfter = time.Second
 
-// register adds the flags to a command.
+// register adds the flags of the client to a command. timeout is the default of --timeout.
 func (c *client) register(cmd *cobra.Command, timeout time.Duration) {
 	c.errors = cmd.ErrOrStderr
 	flags := cmd.Flags()
@@ -42,16 +42,17 @@ func (c *client) register(cmd *cobra.Command, timeout time.Duration) {
 	flags.DurationVar(&c.timeout, "timeout", timeout, "how long to wait for the answer")
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer limits how much of a response is read, in bytes.
 const maxAnswer = 1 << 30
 
-// get requests a page, such as "/readyz".
+// get sends a GET request for a page, such as "/readyz", and returns status code and body. The errors are those
+// of ask.
 func (c *client) get(ctx context.Context, page string) (int, []byte, error) {
 	return c.ask(ctx, http.MethodGet, page)
 }
 
-// ask returns the status code and the body of a page. The error says that there
-// was no answer, or that gatefold failed to give one (500).
+// ask sends a request for a page and returns status code and body. The error means that there was no complete
+// response, or that gatefold failed (status 500).
 func (c *client) ask(ctx context.Context, method, page string) (code int, body []byte, err error) {
 	err = c.stream(ctx, method, page, func(answered int, from io.Reader) error {
 		code = answered
@@ -66,8 +67,9 @@ func (c *client) ask(ctx context.Context, method, page string) (code int, body [
 	return code, body, nil
 }
 
-// stream calls read with the status code and the body of a page. The body is cut at maxAnswer. It
-// returns the error of read, or an error as ask does.
+// stream sends a request for a page, and calls read with the status code and the body. The body ends at
+// maxAnswer. stream returns the error of read. It also returns an error if there was no response or the status
+// is 500.
 func (c *client) stream(ctx context.Context, method, page string, read func(code int, body io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -88,7 +90,8 @@ func (c *client) stream(ctx context.Context, method, page string, read func(code
 	return read(response.StatusCode, io.LimitReader(response.Body, maxAnswer))
 }
 
-// sayWaiting prints after a while what the command waits for, unless done is called before.
+// sayWaiting prints after sayAfter which page the command waits for. For a slow reload, it also prints which
+// step is slow. The caller must call done when the response arrives.
 func (c *client) sayWaiting(page string) (done func()) {
 	if c.errors == nil || c.timeout <= sayAfter {
 		return func() {}
@@ -104,7 +107,7 @@ func (c *client) sayWaiting(page string) (done func()) {
 	return func() { timer.Stop(); busy.Stop() }
 }
 
-// sayBusy prints which step a reload waits for, if a step takes long.
+// sayBusy prints which step a reload waits for. It prints nothing if gatefold does not report a slow step.
 func (c *client) sayBusy() {
 	quick, list := client{address: c.address, timeout: sayAfter}, problemList{}
 	if err := quick.getJSON(context.Background(), "/api/v1/problems", &list); err == nil && list.Busy != "" {
@@ -112,7 +115,7 @@ func (c *client) sayBusy() {
 	}
 }
 
-// getJSON reads a page into value. Any status other than 200 is an error.
+// getJSON requests a page and decodes its JSON into value. Any status other than 200 is an error.
 func (c *client) getJSON(ctx context.Context, page string, value any) error {
 	code, body, err := c.get(ctx, page)
 	if err != nil {
@@ -121,7 +124,7 @@ func (c *client) getJSON(ctx context.Context, page string, value any) error {
 	return c.parse(page, code, body, value)
 }
 
-// parse reads the answer of a page into value. Any status other than 200 is an error.
+// parse decodes the JSON body of a response into value. Any status other than 200 is an error.
 func (c *client) parse(page string, code int, body []byte, value any) error {
 	if code != http.StatusOK {
 		return fmt.Errorf("%s answers %d to %s: %s", c.address, code, page, said(body))
@@ -132,7 +135,7 @@ func (c *client) parse(page string, code int, body []byte, value any) error {
 	return nil
 }
 
-// route returns the base URL, and the transport for it.
+// route returns the base URL for the address, and an HTTP transport.
 func (c *client) route() (string, http.RoundTripper) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if path, ok := strings.CutPrefix(c.address, "unix:"); ok {
@@ -147,8 +150,8 @@ func (c *client) route() (string, http.RoundTripper) {
 	return "http://" + reachable(c.address), transport
 }
 
-// reachable replaces "all interfaces" in an address by this host, so that serve and its clients
-// accept the same value.
+// reachable returns an address that a client can connect to. It replaces "all interfaces" by 127.0.0.1, so that
+// serve and its clients accept the same value.
 func reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -161,7 +164,7 @@ func reachable(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// said returns the error in the body of an answer, or the body itself.
+// said returns the field "error" of a JSON response. It returns the whole body if there is no such field.
 func said(body []byte) string {
 	var answer struct {
 		Error string `json:"error"`
@@ -172,8 +175,9 @@ func said(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// rootCause returns the last error of a chain: "connect: connection refused" without the URL and
-// addresses that the caller's message has.
+// rootCause returns the innermost error of a chain, such as "connect: connection refused". The message of the
+// caller already has the URL and the address. For a timeout and a closed connection, it returns errors with
+// clearer texts.
 func rootCause(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -33,8 +33,8 @@ func completionCommand() *cobra.Command {
 	}
 }
 
-// completeArguments adds shell completion: directories for DIR, and the values of flags with a
-// fixed set of values.
+// completeArguments adds shell completion to a command: directories for DIR, and the values of flags with fixed
+// values.
 func completeArguments(cmd *cobra.Command) {
 	if strings.Contains(cmd.Use, "DIR") && !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = completeFolder
@@ -45,12 +45,12 @@ func completeArguments(cmd *cobra.Command) {
 			return
 		}
 		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
-			panic(err) // the flag is the command's
+			panic(err) // never: the command has the flag
 		}
 	})
 }
 
-// completeFolder offers directories for the first argument.
+// completeFolder proposes directories for the first argument, and nothing for further arguments.
 func completeFolder(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -58,7 +58,8 @@ func completeFolder(_ *cobra.Command, args []string, _ string) ([]cobra.Completi
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeFixed returns the completion of a flag with fixed values, nil if the flag takes files.
+// completeFixed returns the completion for a flag with fixed values or a directory. It returns nil for other
+// flags.
 func completeFixed(f *pflag.Flag) cobra.CompletionFunc {
 	if format, is := f.Value.(*formatFlag); is {
 		values := make([]cobra.Completion, len(format.known))

@@ -14,12 +14,13 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// environmentNames returns the variables for a flag. The first one that is set counts:
-// GATEFOLD_XDS_ADDRESS for --xds-address, and kgateway's name for it.
+// environmentNames returns the environment variables for a flag, such as GATEFOLD_XDS_ADDRESS for
+// --xds-address. For some flags, it also returns the name that kgateway uses. The first variable that is set is
+// used.
 func environmentNames(flag string) []string {
 	names := []string{"GATEFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
 	switch flag {
-	case "envoy": // GATEFOLD_ENVOY is envoy/get-envoy's: the path of a binary
+	case "envoy": // GATEFOLD_ENVOY is a variable of the script envoy/get-envoy
 		names = []string{"GATEFOLD_SERVE_ENVOY"}
 	case "weighted-route-precedence": // EP-11466
 		names = append(names, "KGW_WEIGHTED_ROUTE_PRECEDENCE")
@@ -29,10 +30,10 @@ func environmentNames(flag string) []string {
 	return names
 }
 
-// fromEnvironment reports whether a flag can be given by a variable.
+// fromEnvironment reports whether a variable can set the flag.
 func fromEnvironment(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
 
-// describeEnvironment adds the variables of each flag to its help.
+// describeEnvironment adds the names of its environment variables to the help of each flag.
 func describeEnvironment(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if fromEnvironment(f) {
@@ -41,8 +42,9 @@ func describeEnvironment(flags *pflag.FlagSet) {
 	})
 }
 
-// applyEnvironment sets the flags that are not on the command line and have a variable. An empty
-// variable counts as not set. So does an output format that only other commands can print.
+// applyEnvironment sets each flag that is not on the command line from its variable. It ignores an empty
+// variable, and an output format that only other commands support. The error names the variables with an
+// invalid value.
 func applyEnvironment(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -62,8 +64,7 @@ func applyEnvironment(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// plainFlagError returns an error that says which type of value a flag needs, instead of the error
-// of Go's parsers.
+// plainFlagError returns an error that describes the required type of value. It returns other errors unchanged.
 func plainFlagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -87,8 +88,8 @@ func plainFlagError(err error) error {
 	return fmt.Errorf("invalid argument %q for --%s: it must be %s", invalid.GetValue(), invalid.GetFlag().Name, must)
 }
 
-// warnOfMisspelt prints a warning for each variable GATEFOLD_… that no flag has but that is
-// similar to one. It ignores other variables: container platforms set some of their own.
+// warnOfMisspelt prints a warning for each variable GATEFOLD_… that belongs to no flag and is similar to the
+// variable of a flag. It ignores other variables, because container platforms set variables of their own.
 func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	var known []string
 	for _, cmd := range allCommands(root) {
@@ -109,7 +110,8 @@ func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	}
 }
 
-// nearestVariable returns the known name that differs from name in at most two letters.
+// nearestVariable returns the most similar known name that differs from name in at most two letters. It returns
+// "" if there is none.
 func nearestVariable(name string, known []string) (like string) {
 	least := 3
 	for _, candidate := range known {

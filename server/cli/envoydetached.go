@@ -6,7 +6,8 @@ import (
 	"github.com/gatefold/gatefold/server/host"
 )
 
-// envoyDetached returns the arguments with which gatefold becomes an Envoy: see host.RunDetached.
+// envoyDetached returns the first arguments of the command line that turns gatefold into an Envoy (see
+// host.RunDetached).
 func envoyDetached() []string { return []string{"envoy", "run-detached"} }
 
 // envoyDetachedCommand returns the internal command `envoy run-detached PATH ARGUMENTS…`.
@@ -16,7 +17,7 @@ func envoyDetachedCommand() *cobra.Command {
 		Short:              "Become an Envoy that outlives its parent; without arguments, tell whether that is possible",
 		Hidden:             true,
 		DisableFlagParsing: true,
-		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil }, // it has no flag
+		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil }, // it has no flags
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return host.CheckDetached()

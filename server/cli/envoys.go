@@ -10,11 +10,11 @@ import (
 	"github.com/gatefold/gatefold/server/health"
 )
 
-// noEndpoint says why a backend may have no endpoint at all.
+// noEndpoint is the text for a backend without any endpoint.
 const noEndpoint = "it has no endpoint: no EndpointSlice gives one, its name is not resolved, or a BackendTLSPolicy closes it"
 
-// printEnvoys prints one row for each Envoy, for each endpoint that it does not use, and for each
-// backend without any usable endpoint.
+// printEnvoys prints a table with a row for each Envoy, for each endpoint that an Envoy does not use, and for
+// each backend without endpoints.
 func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	if len(envoys) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	return w.Flush()
 }
 
-// share returns "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
+// share returns how many of all endpoints are healthy: "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
 func share(healthy, notChecked, all int) string {
 	switch {
 	case notChecked == 0:
@@ -55,7 +55,7 @@ func share(healthy, notChecked, all int) string {
 	return fmt.Sprintf("%d of %d, %d not checked", healthy, all, notChecked)
 }
 
-// backendName returns "Service shop/cart:80".
+// backendName returns the object of a backend with its port, such as "Service shop/cart:80".
 func backendName(b health.Backend) string {
 	if b.Port == 0 {
 		return b.Object.String()
@@ -63,6 +63,7 @@ func backendName(b health.Backend) string {
 	return fmt.Sprintf("%s:%d", b.Object, b.Port)
 }
 
+// endpointName returns the address of an endpoint, with its hostname if it has one.
 func endpointName(e health.Endpoint) string {
 	if e.Hostname == "" {
 		return oneLine(e.Address)
@@ -70,7 +71,8 @@ func endpointName(e health.Endpoint) string {
 	return oneLine(e.Address + " (" + e.Hostname + ")")
 }
 
-// policiesOf returns the policies that configure health checks and outlier detection.
+// policiesOf returns in brackets the policies that configure health checks and outlier detection of a backend.
+// It returns "" if there are none.
 func policiesOf(b health.Backend) string {
 	if len(b.Policies) == 0 {
 		return ""

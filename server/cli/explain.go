@@ -79,8 +79,8 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-// readArgs checks the arguments: at least least of them. The last one is the URL. An optional
-// method comes before it.
+// readArgs checks the arguments: the last one must look like a URL, and a method may precede it. It returns an
+// error if there are fewer than least arguments, or more than one further argument.
 func readArgs(cmd *cobra.Command, args []string, least int) error {
 	hasURL := len(args) > 0 && strings.Contains(args[len(args)-1], "://")
 	switch {
@@ -90,6 +90,8 @@ func readArgs(cmd *cobra.Command, args []string, least int) error {
 	return noMore(cmd, args, least+1)
 }
 
+// explain returns the report for the request in args, from a folder or from a running gatefold. The error means
+// that the request is invalid, or that the folder or gatefold cannot be read.
 func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.Report, error) {
 	folder, method, address := args[0], "", args[len(args)-1]
 	if o.server.address != "" {
@@ -119,6 +121,7 @@ func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.R
 	}, query)
 }
 
+// print prints a report in the format of -o. folder is the folder to name in hints.
 func (o *explainOptions) print(w io.Writer, report *explain.Report, folder string) error {
 	if o.format != formatText {
 		return writeValue(w, o.format, report)
@@ -131,7 +134,8 @@ func (o *explainOptions) print(w io.Writer, report *explain.Report, folder strin
 	return err
 }
 
-// ask sends the question to a running gatefold.
+// ask requests the report from a running gatefold. address is the URL of the request to explain. The error
+// means that gatefold did not answer, or that it could not explain the request.
 func (o *explainOptions) ask(ctx context.Context, method, address string) (*explain.Report, error) {
 	question := url.Values{"method": {method}, "url": {address}, "header": o.headers}
 	if o.gateway != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// policyWords returns the part of explain's first line about policies that are not fully effective.
-// If one closes the rule, it returns that policy's place, else each of the policies.
+// policyWords returns the part of the first line of explain about policies that do not apply, or that apply in
+// their last valid version. If a policy makes the rule answer 500, it returns only the place of that policy.
 func policyWords(r *explain.Report) string {
 	closed := slices.IndexFunc(r.Actions, func(a explain.ActionReport) bool { return a.Type == ir.PartClosed })
 	var words strings.Builder
@@ -32,7 +32,7 @@ func policyWords(r *explain.Report) string {
 	return words.String()
 }
 
-// policy prints a policy of the request, with its effective fields.
+// policy adds a row for a policy of the request, with the fields that apply.
 func (t *explainPage) policy(p explain.PolicyReport) {
 	text := p.Object.String()
 	if p.Target != "" {
@@ -41,6 +41,7 @@ func (t *explainPage) policy(p explain.PolicyReport) {
 	t.row("policy", text+": "+stateWords(p), p.At)
 }
 
+// stateWords returns in words the state of a policy, with the fields that apply.
 func stateWords(p explain.PolicyReport) string {
 	fields, others := strings.Join(p.Fields, ", "), joinKeys(p)
 	var words string
@@ -66,6 +67,7 @@ func stateWords(p explain.PolicyReport) string {
 	return words
 }
 
+// joinKeys returns the policies that override or extend p, or "others" if they are not known.
 func joinKeys(p explain.PolicyReport) string {
 	var names []string
 	for _, key := range p.By {

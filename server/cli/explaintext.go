@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// labelWidth is that of the first column of explain's text.
+	// labelWidth is the width of the first column in the text of explain.
 	labelWidth = 10
-	// maxTextWidth is how far longer texts move the column of places.
+	// maxTextWidth is the highest width of the second column. A longer text does not move the column of places.
 	maxTextWidth = 66
 )
 
-// The styles of explain's text.
+// The styles of explain's text, as control sequences of a terminal.
 const (
 	plain = ""
 	bold  = "\x1b[1m"
@@ -33,8 +33,8 @@ const (
 	red   = "\x1b[1;31m"
 )
 
-// explainText returns a Report for people: a line for each fact, with its place at the end.
-// validate is the command that lists all problems.
+// explainText returns a report as text: a line for each fact, with its place in the folder at the end. validate
+// is the command that lists all problems. If color is true, the text has colors.
 func explainText(r *explain.Report, validate string, color bool) []byte {
 	t := &explainPage{color: color, validate: validate}
 	fmt.Fprintln(&t.out, strings.TrimSpace(t.paint(bold, r.Request.Method)+" "+t.paint(bold, r.Request.URL)))
@@ -60,7 +60,7 @@ func explainText(r *explain.Report, validate string, color bool) []byte {
 	return t.out.Bytes()
 }
 
-// explainPage collects rows, to align their places.
+// explainPage collects rows, so that their places can be aligned in one column.
 type explainPage struct {
 	color bool
 	// validate is the command that lists all problems of the folder.
@@ -71,6 +71,7 @@ type explainPage struct {
 
 type explainRow struct{ label, text, place string }
 
+// paint returns text in a style. It returns the text unchanged if the page has no colors.
 func (t *explainPage) paint(style, text string) string {
 	if !t.color || style == plain || text == "" {
 		return text
@@ -78,11 +79,12 @@ func (t *explainPage) paint(style, text string) string {
 	return style + text + "\x1b[0m"
 }
 
+// row adds a row with the place at its end.
 func (t *explainPage) row(label, text string, at explain.Source) {
 	t.rows = append(t.rows, explainRow{label, text, position(at.Place)})
 }
 
-// position returns file:line:column, as far as they are known.
+// position returns file:line:column. It returns only the file if the line is not known.
 func position(p store.Place) string {
 	if p.Line == 0 {
 		return p.File
@@ -90,7 +92,7 @@ func position(p store.Place) string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// flush writes the rows.
+// flush writes the collected rows with aligned places, and removes them.
 func (t *explainPage) flush() {
 	width := 0
 	for _, r := range t.rows {
@@ -110,7 +112,7 @@ func (t *explainPage) flush() {
 	t.rows = nil
 }
 
-// outcome prints the answer in one line.
+// outcome prints the answer to the request in one line.
 func (t *explainPage) outcome(r *explain.Report) {
 	style, text := red, strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
 	if r.GRPCStatus != "" {
@@ -157,8 +159,10 @@ func shares(backends []explain.BackendReport) []string {
 	return all
 }
 
+// percent returns a percentage as text, such as "12.5 %".
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', -1, 32) + " %" }
 
+// listener adds the rows for the listener, its certificates, the host and the path. It adds none if l is nil.
 func (t *explainPage) listener(l *explain.ListenerReport) {
 	if l == nil {
 		return
@@ -172,7 +176,7 @@ func (t *explainPage) listener(l *explain.ListenerReport) {
 		t.row("shows", c.Words(), c.At)
 	}
 	path := l.Path
-	if path == "" { // of a connection
+	if path == "" { // a TCP or TLS connection or a datagram
 		if l.VirtualHost != "" {
 			t.row("name", l.VirtualHost, explain.Source{})
 		}
@@ -185,8 +189,7 @@ func (t *explainPage) listener(l *explain.ListenerReport) {
 	t.row("path", path, explain.Source{})
 }
 
-// hops prints the way from the root to the rule: each delegating rule in a line,
-// then the rule that wins.
+// hops adds a row for each delegating rule, from the root route on, and then the rows of the rule that matches.
 func (t *explainPage) hops(r *explain.RouteReport) {
 	for _, h := range r.Hops[:len(r.Hops)-1] {
 		t.row("through", fmt.Sprintf("%s, %s, match %d, by %s", h.Object, ruleName(h), h.Match, h.By), h.MatchAt)
@@ -204,7 +207,7 @@ func (t *explainPage) hops(r *explain.RouteReport) {
 	}
 }
 
-// ruleName returns "rule 0" or "rule 0 (cart)".
+// ruleName returns the rule of a hop: "rule 0", or "rule 0 (cart)" if the rule has a name.
 func ruleName(h explain.HopReport) string {
 	if h.RuleName == "" {
 		return fmt.Sprintf("rule %d", h.Rule)
@@ -212,7 +215,7 @@ func ruleName(h explain.HopReport) string {
 	return fmt.Sprintf("rule %d (%s)", h.Rule, h.RuleName)
 }
 
-// action prints the effect of a filter or field, with every place that it comes from.
+// action adds a row for the effect of a filter or a field of a policy, and a row for each further source.
 func (t *explainPage) action(a explain.ActionReport) {
 	text := a.Type
 	if a.Does != "" {
@@ -230,6 +233,8 @@ func (t *explainPage) action(a explain.ActionReport) {
 	}
 }
 
+// backend adds the rows for one target of the request: its objects, TLS, endpoints, and the request that it
+// receives.
 func (t *explainPage) backend(b explain.BackendReport) {
 	if b.Cluster == "" {
 		t.row("backend", fmt.Sprintf("%s %s: %s", percent(b.Percent), b.LocalReply(), b.Reason), b.At)
@@ -261,7 +266,7 @@ func (t *explainPage) backend(b explain.BackendReport) {
 	}
 }
 
-// suggestions prints existing names that are similar to the one that was not found.
+// suggestions prints existing names that are similar to a name that was not found.
 func (t *explainPage) suggestions(r *explain.Report) {
 	if len(r.Suggestions) == 0 {
 		return
@@ -272,7 +277,7 @@ func (t *explainPage) suggestions(r *explain.Report) {
 	}
 }
 
-// nearMisses prints the rules that nearly matched, each with its reason.
+// nearMisses prints the rules that nearly matched, each with the reason why it did not.
 func (t *explainPage) nearMisses(r *explain.Report) {
 	if len(r.NearMisses) == 0 {
 		return
@@ -284,7 +289,7 @@ func (t *explainPage) nearMisses(r *explain.Report) {
 	}
 }
 
-// below returns the preposition between a route and its parent.
+// below returns the preposition between a route and its parent: "at" for a Gateway, otherwise "below".
 func below(parent manifest.Key) string {
 	if parent.Kind == "Gateway" {
 		return "at"
@@ -292,8 +297,8 @@ func below(parent manifest.Key) string {
 	return "below"
 }
 
-// notAccepted prints the routes that a parent does not accept, unless one of the report's
-// problems already says so.
+// notAccepted prints the routes that a parent does not accept. It leaves out a route if a problem of the report
+// is about it.
 func (t *explainPage) notAccepted(r *explain.Report) {
 	unreported := slices.DeleteFunc(slices.Clone(r.NotAccepted), func(c explain.NotAcceptedReport) bool {
 		return slices.ContainsFunc(r.Problems, func(p manifest.Problem) bool { return p.Object == c.Object && c.At.Object == c.Object })
@@ -308,6 +313,7 @@ func (t *explainPage) notAccepted(r *explain.Report) {
 	}
 }
 
+// problems prints the problems of the report, and how many more there are for the host.
 func (t *explainPage) problems(r *explain.Report) {
 	if len(r.Problems) > 0 {
 		t.out.WriteString("\n" + t.paint(bold, "problems that may matter") + "\n")

@@ -10,17 +10,17 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// failOn are the outcomes of explain that return exit code 1: classes of status codes (4xx), single
-// codes (404) and kinds of an outcome (not-found).
+// failOn is a flag with the outcomes for which explain exits with 1. An outcome is a class of status codes
+// (4xx), a status code (404), or a kind of outcome (not-found).
 type failOn []string
 
-// String returns the flag's value.
+// String returns the value of the flag as text.
 func (f *failOn) String() string { return strings.Join(*f, ",") }
 
-// Type names the value in the help.
+// Type returns the type of the flag for the help.
 func (f *failOn) Type() string { return "list" }
 
-// Set adds a list to the flag.
+// Set adds a comma-separated list to the flag. It returns an error for an unknown outcome.
 func (f *failOn) Set(text string) error {
 	for _, name := range strings.Split(text, ",") {
 		name = strings.TrimSpace(name)
@@ -32,6 +32,7 @@ func (f *failOn) Set(text string) error {
 	return nil
 }
 
+// outcomes returns the kinds of outcome that the flag accepts.
 func outcomes() []string {
 	return []string{
 		string(explain.Forwarded), string(explain.Redirected), string(explain.Responded), string(explain.NotFound),
@@ -39,7 +40,7 @@ func outcomes() []string {
 	}
 }
 
-// fails reports whether the list has the outcome, or that of one of several backends.
+// fails reports whether the list contains the outcome of the report, or one of its statuses (see statusesOf).
 func (f failOn) fails(r *explain.Report) bool {
 	return slices.Contains(f, string(r.Outcome)) || slices.ContainsFunc(statusesOf(r), func(status uint32) bool {
 		code := fmt.Sprint(status)
@@ -47,7 +48,8 @@ func (f failOn) fails(r *explain.Report) bool {
 	})
 }
 
-// statusesOf returns the statuses of the report. The own answer of a backend is not known.
+// statusesOf returns the statuses of the report that Envoy itself answers. The status that a backend returns is
+// not known.
 func statusesOf(r *explain.Report) (all []uint32) {
 	if r.Status != 0 {
 		all = append(all, r.Status)

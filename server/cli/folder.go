@@ -14,21 +14,22 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// folderOptions limit what is read of a folder (docs/design/safety.md), and configure how routes
-// are translated. serve, validate, translate and explain share them, so that they agree.
+// folderOptions are the flags that limit what is read of a folder (docs/design/safety.md), and that configure
+// how routes are translated. serve, validate, translate and explain share them, so that their results agree.
 type folderOptions struct {
 	tree   watcher.Limits
 	store  store.Limits
 	routes translate.Options
 	guard  guardOptions
-	// secrets is a folder of Secrets, "" for none.
+	// secrets is the path of a separate folder of Secrets, or "".
 	secrets string
 
-	// exclude are patterns of what is left out, beside those of .gatefoldignore.
+	// exclude are patterns of files that are not read, in addition to .gatefoldignore.
 	exclude []string
-	// prefix is put before the paths of the folder's files (pathPrefix).
+	// prefix is prepended to the displayed paths of files (pathPrefix).
 	prefix string
-	// like, if not nil, takes the place of routes; with overGuard, but for the guard.
+	// like has the settings of a running gatefold. If it is not nil, it replaces routes. If overGuard is true,
+	// the endpoint limits are still those of this command's flags.
 	like      *translate.Surroundings
 	overGuard bool
 }
@@ -56,7 +57,7 @@ func (o *folderOptions) add(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(&o.routes.WeightScope), "route-weight-scope", string(translate.VirtualHost), "with weights: virtual-host (against all routes of the host) or siblings (against what stands below the same match of a parent)")
 }
 
-// check rejects invalid limits, namespaces and scopes. A limit of 0 means the default.
+// check returns an error if a limit, a namespace or a scope is invalid. A limit of 0 means the default.
 func (o *folderOptions) check() error {
 	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth), int64(o.routes.MaxRoutes), int64(o.routes.MaxCopies))
 	if least < 0 {
@@ -76,9 +77,9 @@ func (o *folderOptions) check() error {
 	return nil
 }
 
-// folder returns how the folder dir is read. An error names the flag. Under path policies the
-// ignore file counts only in --cluster-paths: with other ignore files, a team could leave out files
-// of others.
+// folder returns how the folder dir is read. The error names the flag that is invalid. Under path policies,
+// .gatefoldignore is read only if it is in --cluster-paths. Otherwise, a team could exclude files of other
+// teams.
 func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	if err := o.check(); err != nil {
 		return folder, err

@@ -18,17 +18,19 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// gitPrefix begins an argument that is a commit and no folder.
+// gitPrefix is the prefix of an argument that names a commit instead of a folder.
 const gitPrefix = "git:"
 
-// errNew is the error of a folder that a commit does not have.
+// errNew means that the commit does not contain the folder.
 var errNew = errors.New("the commit does not have the folder")
 
-// checkOut writes the folder of options, in the version of a commit, to a new folder, which the
-// caller removes. It reads git's objects: no hook or filter runs, nothing in the repository
-// changes, and no file is written outside of the new folder. Symbolic links and submodules are left
-// out. The limits and the patterns of Ignore are those of the folder. If the commit does not have
-// the folder, the error is errNew, and the new folder is empty.
+// checkOut writes the folder options.Root, in the version of a commit, to a new temporary folder. The caller
+// must remove that folder. If the commit does not contain the folder, the error is errNew, and the new folder
+// is empty.
+//
+// checkOut reads the objects of git. It runs no hook or filter, changes nothing in the repository, and writes
+// no file outside of the new folder. It leaves out symbolic links and submodules. Limits and ignore patterns
+// are those of options.
 func checkOut(ctx context.Context, revision string, options watcher.Options) (folder string, err error) {
 	dir := options.Root
 	prefix, err := git(ctx, dir, "rev-parse", "--show-prefix")
@@ -53,7 +55,8 @@ func checkOut(ctx context.Context, revision string, options watcher.Options) (fo
 	return folder, nil
 }
 
-// writeTree writes those files of a git tree that the watcher would read.
+// writeTree writes files of a git tree to folder: those that the watcher would read. It returns an error if git
+// fails, or if the files exceed the limits of options.
 func writeTree(ctx context.Context, tree, folder string, options watcher.Options) error {
 	list, err := git(ctx, options.Root, "ls-tree", "-r", "-l", "-z", "--full-tree", tree)
 	if err != nil {
@@ -82,13 +85,14 @@ func writeTree(ctx context.Context, tree, folder string, options watcher.Options
 	return writeBlobs(ctx, options.Root, folder, files, limits)
 }
 
-// gitFile is a file of a commit.
+// gitFile is a file in a commit.
 type gitFile struct {
 	object, path string
 	size         int64
 }
 
-// gitFiles parses the list of git ls-tree -l -z: "MODE TYPE OBJECT SIZE\tPATH", ended by NUL.
+// gitFiles parses the output of git ls-tree -l -z: entries "MODE TYPE OBJECT SIZE\tPATH", each ended by NUL. It
+// leaves out symbolic links and submodules. It returns an error if a size is not a number.
 func gitFiles(list string) (files []gitFile, err error) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
 		about, path, _ := strings.Cut(line, "\t")
@@ -105,8 +109,9 @@ func gitFiles(list string) (files []gitFile, err error) {
 	return files, nil
 }
 
-// writeBlobs writes files below a folder. No path leaves the folder. If a file is too large for the
-// watcher, it writes only a beginning that is also too large.
+// writeBlobs writes files into folder. A path cannot lead out of folder. A file that is larger than the limit
+// is cut one byte above the limit, so that the watcher still rejects it. The error means that git failed or
+// that a file cannot be written.
 func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits watcher.Limits) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -129,7 +134,7 @@ func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits
 	blobs := bufio.NewReader(stdout)
 	for _, file := range files {
 		if err := writeBlob(root, file.path, blobs, limits.FileBytes+1); err != nil {
-			_ = cmd.Cancel() // it has not ended: its output is not read to the end
+			_ = cmd.Cancel() // git still runs, because its output was not read to the end
 			_ = cmd.Wait()
 			return fmt.Errorf("%s in git: %w", visible.Text(file.path), err)
 		}
@@ -137,8 +142,9 @@ func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits
 	return cmd.Wait()
 }
 
-// writeBlob writes the next blob of git cat-file --batch: "NAME TYPE SIZE", a line end, SIZE bytes,
-// and a line end.
+// writeBlob writes the next file in the output of git cat-file --batch. The output of a file is "NAME TYPE
+// SIZE", a line end, SIZE bytes, and a line end. most limits how many of the bytes are written. The error means
+// that the output is incomplete, or that the file cannot be written.
 func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) error {
 	head, err := blobs.ReadString('\n')
 	if err != nil {
@@ -164,7 +170,7 @@ func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) erro
 	return err
 }
 
-// git runs git in a folder and returns its output.
+// git runs git in the folder dir and returns its output. The error contains the output to stderr.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := gitCommand(ctx, dir, args...)
 	var stdout, stderr bytes.Buffer
@@ -175,7 +181,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// gitCommand returns a command that never prompts, fetches nothing and runs no hook.
+// gitCommand returns a git command that never prompts, downloads nothing and runs no hook.
 func gitCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager", "--no-optional-locks", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir = dir

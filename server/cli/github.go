@@ -8,10 +8,11 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
-// formatGitHub prints a problem as a workflow command of GitHub Actions, which
-// shows it beside the line that a pull request changes.
+// formatGitHub is the format that prints a problem as a workflow command of GitHub Actions. GitHub shows the
+// problem at its line in a pull request.
 const formatGitHub outputFormat = "github"
 
+// annotation returns a workflow command of GitHub Actions for a problem.
 func annotation(p manifest.Problem) string {
 	level := "error"
 	if p.Severity == manifest.Warning {
@@ -20,7 +21,7 @@ func annotation(p manifest.Problem) string {
 	return workflowCommand(level, p, p.Code, problemWords(p))
 }
 
-// problemWords returns the message and the hint of a problem.
+// problemWords returns the message of a problem, followed by its hint if it has one.
 func problemWords(p manifest.Problem) string {
 	if p.Hint == "" {
 		return p.Message
@@ -28,7 +29,8 @@ func problemWords(p manifest.Problem) string {
 	return p.Message + "; " + p.Hint
 }
 
-// workflowCommand returns a workflow command of GitHub Actions for the place of a problem.
+// workflowCommand returns a workflow command of GitHub Actions at the place of a problem. level is error,
+// warning or notice.
 func workflowCommand(level string, at manifest.Problem, title, message string) string {
 	place := fmt.Sprintf("title=%s", property(title))
 	if at.File != "" {
@@ -37,11 +39,12 @@ func workflowCommand(level string, at manifest.Problem, title, message string) s
 	return fmt.Sprintf("::%s %s::%s", level, place, escapes().Replace(visible.Text(message)))
 }
 
-// property escapes a value in the list of properties of a workflow command.
+// property escapes the value of a property in a workflow command.
 func property(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapes().Replace(visible.Text(text)))
 }
 
+// escapes returns a replacer that escapes the message of a workflow command.
 func escapes() *strings.Replacer {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 }

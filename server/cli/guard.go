@@ -14,11 +14,11 @@ import (
 	"github.com/gatefold/gatefold/translate/backend"
 )
 
-// guardOptions limit what the folder may do, whoever writes it (docs/design/safety.md).
+// guardOptions are the flags that limit what the objects of a folder may do (docs/design/safety.md).
 type guardOptions struct {
 	clusterPaths  []string
 	refuse, allow []string
-	// own are addresses of this gatefold.
+	// own are the addresses that this gatefold listens on.
 	own []string
 }
 
@@ -28,7 +28,7 @@ func (o *guardOptions) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.allow, "allow-endpoints", nil, "exceptions to --refuse-endpoints: networks, addresses or HOST:PORT")
 }
 
-// fence returns the patterns of --cluster-paths.
+// fence returns the patterns of --cluster-paths. The error names an invalid pattern.
 func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	for _, text := range o.clusterPaths {
 		globs, err := tenancy.Parse(text)
@@ -40,7 +40,8 @@ func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	return all, nil
 }
 
-// guard returns the endpoints that are rejected. They include gatefold's own addresses.
+// guard returns which endpoints gatefold rejects. It rejects gatefold's own addresses too. The error names the
+// invalid flag.
 func (o *guardOptions) guard() (g backend.Guard, err error) {
 	for _, text := range o.refuse {
 		endpoints, err := backend.ParseEndpoints(text)
@@ -58,7 +59,7 @@ func (o *guardOptions) guard() (g backend.Guard, err error) {
 	}
 	for _, address := range o.own {
 		for _, form := range forms(address) {
-			if endpoints, err := backend.ParseEndpoints(form); err == nil { // a socket is no endpoint, port 0 is not yet known
+			if endpoints, err := backend.ParseEndpoints(form); err == nil { // not an error: for example, a unix socket is no endpoint
 				g.Refuse = append(g.Refuse, endpoints)
 			}
 		}
@@ -67,10 +68,10 @@ func (o *guardOptions) guard() (g backend.Guard, err error) {
 	return g, nil
 }
 
-// localHosts returns the names of this machine and all names in its hosts file, with their
-// addresses. A name of this machine that is not in the file has the loopback addresses.
+// localHosts returns the addresses of the names in the hosts file of this machine. The name of the machine
+// itself also has 127.0.0.1.
 func localHosts() map[string][]netip.Addr {
-	text, _ := os.ReadFile("/etc/hosts") // without it only the machine's own name is known
+	text, _ := os.ReadFile("/etc/hosts") // without the file, only the name of the machine is known
 	hosts := backend.ReadHosts(string(text))
 	if name, err := os.Hostname(); err == nil {
 		name = strings.ToLower(strings.TrimSuffix(name, "."))
@@ -79,15 +80,15 @@ func localHosts() map[string][]netip.Addr {
 	return hosts
 }
 
-// forms returns an address that gatefold listens on. If it stands for all interfaces, it returns
-// all addresses of this machine.
+// forms returns an address that gatefold listens on, as a list. If the address means all interfaces, the list
+// also has each address of this machine.
 func forms(address string) []string {
 	all := []string{address}
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
 		return all
 	}
-	addresses, _ := net.InterfaceAddrs() // without them, the ways over loopback are rejected
+	addresses, _ := net.InterfaceAddrs() // on an error, only addresses of loopback are rejected
 	for _, a := range addresses {
 		if network, ok := a.(*net.IPNet); ok {
 			all = append(all, net.JoinHostPort(network.IP.String(), port))

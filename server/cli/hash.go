@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxPassword bounds a password that is read, in bytes.
+// maxPassword is the highest length of a password, in bytes.
 const maxPassword = 1024
 
 func hashCommand() *cobra.Command {
@@ -49,7 +49,8 @@ func hashCommand() *cobra.Command {
 	return cmd
 }
 
-// readPassword reads one line, without its end.
+// readPassword reads a password: one line, without its line end. It returns an error if the password is empty
+// or too long.
 func readPassword(from io.Reader) (string, error) {
 	line, err := bufio.NewReader(io.LimitReader(from, maxPassword+2)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

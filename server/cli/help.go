@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagGroup is a heading under which the help of a command lists flags.
+// flagGroup is the heading of a group of flags in the help of a command.
 type flagGroup string
 
 const (
@@ -18,11 +18,12 @@ const (
 	limitFlags  flagGroup = "Limits"
 )
 
-// groupAnnotation is where a flag keeps its group.
+// groupAnnotation is the annotation of a flag that contains its group.
 const groupAnnotation = "gatefold_group"
 
-// groupFlags assigns the flags that register adds to groups. Flags that begin with "max-" are
-// limits.
+// groupFlags adds the flags of the function register to flags, with a group for each, and allows settings files
+// to set them. Flags that begin with "max-" are in the group of limits. Other flags are in the group of the
+// folder.
 func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 	added := pflag.NewFlagSet("", pflag.ContinueOnError)
 	register(added)
@@ -37,6 +38,7 @@ func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 	})
 }
 
+// groupOf returns the group of a flag.
 func groupOf(f *pflag.Flag) flagGroup {
 	if group := f.Annotations[groupAnnotation]; len(group) > 0 {
 		return flagGroup(group[0])
@@ -68,6 +70,7 @@ func usage(cmd *cobra.Command) error {
 	return nil
 }
 
+// printGroup prints the flags of a command in one group. It prints nothing if there are none.
 func printGroup(w io.Writer, cmd *cobra.Command, group flagGroup) {
 	members := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -80,8 +83,8 @@ func printGroup(w io.Writer, cmd *cobra.Command, group flagGroup) {
 	}
 }
 
-// helpCommand returns the command that prints the help of a command. It rejects names that do not
-// exist.
+// helpCommand returns the command that prints the help of another command. It returns an error for an unknown
+// command.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -22,7 +22,7 @@ import (
 	"github.com/gatefold/gatefold/translate"
 )
 
-// hostOptions are the flags of host mode: an Envoy for each Gateway on this machine.
+// hostOptions are the flags of host mode: gatefold runs an Envoy for each Gateway on this machine.
 type hostOptions struct {
 	on     bool
 	path   string
@@ -31,7 +31,7 @@ type hostOptions struct {
 	most   int
 	keep   bool
 
-	host *engine.Host // what apply made of them; nil without --envoy
+	host *engine.Host // set by apply; nil without --envoy
 }
 
 func (o *hostOptions) register(flags *pflag.FlagSet) {
@@ -43,7 +43,9 @@ func (o *hostOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.keep, "envoy-keep", false, "leave the Envoys of --envoy running at SIGTERM, for the next gatefold to adopt; SIGINT ends them all the same")
 }
 
-// apply checks the flags, finds Envoy, and sets its addresses for gatefold.
+// apply checks the flags, finds Envoy, and sets o.host. It also sets XDSAddress of the server and
+// ExclusivePorts of the translation. Without --envoy it does nothing. It returns an error if a flag is invalid
+// or there is no usable Envoy.
 func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *translate.Options, log zerolog.Logger) error {
 	if !o.on {
 		return nil
@@ -85,7 +87,7 @@ func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *tra
 	return nil
 }
 
-// xdsOf returns the address at which an Envoy on this machine reaches gatefold.
+// xdsOf returns the address at which an Envoy on this machine connects to gatefold.
 func xdsOf(address string) string {
 	if strings.HasPrefix(address, "unix:") {
 		return address
@@ -93,12 +95,12 @@ func xdsOf(address string) string {
 	return reachable(address)
 }
 
-// runFolder returns the absolute path of the folder for sockets.
+// runFolder returns the absolute path of the folder for sockets. It returns an error if no folder is known.
 func (o *hostOptions) runFolder() (string, error) {
 	if o.folder != "" {
 		return filepath.Abs(o.folder)
 	}
-	// systemd makes it, and may list several.
+	// systemd creates this folder, and may list several.
 	if folder, _, _ := strings.Cut(os.Getenv("RUNTIME_DIRECTORY"), ":"); folder != "" {
 		return folder, nil
 	}
@@ -111,7 +113,7 @@ func (o *hostOptions) runFolder() (string, error) {
 	return "", errors.New("--envoy needs a folder for sockets: name it by --envoy-run-dir")
 }
 
-// printSupervised prints a row for each Envoy that this machine should run.
+// printSupervised prints a table with a row for each Envoy that gatefold runs on this machine.
 func printSupervised(out io.Writer, states []host.State) error {
 	if len(states) == 0 {
 		return nil

@@ -22,7 +22,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// The sources of import.
+// The sources that import can read.
 const (
 	sourceCluster = "cluster"
 	sourceIngress = "ingress"
@@ -90,7 +90,7 @@ func importCommand() *cobra.Command {
 	return cmd
 }
 
-// importArguments requires a source, and files.
+// importArguments returns an error unless the arguments are a known source and at least one file.
 func importArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -103,7 +103,7 @@ func importArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// check rejects combinations of flags that have no meaning.
+// check parses the flags and returns an error if they are invalid, or if a folder must not be written to.
 func (f *importFlags) check() error {
 	f.options.Secrets = f.secrets != ""
 	f.options.Replace = map[string]importer.Address{}
@@ -132,7 +132,8 @@ func (f *importFlags) check() error {
 	return checkFolders(f.out, f.secrets, f.force)
 }
 
-// readReplacement reads NAMESPACE/NAME=HOST:PORT.
+// readReplacement parses NAMESPACE/NAME=HOST:PORT. service is "NAMESPACE/NAME". The error names
+// --replace-service.
 func readReplacement(text string) (service string, address importer.Address, err error) {
 	fail := func() (string, importer.Address, error) {
 		return "", address, fmt.Errorf("--replace-service %q: write NAMESPACE/NAME=HOST:PORT", text)
@@ -153,8 +154,8 @@ func readReplacement(text string) (service string, address importer.Address, err
 	return service, importer.Address{Host: host, Port: int(number)}, nil
 }
 
-// read returns the documents of the files. A document that cannot be read is an error, because what
-// it protects is unknown.
+// read returns the documents in the files. An unreadable document is an error, because the document may protect
+// a route.
 func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, error) {
 	in := inputs{stdin: stdin}
 	var all []importer.Input
@@ -182,8 +183,8 @@ func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, e
 	return all, nil
 }
 
-// run imports the inputs and validates the result. It closes what validation rejects, until
-// validation finds nothing more.
+// run imports the inputs and validates the result. If validation rejects an object, its routes fail closed, and
+// run validates again, until nothing more is rejected. The error means that the inputs cannot be imported.
 func (f *importFlags) run(ctx context.Context, source string, inputs []importer.Input) (importer.Result, error) {
 	read := map[string]func([]importer.Input, importer.Options) (*importer.Objects, error){
 		sourceCluster: importer.Cluster, sourceIngress: importer.Ingress, sourceTraefik: importer.Traefik,
@@ -203,7 +204,8 @@ func (f *importFlags) run(ctx context.Context, source string, inputs []importer.
 	}
 }
 
-// validate returns the problems that gatefold validate would report for files.
+// validate returns the problems that the command validate would report for these files. The error means that
+// validation failed, for example because ctx has ended.
 func (f *importFlags) validate(ctx context.Context, files []importer.File) ([]manifest.Problem, error) {
 	var tree watcher.Tree
 	var read []watcher.File
@@ -215,9 +217,9 @@ func (f *importFlags) validate(ctx context.Context, files []importer.File) ([]ma
 	return all.Problems, err
 }
 
-// importReport is the JSON of import. Its format is stable.
+// importReport is the JSON output of import. Its format is stable.
 type importReport struct {
-	// Refused, Different and Same count the verdicts.
+	// Refused, Different and Same are the numbers of verdicts of each class.
 	Refused   int `json:"refused"`
 	Different int `json:"different"`
 	Same      int `json:"same"`
@@ -230,13 +232,13 @@ type importReport struct {
 // importedFile is a file that import writes.
 type importedFile struct {
 	Path string `json:"path"`
-	// Secret is true if the file is in the folder of Secrets.
+	// Secret is true if the file belongs in the folder of Secrets.
 	Secret bool `json:"secret,omitempty"`
-	// Content is what --dry-run would write; none for Secrets.
+	// Content is the content of the file if --dry-run is set. It is "" for Secrets, and without --dry-run.
 	Content string `json:"content,omitempty"`
 }
 
-// print prints the report. The error means that something was refused.
+// print prints the report. It returns errFindings if something is refused.
 func (f *importFlags) print(w io.Writer, result importer.Result) error {
 	n := importer.Count(result.Verdicts)
 	if f.format == formatJSON {
@@ -263,6 +265,8 @@ func (f *importFlags) print(w io.Writer, result importer.Result) error {
 	return nil
 }
 
+// printText prints the report as text. With --dry-run, it also prints the files without Secrets. n is the
+// number of verdicts of each class.
 func (f *importFlags) printText(w io.Writer, result importer.Result, n map[importer.Class]int) {
 	for _, v := range result.Verdicts {
 		fmt.Fprintln(w, verdictText(v))
@@ -313,5 +317,5 @@ func verdictText(v importer.Verdict) string {
 	return line
 }
 
-// maxFieldsShown bounds the fields that a line of the report names.
+// maxFieldsShown is the highest number of fields in a line of the report.
 const maxFieldsShown = 6

@@ -14,7 +14,8 @@ import (
 	"github.com/gatefold/gatefold/store/importer"
 )
 
-// checkFolders rejects folders that must not be written to.
+// checkFolders returns an error if a folder cannot be read, or if it is not empty and force is false. It also
+// returns an error if secrets is inside of out.
 func checkFolders(out, secrets string, force bool) error {
 	for flag, dir := range map[string]string{"--out": out, "--secret-dir": secrets} {
 		if dir == "" {
@@ -39,7 +40,8 @@ func checkFolders(out, secrets string, force bool) error {
 	return err
 }
 
-// sameOrBelow reports whether dir is the folder, or below it. Neither must exist.
+// sameOrBelow reports whether dir is folder, or is below it. The paths need not exist. The error means that the
+// working directory is not known.
 func sameOrBelow(dir, folder string) (bool, error) {
 	below, err := filepath.Abs(dir)
 	if err != nil {
@@ -52,7 +54,7 @@ func sameOrBelow(dir, folder string) (bool, error) {
 	return inside(resolved(above), resolved(below)), nil
 }
 
-// resolved returns a path with the links in its existing part resolved.
+// resolved returns a path in which the links of the existing part are resolved.
 func resolved(name string) string {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		return target
@@ -63,8 +65,8 @@ func resolved(name string) string {
 	return name
 }
 
-// write writes the files. Only the owner can read Secrets. It writes nothing if one of the files
-// exists, unless --force is set. It follows no link out of the folders.
+// write writes the files. Only their owner can read Secrets. If one of the files exists, it writes nothing and
+// returns an error, unless --force is set. It never follows a link out of the folders.
 func (f *importFlags) write(files []importer.File) error {
 	if len(files) == 0 {
 		return nil
@@ -100,8 +102,9 @@ func (f *importFlags) write(files []importer.File) error {
 	return nil
 }
 
-// inOrder returns routes after all that protects them, and Gateways last. So everything that is
-// served while files are written, or after a write failed, is closed.
+// inOrder returns the files in the order to write them: first everything that protects routes, then routes,
+// then Gateways. So routes are never served without their protection while files are written, or after a write
+// failed.
 func inOrder(files []importer.File) []importer.File {
 	rank := func(file importer.File) int {
 		kind, _, _ := strings.Cut(path.Base(file.Path), "-")
@@ -118,6 +121,7 @@ func inOrder(files []importer.File) []importer.File {
 	return slices.SortedStableFunc(slices.Values(files), func(a, b importer.File) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
+// openFolder creates a folder if it is missing, and opens it. It returns an error if one of these steps fails.
 func openFolder(dir string, mode os.FileMode) (*os.Root, error) {
 	if err := os.MkdirAll(dir, mode); err != nil {
 		return nil, err
@@ -125,7 +129,8 @@ func openFolder(dir string, mode os.FileMode) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// writeImported writes a new file. It removes an existing file first, with its mode.
+// writeImported writes a file. It removes an existing file first, because that file may have another mode. It
+// returns an error if the file cannot be written.
 func writeImported(root *os.Root, file importer.File) error {
 	folders, mode := os.FileMode(0o755), os.FileMode(0o644)
 	if file.Secret {

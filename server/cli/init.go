@@ -15,16 +15,16 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// starter holds the files that init writes.
+// starter contains the files that init writes.
 //
 //go:embed starter
 var starter embed.FS
 
-// starterFile is a file that init writes: its path in the folder, and its name among the embedded
-// files.
+// starterFile is a file that init writes. path is its path in the folder, and from is its name in starter.
 type starterFile struct{ path, from string }
 
-// starterSchema is where the JSON Schema lies: gatefold reads nothing whose name begins with a dot.
+// starterSchema is the path of the JSON Schema. gatefold does not read it, because its folder begins with a
+// dot.
 const starterSchema = ".gatefold/schema.json"
 
 func initCommand() *cobra.Command {
@@ -61,7 +61,8 @@ func initCommand() *cobra.Command {
 	return cmd
 }
 
-// writeStarter writes the files and the schema. It prints what is new and what to do next.
+// writeStarter writes the files and the schema into folder. It prints which files are new, and what to do next.
+// It returns an error if a file cannot be written.
 func writeStarter(out io.Writer, folder string, files []starterFile) error {
 	for _, file := range files {
 		text, err := starter.ReadFile("starter/" + file.from)
@@ -87,7 +88,8 @@ func writeStarter(out io.Writer, folder string, files []starterFile) error {
 	return nil
 }
 
-// writeNew writes a file unless it exists.
+// writeNew writes a file and prints its path after "wrote". If the file exists, it keeps the file and prints
+// the path after "kept". It returns an error if the file cannot be written.
 func writeNew(out io.Writer, path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write a first folder: %w", err)

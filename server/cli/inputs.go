@@ -16,20 +16,19 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// standardInput is the argument that stands for it, and stdinName what it is called in
-// problems.
+// standardInput is the argument that means standard input. stdinName is its displayed name in problems.
 const (
 	standardInput = "-"
 	stdinName     = "stdin"
 )
 
-// inputs are the arguments of validate. Each folder is read separately; files are read together.
+// inputs are the arguments of validate. Each folder is read separately. All files are read together.
 type inputs struct {
 	dirs, files []string
 	stdin       io.Reader
 }
 
-// sortInputs separates folders and files. It returns an error for an argument that does not exist.
+// sortInputs separates folders from files. It returns an error if an argument does not exist.
 func sortInputs(args []string, stdin io.Reader) (inputs, error) {
 	in := inputs{stdin: stdin}
 	for _, arg := range args {
@@ -50,7 +49,8 @@ func sortInputs(args []string, stdin io.Reader) (inputs, error) {
 	return in, nil
 }
 
-// read returns the result of all inputs. place returns the displayed path of a file or folder.
+// read returns the combined result of all inputs, with sorted problems. place returns the displayed path of a
+// file or folder. It returns an error if an input cannot be read or a flag is invalid.
 func (in inputs) read(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	var all reading
 	for _, dir := range in.dirs {
@@ -75,7 +75,7 @@ func (in inputs) read(ctx context.Context, o folderOptions, place func(string) s
 	return all, nil
 }
 
-// add adds the result of another input.
+// add adds the result of another input to r.
 func (r *reading) add(other reading) {
 	r.Stats.Files += other.Stats.Files
 	r.Stats.Objects += other.Stats.Objects
@@ -92,8 +92,8 @@ func (r *reading) add(other reading) {
 	slices.SortFunc(r.Ignored, func(a, b store.Ignored) int { return strings.Compare(a.Kind, b.Kind) })
 }
 
-// readFiles translates single files together. Objects that they refer to may be in other files, so
-// problems about missing objects are only counted.
+// readFiles translates single files together. Objects that they refer to may be in other files. So problems
+// about missing objects are only counted. It returns an error if a file cannot be read or a flag is invalid.
 func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	tree := watcher.Tree{}
 	var files []watcher.File
@@ -118,7 +118,7 @@ func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(stri
 		files = append(files, watcher.File{Path: shown, Content: content, Hash: sha256.Sum256(content)})
 	}
 	tree.Files = watcher.FilesOf(files...)
-	o.prefix, o.guard.clusterPaths = "", nil // where the files lie says nothing here
+	o.prefix, o.guard.clusterPaths = "", nil // path policies do not apply to single files
 	folder, err := o.folder("")
 	if err != nil {
 		return reading{}, err
@@ -133,7 +133,8 @@ func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(stri
 	return read, nil
 }
 
-// readFile returns the content of a file or of standard input, cut one byte above the limit.
+// readFile returns the content of a file or of standard input. A longer content is cut one byte above limit. It
+// returns an error if the file cannot be read.
 func (in inputs) readFile(name string, limit int64) ([]byte, error) {
 	from := in.stdin
 	if name != standardInput {
@@ -151,8 +152,8 @@ func (in inputs) readFile(name string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// hangsOnOthers reports whether a problem may be caused by an object in another file: a missing
-// reference, a missing parent, or path policies.
+// hangsOnOthers reports whether the cause of a problem may be an object in another file: for example, a missing
+// reference, a missing parent, or path policies. code is the code of the problem.
 func hangsOnOthers(code string) bool {
 	switch code {
 	case "BackendNotFound", "TargetNotFound", "PolicyNotFound", "ExtensionNotFound", "ExtensionNotUsable",

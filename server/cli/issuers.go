@@ -20,7 +20,7 @@ func (o *issuerOptions) register(flags *pflag.FlagSet) {
 			"asked for their endpoints, beside public addresses; may be repeated")
 }
 
-// of returns the options for requests to OpenID providers.
+// of returns the options for package oidc. It returns an error if a network is invalid.
 func (o *issuerOptions) of() (to oidc.Options, err error) {
 	for _, text := range o.networks {
 		network, err := netip.ParsePrefix(text)

@@ -10,10 +10,11 @@ import (
 	"github.com/gatefold/gatefold/translate/expect"
 )
 
-// formatJUnit prints the verdicts of tests as JUnit's XML, which CI systems show.
+// formatJUnit is the format that prints the verdicts of tests as JUnit XML. CI systems show it.
 const formatJUnit outputFormat = "junit"
 
-// junitSuites and what is in it are JUnit's elements, as far as CI systems agree on them.
+// junitSuites is the root element of JUnit XML. It has the elements and attributes that CI systems commonly
+// support.
 type junitSuites struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
@@ -23,7 +24,7 @@ type junitSuites struct {
 	Suites   []junitSuite `xml:"testsuite"`
 }
 
-// junitSuite has the lines of one file.
+// junitSuite has the tests of one file.
 type junitSuite struct {
 	Name     string      `xml:"name,attr"`
 	Tests    int         `xml:"tests,attr"`
@@ -48,8 +49,8 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit prints a report as XML. A line without a verdict is skipped, or a failure with
-// --fail-on-unknown.
+// writeJUnit prints a report as XML. A line whose verdict is unknown is skipped; with --fail-on-unknown it is a
+// failure.
 func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 	all := junitSuites{Name: "gatefold test"}
 	at := map[string]int{}
@@ -67,7 +68,7 @@ func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 		result := &junitResult{Message: p.Message, Text: strings.TrimSuffix(p.Text(false), "\n")}
 		suite(p.File).add(junitCase{Name: p.Position(), Class: p.File, File: p.File, Line: p.Line, Error: result})
 	}
-	for _, p := range r.FolderErrors { // they are shown, and fail no test by themselves
+	for _, p := range r.FolderErrors { // they are shown and fail no test
 		result := &junitResult{Message: visible.Text(p.Message), Text: strings.TrimSuffix(p.Text(false), "\n")}
 		suite("errors of the folder").add(junitCase{Name: p.Position() + " " + p.Code, Class: "errors of the folder", File: p.File, Line: p.Line, Skipped: result})
 	}
@@ -89,6 +90,7 @@ func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 	return err
 }
 
+// junitCase returns the test case for a line of the tests.
 func (o *testOptions) junitCase(line expect.LineReport) junitCase {
 	out := junitCase{Name: fmt.Sprintf("%s (line %d)", visible.Text(line.Text), line.Line), Class: line.File, File: line.File, Line: line.Line}
 	facts := testFacts(line)
@@ -104,6 +106,7 @@ func (o *testOptions) junitCase(line expect.LineReport) junitCase {
 	return out
 }
 
+// add adds a test case and counts it.
 func (s *junitSuite) add(c junitCase) {
 	s.Cases = append(s.Cases, c)
 	s.Tests++

@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
-// logOptions are the flags of the log of serve, which goes to standard error.
+// logOptions are the flags for the log of serve. The log is written to standard error.
 type logOptions struct {
 	format, level string
 }
@@ -23,7 +23,7 @@ func (o *logOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.level, "log-level", "info", "debug, info, warn or error")
 }
 
-// logger returns the log. An error names the flag.
+// logger returns the logger, which writes to w. The error names the flag that is invalid.
 func (o logOptions) logger(w io.Writer) (zerolog.Logger, error) {
 	level, err := zerolog.ParseLevel(o.level)
 	if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel {
@@ -41,13 +41,14 @@ func (o logOptions) logger(w io.Writer) (zerolog.Logger, error) {
 	return zerolog.New(w).Level(level).Hook(zerolog.HookFunc(stamp)), nil
 }
 
-// fieldsOrder returns the order of fields on a console.
+// fieldsOrder returns the order of fields in the console format.
 func fieldsOrder() []string {
 	return append([]string{"object", "field", "code", "hint", "set", "removed"}, engine.LogFields()...)
 }
 
-// forConsole changes a log line for people. The place of a problem becomes one text before the
-// message, in a form that editors and terminals open. Fields without a value are left out.
+// forConsole changes a log line for the console format. It moves the place of a problem in front of the
+// message, in a form that editors and terminals can open. It removes fields without a value. It always returns
+// nil.
 func forConsole(line map[string]any) error {
 	file, _ := line["file"].(string)
 	message, _ := line[zerolog.MessageFieldName].(string)
@@ -64,19 +65,20 @@ func forConsole(line map[string]any) error {
 		if text, ok := value.(string); ok {
 			line[name] = visible.Text(text)
 		}
-		if (value == "" || value == "@") && name != zerolog.MessageFieldName { // "@" is a socket without a name
+		if (value == "" || value == "@") && name != zerolog.MessageFieldName { // "@" is an unnamed socket
 			delete(line, name)
 		}
 	}
 	return nil
 }
 
-// stamp adds the time with milliseconds to a log line. zerolog's own time depends on a global
-// setting, which has whole seconds.
+// stamp adds the time with milliseconds to a log line. zerolog's own time format is a global setting with whole
+// seconds.
 func stamp(line *zerolog.Event, _ zerolog.Level, _ string) {
 	line.Str(zerolog.TimestampFieldName, time.Now().Format("2006-01-02T15:04:05.000Z07:00"))
 }
 
+// isTerminal reports whether w writes to a terminal. It looks through wrapping writers.
 func isTerminal(w io.Writer) bool {
 	if wrapped, ok := w.(interface{ Unwrap() io.Writer }); ok {
 		w = wrapped.Unwrap()
@@ -89,5 +91,5 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// useColor reports whether to print colors, as no-color.org describes.
+// useColor reports whether to print colors: only on a terminal, and not if NO_COLOR is set (no-color.org).
 func useColor(terminal bool) bool { return terminal && os.Getenv("NO_COLOR") == "" }

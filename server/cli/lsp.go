@@ -42,7 +42,7 @@ func lspCommand() *cobra.Command {
 				return of
 			}
 			out := cmd.OutOrStdout()
-			if w, ok := out.(*visible.Writer); ok { // the texts are JSON, and headers end with CR LF
+			if w, ok := out.(*visible.Writer); ok { // the output is JSON, and its headers end with CR LF
 				out = w.Unwrap()
 			}
 			in, ok := cmd.InOrStdin().(io.ReadCloser)

@@ -34,7 +34,7 @@ func manCommand() *cobra.Command {
 	}
 }
 
-// manOf writes the manual page section of a command.
+// manOf writes the section of the manual page about a command.
 func manOf(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(w, ".SH %s\n.B %s\n.PP\n.nf\n%s\n.fi\n", roff(strings.ToUpper(cmd.CommandPath())), roff(cmd.UseLine()), roff(cmp.Or(cmd.Long, cmd.Short)))
 	if cmd.HasExample() {
@@ -50,7 +50,7 @@ func manOf(w io.Writer, cmd *cobra.Command) {
 	})
 }
 
-// roff escapes a text for the formatter of manual pages, so that no line of it is a command.
+// roff escapes a text for a manual page, so that no line of the text is a command of the formatter.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...").Replace(text)
 	lines := strings.Split(text, "\n")

@@ -10,11 +10,11 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
-// maxFrames bounds the places that an internal error names.
+// maxFrames is how many places in the code an internal error names.
 const maxFrames = 4
 
-// execute runs a command. It turns a panic, which is a fault of gatefold, into an error of one
-// line, because a stack does not help the user of a command.
+// execute runs a command and returns its error. A panic is a bug of gatefold: execute turns it into an error of
+// one line, because a stack trace does not help the user.
 func execute(ctx context.Context, root *cobra.Command) (err error) {
 	defer func() {
 		if mistake := recover(); mistake != nil {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// outputFormat is the value of -o.
+// outputFormat is the value of the flag -o.
 type outputFormat string
 
 const (
@@ -20,18 +20,18 @@ const (
 	formatYAML outputFormat = "yaml"
 )
 
-// register adds the flag -o with the formats of a command. The first one is the default.
+// register adds the flag -o with the formats that the command supports. The first format is the default.
 func (f *outputFormat) register(flags *pflag.FlagSet, known ...outputFormat) {
 	*f = known[0]
 	flags.VarP(&formatFlag{value: f, known: known}, "output", "o", "print as "+joinFormats(known))
 }
 
-// allFormats are the formats of all commands.
+// allFormats returns the formats of all commands.
 func allFormats() []outputFormat {
 	return []outputFormat{formatText, formatJSON, formatYAML, formatGitHub, formatSARIF, formatMermaid, formatDOT, formatJUnit, formatMarkdown}
 }
 
-// formatFlag is an outputFormat that rejects formats which the command cannot print.
+// formatFlag is the flag -o. It accepts only the formats that the command supports.
 type formatFlag struct {
 	value *outputFormat
 	known []outputFormat
@@ -40,11 +40,12 @@ type formatFlag struct {
 func (f *formatFlag) String() string { return string(*f.value) }
 func (f *formatFlag) Type() string   { return "FORMAT" }
 
-// ofOthers reports whether only other commands can print the format.
+// ofOthers reports whether text is a format that only other commands support.
 func (f *formatFlag) ofOthers(text string) bool {
 	return !slices.Contains(f.known, outputFormat(text)) && slices.Contains(allFormats(), outputFormat(text))
 }
 
+// Set sets the format. It returns an error if the command does not support it.
 func (f *formatFlag) Set(text string) error {
 	if !slices.Contains(f.known, outputFormat(text)) {
 		return fmt.Errorf("must be %s", joinFormats(f.known))
@@ -53,6 +54,7 @@ func (f *formatFlag) Set(text string) error {
 	return nil
 }
 
+// joinFormats returns the names of formats, separated by commas.
 func joinFormats(formats []outputFormat) string {
 	names := make([]string, len(formats))
 	for i, format := range formats {
@@ -61,7 +63,8 @@ func joinFormats(formats []outputFormat) string {
 	return strings.Join(names, ", ")
 }
 
-// writeValue prints a value as JSON or YAML. Both use the names of the JSON tags.
+// writeValue prints a value as YAML if format is formatYAML, and otherwise as JSON. Both use the names in the
+// JSON tags.
 func writeValue(w io.Writer, format outputFormat, value any) error {
 	if format == formatYAML {
 		text, err := yaml.Marshal(value)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// pathPrefix returns the prefix of displayed paths, for people and tools in the working directory:
-// "conf" for `validate conf`. A folder outside of the working directory keeps its absolute path. ""
-// stands for the working directory itself.
+// pathPrefix returns the prefix of the displayed paths of a folder: "conf" for `validate conf`. It returns ""
+// for the working directory itself. An absolute path becomes relative if the folder is inside of the working
+// directory. Other paths stay unchanged.
 func pathPrefix(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return emptyForDot(filepath.ToSlash(filepath.Clean(dir)))
@@ -19,8 +19,9 @@ func pathPrefix(dir string) string {
 	return filepath.ToSlash(filepath.Clean(dir))
 }
 
-// repositoryPrefix is pathPrefix relative to the root of a repository: GITHUB_WORKSPACE if that
-// contains the working directory, else the working directory.
+// repositoryPrefix returns the prefix of the displayed paths of a folder, relative to the root of the
+// repository. The root is GITHUB_WORKSPACE if that contains the working directory. Otherwise it is the working
+// directory.
 func repositoryPrefix(dir string) string {
 	base, err := os.Getwd()
 	if err != nil {
@@ -36,8 +37,8 @@ func repositoryPrefix(dir string) string {
 	return prefixFrom(base, absolute)
 }
 
-// prefixFrom returns the path of dir relative to base. Both are absolute. A dir outside of base
-// stays absolute.
+// prefixFrom returns the path of dir relative to base, or "" if both are the same. Both must be absolute. If
+// dir is outside of base, it returns dir.
 func prefixFrom(base, dir string) string {
 	if !inside(base, dir) {
 		return filepath.ToSlash(filepath.Clean(dir))
@@ -49,14 +50,14 @@ func prefixFrom(base, dir string) string {
 	return emptyForDot(filepath.ToSlash(relative))
 }
 
-// inside reports whether dir is base or below it.
+// inside reports whether dir is base, or is below it.
 func inside(base, dir string) bool {
 	relative, err := filepath.Rel(base, dir)
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }
 
-// realPath returns the absolute path without symbolic links, or the path itself when it
-// cannot be resolved.
+// realPath returns the absolute path without symbolic links. If the links cannot be resolved, it returns the
+// absolute path.
 func realPath(name string) string {
 	absolute, err := filepath.Abs(name)
 	if err != nil {
@@ -68,6 +69,7 @@ func realPath(name string) string {
 	return absolute
 }
 
+// emptyForDot returns "" for ".", and otherwise dir.
 func emptyForDot(dir string) string {
 	if dir == "." {
 		return ""

@@ -74,17 +74,18 @@ func planCommand() *cobra.Command {
 	return cmd
 }
 
-// planned is a plan, with notes about its inputs.
+// planned is the report of plan, with a note about its inputs.
 type planned struct {
 	*plan.Report
-	// Note says which side was not there; "" if both were.
+	// Note is a message if one side does not exist, or "" if both exist.
 	Note string `json:"note,omitempty"`
 
-	// shared are the ports of several Gateways, on either side.
+	// shared are the ports on which several Gateways of one side listen.
 	shared map[uint32]bool
 }
 
-// report compares two folders, or a folder with what a running gatefold serves.
+// report compares two folders, or the configuration of a running gatefold with a folder. It returns an error if
+// one side cannot be read.
 func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error) {
 	if o.server.address == "" {
 		return planReport(cmd.Context(), args[0], args[1], o.folder)
@@ -92,7 +93,8 @@ func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error
 	return o.serverReport(cmd.Context(), args[0], cmd.Flags())
 }
 
-// planReport compares two folders. It reads their files at the same time.
+// planReport compares two folders, and reads both at the same time. before or after may be git:REVISION. It
+// returns an error if one of them cannot be read.
 func planReport(ctx context.Context, before, after string, o folderOptions) (*planned, error) {
 	places := [2]string{before, after}
 	var trees [2]watcher.Tree
@@ -117,13 +119,14 @@ func planReport(ctx context.Context, before, after string, o folderOptions) (*pl
 	return compareSides(ctx, sides, cmp.Or(notes[0], notes[1]))
 }
 
+// compareSides compares two sides and adds the note. The error means that ctx has ended.
 func compareSides(ctx context.Context, sides [2]plan.Side, note string) (*planned, error) {
 	report, err := plan.Compare(ctx, sides[0], sides[1])
 	return &planned{Report: report, Note: note, shared: sharedPorts(sides)}, err
 }
 
-// sharedPorts returns the ports that several Gateways of a side listen on. A question about such a
-// port must name its Gateway.
+// sharedPorts returns the ports on which several Gateways of a side listen. For these ports, explain needs the
+// name of the Gateway.
 func sharedPorts(sides [2]plan.Side) map[uint32]bool {
 	shared := map[uint32]bool{}
 	for _, side := range sides {
@@ -141,7 +144,7 @@ func sharedPorts(sides [2]plan.Side) map[uint32]bool {
 	return shared
 }
 
-// command returns the explain command for the example of a change.
+// command returns the explain command for the example request of a change.
 func (p *planned) command(c plan.Change) string {
 	words := exampleWords(c.Example)
 	if len(c.Regions) > 0 && p.shared[c.Regions[0].Port] {
@@ -150,6 +153,7 @@ func (p *planned) command(c plan.Change) string {
 	return words
 }
 
+// printPlan prints a report in a format.
 func printPlan(w io.Writer, format outputFormat, report *planned) error {
 	switch format {
 	case formatText:

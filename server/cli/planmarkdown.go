@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
-// planMarkdown returns a plan as a comment for a pull request.
+// planMarkdown returns a report as Markdown for a comment on a pull request.
 func planMarkdown(r *planned) string {
 	p := &markdownPage{command: r.command}
 	p.line("### gatefold plan: %s", markdownText(r.Summary))
@@ -56,16 +56,18 @@ func planMarkdown(r *planned) string {
 
 type markdownPage struct {
 	out     strings.Builder
-	command func(plan.Change) string // the example of a change, as explain takes it
+	command func(plan.Change) string // returns the explain command for the example of a change
 }
 
-// maxNamedKinds bounds the kinds of requests that are named below a table.
+// maxNamedKinds is how many kinds of requests are listed below a table.
 const maxNamedKinds = 200
 
+// line writes a formatted text and a line end.
 func (p *markdownPage) line(format string, args ...any) {
 	fmt.Fprintf(&p.out, format+"\n", args...)
 }
 
+// changes writes a table of changes with a heading. It writes nothing if the list is empty.
 func (p *markdownPage) changes(heading string, list []plan.Change) {
 	if len(list) == 0 {
 		return
@@ -99,7 +101,7 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 	}
 }
 
-// kinds prints the kinds of requests of changes without a row of their own.
+// kinds writes a collapsed list for the changes that are not in the table.
 func (p *markdownPage) kinds(list []plan.Change) {
 	p.line("\n<details><summary>and %d more</summary>\n", len(list))
 	named := 0
@@ -116,6 +118,7 @@ func (p *markdownPage) kinds(list []plan.Change) {
 	p.line("\n</details>")
 }
 
+// list writes a heading and a list of lines. It writes nothing if there are no lines.
 func (p *markdownPage) list(heading string, lines []string) {
 	if len(lines) > 0 {
 		p.line("\n#### %s\n", heading)
@@ -123,7 +126,7 @@ func (p *markdownPage) list(heading string, lines []string) {
 	}
 }
 
-// folded prints a list that is collapsed until a reader opens it.
+// folded writes a list that is collapsed until a reader opens it.
 func (p *markdownPage) folded(heading string, lines []string) {
 	if len(lines) > 0 {
 		p.line("\n<details><summary>%s</summary>\n", heading)
@@ -132,6 +135,7 @@ func (p *markdownPage) folded(heading string, lines []string) {
 	}
 }
 
+// items writes at most maxPlanned lines as a list.
 func (p *markdownPage) items(lines []string) {
 	for i, line := range lines {
 		if i == maxPlanned {
@@ -142,10 +146,10 @@ func (p *markdownPage) items(lines []string) {
 	}
 }
 
-// markdownText escapes a text so that it contains no markup, link, mention or reference to an
-// issue, because whoever writes the folder chooses names and values. It inserts an invisible
-// comment after characters that begin something which GitHub and GitLab find in the finished page,
-// such as @name and #1.
+// markdownText returns a text that Markdown shows unchanged: without markup, links, mentions or references to
+// issues. This is needed because the author of the folder chooses names and values. After a character that
+// starts a mention or a reference, such as @name and #1, it inserts an invisible comment. Escaping is not
+// enough there, because GitHub and GitLab search the rendered page.
 func markdownText(text string) string {
 	runes, emoji := []rune(text), regexp.MustCompile(`^[a-z0-9_+-]+:`)
 	var b strings.Builder
@@ -168,17 +172,19 @@ func markdownText(text string) string {
 	return b.String()
 }
 
-// maxShortcode is how far a shortcode of an emoji is looked for.
+// maxShortcode is how many characters after a colon are searched for the end of an emoji shortcode.
 const maxShortcode = 64
 
+// startsWord reports whether a text begins with a digit, an ASCII letter or a quote.
 func startsWord(text string) bool {
 	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' || text[0] == '"')
 }
 
-// isIssue reports whether a hyphen is part of a reference like GH-1, which is issue 1.
+// isIssue reports whether a hyphen is part of a reference such as GH-1, which means issue 1. before and rest
+// are the texts around the hyphen.
 func isIssue(before []rune, rest string) bool {
 	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && strings.HasSuffix(strings.ToUpper(string(before[max(0, len(before)-2):])), "GH")
 }
 
-// markdownCode returns a text as code in a table.
+// markdownCode returns a text as code in a table cell.
 func markdownCode(text string) string { return "<code>" + markdownText(text) + "</code>" }

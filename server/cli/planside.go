@@ -23,8 +23,9 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// readPlace reads the files of a folder, or the folder of the other argument in the version of a
-// commit. If the commit does not have the folder, the result is empty and note reports this.
+// readPlace reads the files of the folder place. If place is git:REVISION, it reads the folder other in the
+// version of that commit. If the commit does not contain the folder, tree is empty and note is a message. It
+// returns an error if the folder or the commit cannot be read.
 func readPlace(ctx context.Context, place, other string, o folderOptions) (tree watcher.Tree, note string, err error) {
 	revision, isGit := strings.CutPrefix(place, gitPrefix)
 	switch {
@@ -52,8 +53,8 @@ func readPlace(ctx context.Context, place, other string, o folderOptions) (tree 
 	return tree, note, err
 }
 
-// serverReport compares what a running gatefold serves with a folder, which is read with the
-// settings of that gatefold.
+// serverReport compares the configuration that a running gatefold serves with a folder. The folder is read with
+// the settings of that gatefold. It returns an error if gatefold does not answer or the folder cannot be read.
 func (o *planOptions) serverReport(ctx context.Context, place string, flags *pflag.FlagSet) (report *planned, err error) {
 	head, before, err := o.askSnapshot(ctx)
 	if err != nil {
@@ -70,14 +71,16 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 		return nil, err
 	}
 	defer func() {
-		if mistake := recover(); mistake != nil { // of what others wrote, no more is known than its types
+		if mistake := recover(); mistake != nil { // caused by data of another program
 			err = fmt.Errorf("%s does not answer as gatefold does: %v", o.server.address, mistake)
 		}
 	}()
 	return compareSides(ctx, [2]plan.Side{before, after}, note)
 }
 
-// side reads a folder, or the working directory in the version of a commit.
+// side reads and translates a folder, or the working directory in the version of a commit. If the commit does
+// not contain the folder, the side is empty and note is a message. It returns an error if the folder or the
+// commit cannot be read.
 func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side, note string, err error) {
 	tree, note, err := readPlace(ctx, place, ".", *o)
 	if err != nil {
@@ -91,7 +94,8 @@ func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side,
 	return side, note, err
 }
 
-// askSnapshot requests the configuration that a running gatefold serves.
+// askSnapshot requests the configuration that a running gatefold serves. The error means that there is no
+// answer, or that this version cannot read it.
 func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side plan.Side, err error) {
 	address := o.server.address
 	err = o.server.stream(ctx, http.MethodGet, snapshot.Path, func(code int, body io.Reader) (err error) {
@@ -119,8 +123,8 @@ func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side
 	return head, side, err
 }
 
-// askPlaces returns a function that requests the places of fields from a running gatefold. Fields
-// that it does not know have no place.
+// askPlaces returns a function that requests the places of fields from a running gatefold. If a request fails,
+// the places of its fields are empty.
 func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []store.Place {
 	return func(fields []manifest.Field) []store.Place {
 		places := make([]store.Place, len(fields))
@@ -128,7 +132,7 @@ func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []st
 			part := fields[from:min(from+admin.MaxPlaces, len(fields))]
 			question := url.Values{}
 			for _, field := range part {
-				text, _ := json.Marshal(field) // texts are always JSON
+				text, _ := json.Marshal(field) // it cannot fail
 				question.Add("field", string(text))
 			}
 			var list admin.PlaceList
@@ -141,7 +145,7 @@ func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []st
 	}
 }
 
-// over replaces settings of a running gatefold, in like, by the flags that were set.
+// over replaces settings of the running gatefold in o.like by the flags that the user set.
 func (o *folderOptions) over(flags *pflag.FlagSet) {
 	to, from := &o.like.Options, &o.routes
 	guard := func() { o.overGuard = true }

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// maxPlanned bounds the entries of each list in plan's text and markdown; JSON has all.
+	// maxPlanned is how many entries of each list the text and Markdown of plan show. JSON has all.
 	maxPlanned = 40
-	// maxRegions bounds the regions of one change there.
+	// maxRegions is how many regions of one change the text and Markdown show.
 	maxRegions = 5
 )
 
-// planPage writes a plan as text.
+// planPage writes the report of plan as text.
 type planPage struct {
 	explainPage
-	command func(plan.Change) string // the example of a change, as explain takes it
+	command func(plan.Change) string // returns the explain command for the example of a change
 }
 
-// planText returns a plan for people.
+// planText returns the report of plan as text.
 func planText(r *planned, color bool) []byte {
 	t := &planPage{explainPage: explainPage{color: color}, command: r.command}
 	fmt.Fprintln(&t.out, t.paint(bold, "plan: "+r.Summary))
@@ -52,7 +52,8 @@ func planText(r *planned, color bool) []byte {
 	return t.out.Bytes()
 }
 
-// section writes a list with a heading, if it is not empty.
+// section writes a heading and at most maxPlanned entries of a list. The function line writes an entry. section
+// writes nothing if the list is empty.
 func section[T any](t *planPage, heading string, list []T, line func(T)) {
 	if len(list) == 0 {
 		return
@@ -66,6 +67,7 @@ func section[T any](t *planPage, heading string, list []T, line func(T)) {
 	}
 }
 
+// changes writes a list of changes with a heading.
 func (t *planPage) changes(heading string, list []plan.Change) {
 	section(t, heading, list, func(c plan.Change) {
 		fmt.Fprintf(&t.out, "\n  %s\n", t.paint(bold, t.command(c)))
@@ -118,7 +120,7 @@ func effectWords(c plan.Change) string {
 	return "differs"
 }
 
-// exampleWords is an example as explain takes it, to be pasted into a shell.
+// exampleWords returns an example request as arguments of explain, for use in a shell.
 func exampleWords(e plan.Example) string {
 	text := strings.TrimSpace(shellWord(e.Method) + " " + shellWord(e.URL))
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
@@ -132,8 +134,8 @@ func exampleWords(e plan.Example) string {
 	return text
 }
 
-// shellWord returns a text as one word of a shell. Whoever writes a folder chooses what is in it: nothing of it may be
-// a command.
+// shellWord returns a text as one word for a shell. The author of the folder chooses the text, so no part of it
+// may be run as a command.
 func shellWord(text string) string {
 	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=,") == "" {
 		return text
@@ -141,12 +143,13 @@ func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// regionWords returns a text for the requests of a region: host, port, Gateway and match.
 func regionWords(r plan.Region) string {
 	words := fmt.Sprintf("%s port %d of Gateway %s: %s", r.Scheme, r.Port, r.Gateway, r.Match)
 	switch {
 	case r.Host == "*" && r.Match == plan.WholePort:
 		words = "every host on " + words
-	case r.Host == "*" && (r.Scheme == "tcp" || r.Scheme == "udp"): // their connections name no host
+	case r.Host == "*" && (r.Scheme == "tcp" || r.Scheme == "udp"): // TCP and UDP have no host
 	case r.Host == "*":
 		words = "every other host on " + words
 	default:
@@ -158,7 +161,8 @@ func regionWords(r plan.Region) string {
 	return words
 }
 
-// undecidedWords is a region without an example: the rule that may take its requests, or that took them.
+// undecidedWords returns a text for a region without an example. It names the rule that may match its requests
+// after the change. If there is none, it names the rule before the change.
 func undecidedWords(r plan.Region) string {
 	rule := r.After
 	if rule == nil {
@@ -170,7 +174,8 @@ func undecidedWords(r plan.Region) string {
 	return rule.Words() + ": " + regionWords(r)
 }
 
-// receivesWords says what backends receive otherwise, for an answer from the same backends.
+// receivesWords returns a line for each difference in the requests that the backends receive before and after a
+// change.
 func receivesWords(c plan.Change) (lines []string) {
 	for i, after := range c.After.Backends {
 		if i >= len(c.Before.Backends) || after.Receives == nil || c.Before.Backends[i].Receives == nil {
@@ -199,6 +204,7 @@ func receivesWords(c plan.Change) (lines []string) {
 	return lines
 }
 
+// orNothing returns a text, or "nothing" for "".
 func orNothing(text string) string {
 	if text == "" {
 		return "nothing"
@@ -206,7 +212,8 @@ func orNothing(text string) string {
 	return text
 }
 
-// placesWords returns a list of places: " (shop.yaml:3:5)".
+// placesWords returns a list of places in brackets, such as " (shop.yaml:3:5)". It returns "" if no place is
+// known.
 func placesWords(places []plan.Place) string {
 	var words []string
 	for _, at := range places {
@@ -227,6 +234,7 @@ func placesWords(places []plan.Place) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
+// policyChangeWords returns a line of text about the change of a policy field.
 func policyChangeWords(p plan.PolicyChange) string {
 	does := p.After
 	if p.Kind == plan.Removed {
@@ -239,6 +247,7 @@ func policyChangeWords(p plan.PolicyChange) string {
 	return fmt.Sprintf("%s %s (%s) by %s of %s: %s", p.Field, verb, keysWords(p.Policies), count(p.Rules, "rule"), keysWords(p.Routes), does)
 }
 
+// keysWords returns the first maxRegions keys in a list, and the number of further keys.
 func keysWords(keys []manifest.Key) string {
 	var words []string
 	for i, key := range keys {
@@ -251,6 +260,7 @@ func keysWords(keys []manifest.Key) string {
 	return strings.Join(words, ", ")
 }
 
+// listenerChangeWords returns a line of text about the change of a listener.
 func listenerChangeWords(l plan.ListenerChange) string {
 	text := fmt.Sprintf("%s %s port %d of Gateway %s", l.Kind, l.Scheme, l.Port, l.Gateway)
 	if l.What != "" {
@@ -266,6 +276,7 @@ func listenerChangeWords(l plan.ListenerChange) string {
 	return text
 }
 
+// certificateChangeWords returns a line of text about the change of a certificate.
 func certificateChangeWords(c plan.CertificateChange) string {
 	text := fmt.Sprintf("%s %s for %s, until %s", c.Kind, c.Object, strings.Join(c.Names, ", "), c.NotAfter)
 	switch c.Kind {
@@ -277,6 +288,7 @@ func certificateChangeWords(c plan.CertificateChange) string {
 	return text + ": SHA-256 " + c.After + "…"
 }
 
+// resourceWords returns a text with the numbers of added, removed and changed resources of one type.
 func resourceWords(one plan.ResourceChange) string {
 	var words []string
 	for _, n := range []struct {

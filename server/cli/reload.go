@@ -52,7 +52,8 @@ func reloadCommand() *cobra.Command {
 	return cmd
 }
 
-// printReload prints what a reload changed, and the problems that the folder has now.
+// printReload prints what a reload changed, and the problems of the folder. body is the response. It returns
+// errFindings if the folder has errors.
 func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) error {
 	var page admin.Reloaded
 	if err := json.Unmarshal(body, &page); err != nil {
@@ -80,9 +81,11 @@ func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) er
 	return nil
 }
 
-// maxChangesShown is how many objects of each sort reload prints.
+// maxChangesShown is how many objects of each list reload prints.
 const maxChangesShown = 20
 
+// printChanged prints the first keys of a list, each after the word what, and how many more there are. all is
+// the number of all keys.
 func printChanged(out io.Writer, what string, keys []manifest.Key, all int) {
 	for _, key := range keys[:min(len(keys), maxChangesShown)] {
 		fmt.Fprintf(out, "  %s %s\n", what, key)

@@ -12,11 +12,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// formatSARIF is SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0), which code
-// scanning and editors read. It holds no line of a file: such a line could be a Secret's.
+// formatSARIF is SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0). Code scanners and editors read
+// it. The output contains no line of a file, because a line could be part of a Secret.
 const formatSARIF outputFormat = "sarif"
 
-// The parts of SARIF that gatefold writes, by its names.
+// The objects of SARIF that gatefold writes, with the names of the specification.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -77,10 +77,10 @@ type (
 	}
 )
 
-// projectURL is where gatefold lives.
+// projectURL is the URL of the gatefold project.
 const projectURL = "https://github.com/gatefold/gatefold"
 
-// sarifOf returns problems as a SARIF log with one run. Each code is a rule.
+// sarifOf returns problems as a SARIF log with one run. Each problem code is a rule.
 func sarifOf(problems []manifest.Problem) sarifLog {
 	rules, results := []sarifRule{}, []sarifResult{}
 	for _, p := range problems {
@@ -103,8 +103,8 @@ func sarifOf(problems []manifest.Problem) sarifLog {
 	}
 }
 
-// ruleOf describes a code by its documentation. Its short description is the code in words:
-// UnknownField is "Unknown field".
+// ruleOf returns the SARIF rule for a problem code, with cause and fix from its documentation. Its short
+// description is the code in words, such as "Unknown field" for UnknownField.
 func ruleOf(code string) sarifRule {
 	entry, _ := codes.Find(code)
 	return sarifRule{
@@ -133,6 +133,7 @@ func codeWords(code string) string {
 	return words.String()
 }
 
+// resultOf returns the SARIF result for a problem. rule is the index of its rule.
 func resultOf(p manifest.Problem, rule int) sarifResult {
 	result := sarifResult{RuleID: p.Code, RuleIndex: rule, Level: string(p.Severity), Message: sarifText{p.Message}}
 	if p.Hint != "" {
@@ -155,8 +156,8 @@ func resultOf(p manifest.Problem, rule int) sarifResult {
 	return result
 }
 
-// artifactOf names a file by its path from the root of the source tree. An absolute path becomes a
-// URI.
+// artifactOf returns the location of a file: its path from the root of the source tree, or a file URI for an
+// absolute path.
 func artifactOf(file string) sarifArtifact {
 	if path.IsAbs(file) {
 		return sarifArtifact{URI: (&url.URL{Scheme: "file", Path: file}).String()}
@@ -164,7 +165,8 @@ func artifactOf(file string) sarifArtifact {
 	return sarifArtifact{URI: strings.TrimPrefix((&url.URL{Path: file}).String(), "./"), Base: "%SRCROOT%"}
 }
 
-// regionOf returns the region that the carets of the excerpt mark.
+// regionOf returns the line of a problem and the columns that the carets of its excerpt mark. It returns nil if
+// the line is not known.
 func regionOf(p manifest.Problem) *sarifRegion {
 	if p.Line == 0 {
 		return nil

@@ -29,9 +29,9 @@ type serveOptions struct {
 	strict bool
 	gated  bool
 	watch  string
-	// settings is the file that flags were read from, "" for none.
+	// settings is the path of the settings file that was read, or "".
 	settings string
-	quiet    time.Duration // watcher.Options.Quiet, for tests on slow machines
+	quiet    time.Duration // watcher.Options.Quiet; only tests set it
 }
 
 func serveCommand() *cobra.Command {
@@ -69,6 +69,8 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
+// run checks the flags and serves the folder dir until ctx ends. It returns errHurried if a second signal ended
+// it. Other errors mean that a flag is invalid or that serving failed.
 func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) error {
 	log, err := o.log.logger(stderr)
 	if err != nil {
@@ -124,11 +126,10 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	return err
 }
 
-// errHurried is the end by a second signal.
+// errHurried is the error of a command that a second signal ended.
 var errHurried = errors.New("a second signal stopped gatefold at once; open requests were cut off")
 
-// closed reports whether a channel is closed. Nothing must be sent on it. A nil channel is not
-// closed.
+// closed reports whether a channel is closed. It returns false for nil. The channel must never get a value.
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:

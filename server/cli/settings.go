@@ -18,14 +18,13 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
-// settingsNone is the word of --config for no file.
+// settingsNone is the value of --config for no settings file.
 const settingsNone = "none"
 
-// settingAnnotation marks the flags that a settings file may have.
+// settingAnnotation is the annotation of flags that a settings file may set.
 const settingAnnotation = "gatefold_setting"
 
-// markSetting allows the flag as a key of a settings file. A key has the same meaning in all
-// commands.
+// markSetting allows a settings file to set the flag. A key has the same meaning for all commands.
 func markSetting(f *pflag.Flag) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
@@ -33,12 +32,13 @@ func markSetting(f *pflag.Flag) {
 	f.Annotations[settingAnnotation] = []string{}
 }
 
+// isSetting reports whether a settings file may set the flag.
 func isSetting(f *pflag.Flag) bool {
 	_, marked := f.Annotations[settingAnnotation]
 	return marked
 }
 
-// addConfigFlag adds --config to the flags of a command that has settings.
+// addConfigFlag adds --config if a settings file may set one of the flags.
 func addConfigFlag(flags *pflag.FlagSet) {
 	has := false
 	flags.VisitAll(func(f *pflag.Flag) { has = has || isSetting(f) })
@@ -47,7 +47,7 @@ func addConfigFlag(flags *pflag.FlagSet) {
 	}
 }
 
-// settingsFile returns the settings file that was read, "" for none.
+// settingsFile returns the path of the settings file that was read, or "" if none was.
 func settingsFile(flags *pflag.FlagSet) string {
 	if name, err := flags.GetString("config"); err == nil && name != settingsNone {
 		return name
@@ -55,8 +55,8 @@ func settingsFile(flags *pflag.FlagSet) string {
 	return ""
 }
 
-// applySettings sets the flags that are in the settings file and neither on the command line nor in
-// the environment. The error has a line for each mistake in the file, with its place.
+// applySettings reads the settings file and sets its flags. A flag on the command line or in the environment
+// keeps its value. The error has a line with the place for each mistake in the file.
 func applySettings(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	config := flags.Lookup("config")
@@ -88,8 +88,9 @@ func applySettings(cmd *cobra.Command, args []string) error {
 	return config.Value.Set(name)
 }
 
-// findSettings returns the settings file in the working directory, "" for none. A file in the
-// watched folder counts only if --config names it, because other users may write that folder.
+// findSettings returns the settings file in the working directory, or "" if there is none. serve ignores the
+// file if the working directory is in the served folder, because other users may write there. The user can
+// still name it with --config.
 func findSettings(cmd *cobra.Command, args []string) string {
 	if _, err := os.Lstat(store.SettingsFile); err != nil {
 		return ""
@@ -101,13 +102,14 @@ func findSettings(cmd *cobra.Command, args []string) string {
 	return store.SettingsFile
 }
 
-// readSettingsFile returns the content of a file, cut one byte above store.MaxSettings.
+// readSettingsFile returns the content of a file, cut one byte above store.MaxSettings. It returns an error if
+// the file cannot be read or is not a regular file.
 func readSettingsFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", visible.Text(name), rootCause(err))
 	}
-	if !info.Mode().IsRegular() { // a FIFO would be waited for
+	if !info.Mode().IsRegular() { // reading a FIFO could block
 		return nil, fmt.Errorf("%s: it is not a regular file", visible.Text(name))
 	}
 	file, err := os.Open(name)
@@ -123,11 +125,11 @@ func readSettingsFile(name string) ([]byte, error) {
 	return text, err
 }
 
-// settingFlags returns copies of all flags that a settings file may have, of all commands.
+// settingFlags returns copies of all flags that a settings file may set, from all commands.
 func settingFlags() *pflag.FlagSet {
 	known := pflag.NewFlagSet("", pflag.ContinueOnError)
 	commands := allCommands(rootCommand())
-	// The words of serve are those of the reference: it comes first.
+	// serve comes first, because the reference uses its help texts.
 	slices.SortStableFunc(commands, func(a, b *cobra.Command) int {
 		return cmp.Compare(strings.Index(b.Name(), "serve"), strings.Index(a.Name(), "serve"))
 	})
@@ -141,8 +143,9 @@ func settingFlags() *pflag.FlagSet {
 	return known
 }
 
-// applySetting checks a key and its value. It sets the flag if the command has it and neither the
-// command line nor the environment sets it.
+// applySetting checks a key and its value in a settings file, and sets the flag if the command has it. A flag
+// on the command line or in the environment keeps its value. It returns an error if the key is unknown or the
+// value is invalid.
 func applySetting(flags, known *pflag.FlagSet, s store.Setting) error {
 	f := known.Lookup(s.Key)
 	if f == nil {
@@ -160,6 +163,8 @@ func applySetting(flags, known *pflag.FlagSet, s store.Setting) error {
 	return nil
 }
 
+// setValue sets a flag to the value of a setting. It replaces the whole value of a list. It returns an error if
+// the value is invalid.
 func setValue(flags *pflag.FlagSet, f *pflag.Flag, s store.Setting) error {
 	list, isList := f.Value.(pflag.SliceValue)
 	if !isList {
@@ -169,7 +174,7 @@ func setValue(flags *pflag.FlagSet, f *pflag.Flag, s store.Setting) error {
 	return list.Replace(s.Items)
 }
 
-// settingKind returns the type of a flag's value in a settings file.
+// settingKind returns the type that the value of a flag must have in a settings file.
 func settingKind(f *pflag.Flag) store.SettingKind {
 	if _, isList := f.Value.(pflag.SliceValue); isList {
 		return store.ListSetting
@@ -183,6 +188,7 @@ func settingKind(f *pflag.Flag) store.SettingKind {
 	return store.TextSetting
 }
 
+// kindHint returns how to write a value of this type, for an error message. It returns "" if this is clear.
 func kindHint(kind store.SettingKind) string {
 	switch kind {
 	case store.TextSetting:
@@ -193,7 +199,7 @@ func kindHint(kind store.SettingKind) string {
 	return ""
 }
 
-// unknownSetting returns the error for an unknown key, with a suggestion.
+// unknownSetting returns the error for an unknown key, with a suggestion if a known key is similar.
 func unknownSetting(s store.Setting, known *pflag.FlagSet) error {
 	var names []string
 	known.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

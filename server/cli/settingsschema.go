@@ -34,7 +34,7 @@ func settingsSchema() map[string]any {
 	}
 }
 
-// settingWords returns the help of a flag without its variable.
+// settingWords returns the help of a flag without its environment variables.
 func settingWords(f *pflag.Flag) string {
 	words, _, _ := strings.Cut(f.Usage, " [$")
 	return strings.ReplaceAll(words, "\n", " ")

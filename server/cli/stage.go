@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// stageOptions are the flags of staged delivery: Envoys that get revisions before others.
+// stageOptions are the flags of staged delivery, in which canaries get a revision before other Envoys.
 type stageOptions struct {
 	wait, absence time.Duration
 	maxErrors     percentage
@@ -29,7 +29,7 @@ func (o *stageOptions) register(flags *pflag.FlagSet) {
 		"how long a revision waits for an Envoy of stage canary that is away, before it goes to all Envoys at once")
 }
 
-// apply checks the flags and sets them in the options of the server.
+// apply checks the flags and sets them in the options of the server. The error names the flag that is invalid.
 func (o *stageOptions) apply(to *server.Staging) error {
 	if o.wait < 0 || o.absence < 0 {
 		return errors.New("--stage-wait and --stage-absence must not be negative")
@@ -41,8 +41,8 @@ func (o *stageOptions) apply(to *server.Staging) error {
 	return nil
 }
 
-// printFleets prints a row for each fleet with canaries. The list of problems has the reason why
-// one is frozen.
+// printFleets prints a table with a row for each fleet with canaries. The reason why a fleet is frozen is in
+// the list of problems.
 func printFleets(out io.Writer, fleets []admin.Fleet) error {
 	if len(fleets) == 0 {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/gatefold/gatefold/server/engine"
 )
 
-// The words that --state-dir takes beside a path.
+// The special values of --state-dir.
 const (
 	stateAuto = "auto"
 	stateNone = "none"
 )
 
-// stateOptions are the flags of the saved state, which the next start uses.
+// stateOptions are the flags for the saved state, which the next start of gatefold reads.
 type stateOptions struct {
-	dir     string // a path, a word above, or "" for none
+	dir     string // a path, stateAuto, stateNone, or ""
 	secrets bool
 }
 
@@ -30,7 +30,8 @@ func (o *stateOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.secrets, "state-secrets", false, "let --state-dir hold Secrets and the users of basicAuth, in clear text")
 }
 
-// of returns where the engine saves the state of the folder dir.
+// of returns where the engine saves the state of the folder dir. The error means that the working directory is
+// not known.
 func (o *stateOptions) of(dir string) (engine.State, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
@@ -40,11 +41,11 @@ func (o *stateOptions) of(dir string) (engine.State, error) {
 	return engine.State{Dir: place, Named: named, Secrets: o.secrets}, nil
 }
 
-// off reports whether nothing is saved.
+// off reports whether no state is saved.
 func (o *stateOptions) off() bool { return o.dir == "" || o.dir == stateNone }
 
-// place returns the folder of the state for a served folder, "" for none. named is true if the user
-// set it: then it must be usable.
+// place returns the folder for the state of the served folder root. dir is "" if no state is saved. named is
+// true if the user or systemd chose the folder: then it must be usable.
 func (o *stateOptions) place(root string) (dir string, named bool) {
 	switch {
 	case o.off():

@@ -26,7 +26,7 @@ type statusOptions struct {
 	client    client
 	format    outputFormat
 	namespace string
-	problems  bool // those alone
+	problems  bool // print only the problems
 	watch     bool
 	filter    board.Filter
 }
@@ -71,7 +71,8 @@ func statusCommand() *cobra.Command {
 	return cmd
 }
 
-// read sets the filter from the arguments and -n.
+// read sets the filter from the arguments and -n. It returns an error if the arguments and -n name different
+// namespaces, or if the kind is unknown.
 func (o *statusOptions) read(args []string) (err error) {
 	kind, namespace, name := "", o.namespace, ""
 	if len(args) > 0 {
@@ -97,8 +98,7 @@ func (o *statusOptions) read(args []string) (err error) {
 	return err
 }
 
-// missing prints that an object does not exist, which is a problem and not a runtime error. It
-// returns other errors unchanged.
+// missing prints that an object does not exist and returns errFindings. It returns other errors unchanged.
 func (o *statusOptions) missing(stderr io.Writer, err error) error {
 	var none noObject
 	if !errors.As(err, &none) {
@@ -108,17 +108,18 @@ func (o *statusOptions) missing(stderr io.Writer, err error) error {
 	return errFindings
 }
 
-// statusView is the content that status prints.
+// statusView is the output of status. wrong reports whether the user must fix something.
 type statusView interface {
 	write(out io.Writer, format outputFormat) error
 	wrong() bool
 }
 
-// asks bounds how often ask asks while the folder changes.
+// asks limits how often ask requests the objects while the folder changes.
 const asks = 5
 
-// ask requests the pages. They are consistent if the problems are the same before and after. If
-// not, ask repeats the requests, at most asks times.
+// ask requests the pages for the output of status. The pages are consistent if the problems are the same before
+// and after the request for objects. If they are not, ask repeats the requests, at most asks times. The errors
+// are those of askObjects.
 func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	problems, err := o.askProblems(ctx)
 	if err != nil {
@@ -143,19 +144,21 @@ func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	return o.askObjects(ctx, problems)
 }
 
-// askProblems requests the problems, those of the filter if there is one.
+// askProblems requests the problems. With a filter, it returns only the problems of its objects. The error
+// means that gatefold did not answer.
 func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err error) {
 	err = o.client.getJSON(ctx, "/api/v1/problems", &list)
 	if o.filter != (board.Filter{}) {
 		list.Problems = slices.DeleteFunc(list.Problems, func(p manifest.Problem) bool { return !o.filter.Picks(p.Object) })
 	}
 	if len(list.Problems) == 0 {
-		list.Problems = nil // and left out of what is printed as JSON
+		list.Problems = nil // so that JSON leaves the list out
 	}
 	return list, err
 }
 
-// askObjects requests the objects and, without a filter, the Envoys.
+// askObjects requests the objects. Without a filter, it also requests the Envoys and the xDS transport. The
+// error is a noObject if the named object does not exist. Other errors mean that gatefold did not answer.
 func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*statusPage, error) {
 	page := &statusPage{statusList: statusList{problemList: problems}}
 	code, body, err := o.client.get(ctx, o.filter.Path())
@@ -174,7 +177,7 @@ func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*
 	return page, o.client.getJSON(ctx, "/api/v1/transport", &page.transport)
 }
 
-// noObject is the error for an object that gatefold has no status of.
+// noObject is the error for an object without a status.
 type noObject struct{ words string }
 
 // Error implements error.
@@ -183,7 +186,7 @@ func (e noObject) Error() string { return e.words }
 // problemList is the admin page /api/v1/problems.
 type problemList struct{ admin.ProblemList }
 
-// statusList is the admin page /api/v1/status, a v1 List, with the pages /api/v1/envoys and
+// statusList is the admin page /api/v1/status, a v1 List, together with the pages /api/v1/envoys and
 // /api/v1/problems.
 type statusList struct {
 	board.List[objectStatus]
@@ -191,7 +194,7 @@ type statusList struct {
 	problemList
 }
 
-// statusPage is all that status shows.
+// statusPage is the output of status without --problems.
 type statusPage struct {
 	statusList
 	transport admin.Transport
@@ -203,7 +206,7 @@ func (p *statusPage) wrong() bool {
 		slices.ContainsFunc(p.Envoys, unwell) || slices.ContainsFunc(p.Supervised, host.State.Wrong)
 }
 
-// write implements statusView.
+// write prints the page in a format (statusView).
 func (p *statusPage) write(out io.Writer, format outputFormat) error {
 	if format == formatText {
 		return p.print(out)
@@ -211,19 +214,19 @@ func (p *statusPage) write(out io.Writer, format outputFormat) error {
 	return writeValue(out, format, p.statusList)
 }
 
-// print prints everything: tables first, what concerns all objects last.
+// print prints the page as text: first the tables, then messages about the whole folder and problems.
 func (p *statusPage) print(out io.Writer) error {
 	err := errors.Join(printObjects(out, p.Items), printSupervised(out, p.Supervised), printFleets(out, p.Fleets), printEnvoys(out, p.Envoys), printTransport(out, p.transport))
 	if err != nil {
 		return err
 	}
 	p.printFolder(out)
-	// Why the folder is frozen is said above.
+	// Leave out the problem that explains why the folder is frozen: printFolder has printed it.
 	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o manifest.Problem) bool { return strings.HasPrefix(p.Hold, o.Message) }))
 }
 
-// printObjects prints one row for each part of an object. If a condition is wrong, it prints a row
-// for each wrong condition instead.
+// printObjects prints a table with a row for each part of an object's status. For a part with wrong conditions,
+// it prints a row for each wrong condition instead.
 func printObjects(out io.Writer, items []objectStatus) error {
 	if len(items) == 0 {
 		_, err := fmt.Fprintln(out, "No object with a status, and none that is stale.")
@@ -239,7 +242,7 @@ func printObjects(out io.Writer, items []objectStatus) error {
 	return w.Flush()
 }
 
-// oneLine makes a message one line, and removes control characters.
+// oneLine returns a text in one line, with "?" instead of control characters.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -249,7 +252,7 @@ func oneLine(text string) string {
 	}, strings.Join(strings.Fields(text), " "))
 }
 
-// count returns "1 file" or "2 files".
+// count returns a number with its noun, such as "1 file" or "2 files".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -9,17 +9,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// statusDirOptions configure where statuses are written as YAML.
+// statusDirOptions is the flag for the folder in which the status of each object is written as YAML.
 type statusDirOptions struct {
-	dir string // "" for nowhere
+	dir string // "" writes no files
 }
 
 func (o *statusDirOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dir, "status-dir", "", "a folder of gatefold's own, where the status of every object is written as YAML: GROUP/KIND/NAMESPACE/NAME.yaml")
 }
 
-// check rejects a folder below one that is read, because gatefold would read what it writes. Hidden
-// folders are not read.
+// check returns an error if the folder for status files is inside of a folder that gatefold reads, or contains
+// one. Otherwise gatefold would read its own status files. A hidden folder inside of a read folder is allowed,
+// because gatefold does not read hidden folders.
 func (o *statusDirOptions) check(read ...string) error {
 	if o.dir == "" {
 		return nil
@@ -43,7 +44,8 @@ func (o *statusDirOptions) check(read ...string) error {
 	return nil
 }
 
-// landing returns where a path leads, with its links resolved. The path need not exist.
+// landing returns the absolute path without links. The path need not exist. The error means that the working
+// directory is not known.
 func landing(path string) (string, error) {
 	at, err := filepath.Abs(path)
 	if err != nil {
@@ -57,7 +59,7 @@ func landing(path string) (string, error) {
 	}
 }
 
-// seenFrom reports whether inner is outer or below it, without a hidden folder between them.
+// seenFrom reports whether inner is outer, or is below it without a hidden folder in between.
 func seenFrom(outer, inner string) bool {
 	way, err := filepath.Rel(outer, inner)
 	if err != nil || way == "." {

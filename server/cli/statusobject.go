@@ -19,8 +19,8 @@ func (o objectStatus) wrong() bool {
 // statusRow is a row of the table: kind, name, part, state, reason and message.
 type statusRow [6]string
 
-// rows returns the rows of the object: one for each wrong condition, and one for each part without
-// a wrong condition. Only the first row of an object reports that it is stale.
+// rows returns the rows of the object in the table. A part with wrong conditions has a row for each of them.
+// Other parts have one row each. If the object is stale, one row has the reason.
 func (o objectStatus) rows() []statusRow {
 	name := strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/")
 	state, reason, message := o.state()
@@ -42,7 +42,7 @@ func (o objectStatus) rows() []statusRow {
 	return rows
 }
 
-// state returns the state of an object without wrong conditions, with its reason and message.
+// state returns the state, reason and message for a row without a wrong condition.
 func (o objectStatus) state() (state, reason, message string) {
 	var policies []string
 	for _, key := range o.StalePolicies {
@@ -57,7 +57,7 @@ func (o objectStatus) state() (state, reason, message string) {
 	return "ok", "-", "-"
 }
 
-// staleCause returns "FILE:LINE:COLUMN: what is wrong there".
+// staleCause returns where and why the newest version is invalid: "FILE:LINE:COLUMN: MESSAGE".
 func staleCause(s board.Stale) string {
 	at := position(s.Place)
 	if s.Message == "" {

@@ -9,15 +9,15 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// problemsView is the content that `status --problems` prints.
+// problemsView is the output of `status --problems`.
 type problemsView struct{ problemList }
 
-// write implements statusView. The JSON is that of /api/v1/problems.
+// write prints the problems in a format (statusView). The JSON has the format of /api/v1/problems.
 func (v *problemsView) write(out io.Writer, format outputFormat) error {
 	if format != formatText {
 		return writeValue(out, format, struct {
 			problemList
-			Problems []manifest.Problem `json:"problems"` // always
+			Problems []manifest.Problem `json:"problems"` // also if it is empty
 		}{v.problemList, append([]manifest.Problem{}, v.Problems...)})
 	}
 	v.printFolder(out)
@@ -30,7 +30,7 @@ func (v *problemsView) write(out io.Writer, format outputFormat) error {
 	return err
 }
 
-// printFolder prints what concerns the folder as a whole.
+// printFolder prints messages about the folder as a whole: for example, that it is frozen.
 func (p *problemList) printFolder(out io.Writer) {
 	if p.Unloaded != "" {
 		fmt.Fprintf(out, "\nNothing is served: %s\n", oneLine(p.Unloaded))
@@ -46,16 +46,16 @@ func (p *problemList) printFolder(out io.Writer) {
 	}
 }
 
-// wrong reports whether the folder has an error, is frozen, or is not served at all.
+// wrong reports whether the folder has an error, is frozen or cannot be served or saved.
 func (p *problemList) wrong() bool {
 	errors, _ := manifest.Count(p.Problems)
 	return errors > 0 || p.Hold != "" || p.Unloaded != "" || p.Busy != "" || p.State != ""
 }
 
-// maxProblemsShown is how many problems status shows below its tables.
+// maxProblemsShown is how many problems status prints below its tables.
 const maxProblemsShown = 10
 
-// printProblems prints the first problems, errors before warnings, without their excerpts.
+// printProblems prints the first maxProblemsShown problems without excerpts, errors before warnings.
 func printProblems(out io.Writer, problems []manifest.Problem) error {
 	if len(problems) == 0 {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// watchEvery is the time between two looks of `status --watch`.
+// watchEvery is the time between two requests of `status --watch`.
 const watchEvery = 2 * time.Second
 
-// follow prints the status, and again after each change, until ctx ends. If gatefold cannot be
-// reached, it prints that once and retries, because users watch restarts. It returns the error of the
-// first request at once. When ctx ends, it returns errFindings if the last status shows a problem.
+// follow prints the status, and prints it again after each change, until ctx ends. It returns an error if the
+// first request fails. If a later request fails, it prints the error once and retries, because gatefold may be
+// restarting. When ctx ends, it returns errFindings if the last status shows a problem, and otherwise nil.
 func (o *statusOptions) follow(ctx context.Context, out, stderr io.Writer) error {
 	var last []byte
 	var view statusView
@@ -47,7 +47,8 @@ func (o *statusOptions) follow(ctx context.Context, out, stderr io.Writer) error
 	}
 }
 
-// reprint prints a view if it differs from the last one. It returns what is printed now.
+// reprint prints a view if its output differs from last. It returns the output of the view. The error means
+// that the output cannot be written.
 func (o *statusOptions) reprint(out io.Writer, view statusView, last []byte) ([]byte, error) {
 	var now bytes.Buffer
 	if err := view.write(&now, o.format); err != nil {

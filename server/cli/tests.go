@@ -81,13 +81,14 @@ func testCommand() *cobra.Command {
 	return cmd
 }
 
-// testRun is a report, with further facts about the folder.
+// testRun is the report of a test run, and the number of test files.
 type testRun struct {
 	report *expect.Report
-	files  int // of tests
+	files  int // number of test files
 }
 
-// run reads the folder and runs its tests.
+// run reads the folder and runs its tests. With --against, it sends the lines to an Envoy. It returns an error
+// if a flag is invalid, or if the folder or its tests cannot be read.
 func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 	if len(o.against) > 0 && (o.minCoverage > 0 || o.coverage) {
 		return testRun{}, errors.New("--against shows no rules: leave out --coverage and --min-coverage")
@@ -136,7 +137,7 @@ func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 	return run, nil
 }
 
-// place returns the function that makes displayed paths of files.
+// place returns the function that returns displayed paths of files: pathPrefix or repositoryPrefix.
 func (o *testOptions) place() func(string) string {
 	if o.format == formatGitHub {
 		return repositoryPrefix
@@ -144,14 +145,15 @@ func (o *testOptions) place() func(string) string {
 	return pathPrefix
 }
 
-// testFiles are the lines of all test files.
+// testFiles has the requests and problems of all test files, and the number of files.
 type testFiles struct {
 	files    int
 	requests []expect.Request
 	problems []manifest.Problem
 }
 
-// readTests reads the test files of a folder. A folder without any is an error.
+// readTests reads the test files of a folder. prefix is prepended to displayed paths. It returns an error if
+// the folder cannot be read or has no tests.
 func (o *testOptions) readTests(ctx context.Context, dir, prefix string) (all testFiles, err error) {
 	folder, err := o.folder.folder(dir)
 	if err != nil {
@@ -184,17 +186,18 @@ func (o *testOptions) fails(r *expect.Report) bool {
 	return r.Failed > 0 || len(r.Problems) > 0 || o.failOnUnknown && r.Unknown > 0 || o.tooLow(r)
 }
 
+// tooLow reports whether the coverage is lower than --min-coverage.
 func (o *testOptions) tooLow(r *expect.Report) bool {
 	return r.Coverage != nil && r.Coverage.Percent < float64(o.minCoverage)
 }
 
-// percentage is a flag with a number from 0 to 100.
+// percentage is the value of a flag: a number from 0 to 100.
 type percentage float64
 
-// percentageType is its type in the help.
+// percentageType is the name of the type percentage in the help.
 const percentageType = "percentage"
 
-// String implements pflag.Value; the default is not shown.
+// String implements pflag.Value. It returns "" for 0, so that the help shows no default.
 func (p *percentage) String() string {
 	if *p == 0 {
 		return ""
@@ -202,7 +205,7 @@ func (p *percentage) String() string {
 	return strconv.FormatFloat(float64(*p), 'g', -1, 64)
 }
 
-// Set implements pflag.Value. A percent sign may follow the number.
+// Set implements pflag.Value. It accepts a percent sign after the number.
 func (p *percentage) Set(text string) error {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n > 100 {

@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
+// print prints a test run in the format of -o.
 func (o *testOptions) print(w io.Writer, run testRun) error {
 	switch o.format {
 	case formatGitHub:
@@ -25,7 +26,7 @@ func (o *testOptions) print(w io.Writer, run testRun) error {
 	return err
 }
 
-// text returns the report for people: the lines that did not pass, and a summary at the end.
+// text returns the report as text: the lines that failed or are unknown, and a summary at the end.
 func (o *testOptions) text(run testRun, color bool) string {
 	page := &explainPage{color: color}
 	r := run.report
@@ -46,7 +47,7 @@ func (o *testOptions) text(run testRun, color bool) string {
 	return page.out.String()
 }
 
-// testLine prints the verdict of a line, with the reasons.
+// testLine prints the verdict of a line, with its reasons.
 func (t *explainPage) testLine(line expect.LineReport) {
 	style := map[expect.Verdict]string{expect.Failed: red}[line.Verdict]
 	fmt.Fprintf(&t.out, "%s: %s: %s\n", t.paint(bold, fmt.Sprintf("%s:%d", visible.Text(line.File), line.Line)), t.paint(style, string(line.Verdict)),
@@ -56,8 +57,8 @@ func (t *explainPage) testLine(line expect.LineReport) {
 	}
 }
 
-// annotate prints the lines that did not pass as workflow commands of GitHub Actions. Only lines
-// that make the command fail are errors.
+// annotate prints the lines that failed or are unknown as workflow commands of GitHub Actions. A line is an
+// error if it makes the command fail, and otherwise a warning.
 func (o *testOptions) annotate(w io.Writer, run testRun) error {
 	for _, p := range run.report.Problems {
 		fmt.Fprintln(w, annotation(p))
@@ -88,7 +89,7 @@ func (o *testOptions) annotate(w io.Writer, run testRun) error {
 	return err
 }
 
-// testFacts returns the facts about a line that did not pass.
+// testFacts returns the reasons why a line did not pass.
 func testFacts(line expect.LineReport) (facts []string) {
 	for _, d := range line.Differences {
 		facts = append(facts, differenceWords(d))
@@ -112,6 +113,7 @@ func testFacts(line expect.LineReport) (facts []string) {
 	return facts
 }
 
+// differenceWords returns in words a difference between the expected and the actual result.
 func differenceWords(d expect.Difference) string {
 	if d.Of == "outcome" {
 		return fmt.Sprintf("expected %s, got %s", d.Want, d.Got)
@@ -119,11 +121,12 @@ func differenceWords(d expect.Difference) string {
 	return fmt.Sprintf("%s: expected %s, got %s", d.Of, d.Want, d.Got)
 }
 
+// sourceWords returns an object, its field and its place in words.
 func sourceWords(s explain.Source) string {
 	return fmt.Sprintf("%s, %s%s", s.Object, s.Field, placeWords(s.Place))
 }
 
-// placeWords returns a place in brackets, "" for an unknown one.
+// placeWords returns a place in brackets, or "" if the file is not known.
 func placeWords(place store.Place) string {
 	if place.File == "" {
 		return ""
@@ -131,11 +134,12 @@ func placeWords(place store.Place) string {
 	return " (" + manifest.Problem{File: place.File, Line: place.Line}.Position() + ")"
 }
 
+// folderErrorWords returns a message about the number of errors in the folder.
 func folderErrorWords(errors int) string {
 	return count(errors, "error") + " in the folder; gatefold validate shows the details"
 }
 
-// summary returns a summary in one line.
+// summary returns a summary of the test run in one line.
 func (o *testOptions) summary(run testRun) string {
 	r := run.report
 	line := fmt.Sprintf("%s in %s: %d passed, %d failed, %d unknown", count(r.Tests, "test"), count(run.files, "file"), r.Passed, r.Failed, r.Unknown)

@@ -48,8 +48,7 @@ func translateCommand() *cobra.Command {
 	return cmd
 }
 
-// typeDocument has all resources of one type. It is the output format of translate, which is
-// stable.
+// typeDocument has all resources of one xDS type. It is the output of translate. Its format is stable.
 type typeDocument struct {
 	Type      string             `json:"type"` // the type URL
 	Resources []resourceDocument `json:"resources"`
@@ -58,11 +57,11 @@ type typeDocument struct {
 type resourceDocument struct {
 	Gateway string          `json:"gateway"` // "namespace/name"
 	Name    string          `json:"name"`
-	Version string          `json:"version"` // the content hash that Envoy is told
+	Version string          `json:"version"` // the hash that Envoy gets as version
 	Config  json.RawMessage `json:"config"`  // protobuf JSON
 }
 
-// byType groups sorted resources by type, in the order in which Envoys get the types.
+// byType groups sorted resources by type. The types have the order in which Envoys get them.
 func byType(updates []xds.Update) []typeDocument {
 	byURL := map[string][]resourceDocument{}
 	for _, u := range updates {

@@ -34,7 +34,7 @@ func (o *transportOptions) register(flags *pflag.FlagSet) {
 			"the URI spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME needs no flag")
 }
 
-// apply checks the flags and sets them in the options of the server.
+// apply checks the flags and sets them in the options of the server. The error names the flag that is invalid.
 func (o *transportOptions) apply(to *server.Options) error {
 	mode, err := strconv.ParseUint(cmp.Or(o.socketMode, "0600"), 8, 32)
 	if err != nil || mode == 0 || mode > uint64(fs.ModePerm) {
@@ -55,7 +55,7 @@ func (o *transportOptions) apply(to *server.Options) error {
 	return nil
 }
 
-// printTransport prints problems of the connections between Envoys and gatefold.
+// printTransport prints problems with the xDS certificate, and a table of clients that gatefold rejected.
 func printTransport(out io.Writer, page admin.Transport) error {
 	if tls := page.TLS; tls != nil && tls.Problem != "" {
 		fmt.Fprintf(out, "\nThe xDS certificate files cannot be used; the previous ones are still used: %s\n", oneLine(tls.Problem))
@@ -74,7 +74,8 @@ func printTransport(out io.Writer, page admin.Transport) error {
 	return w.Flush()
 }
 
-// cell makes a text safe for a column of a table: one line, without control characters.
+// cell returns a text for a column of a table: in one line, with control characters and quotes escaped. It
+// returns "-" for "".
 func cell(text string) string {
 	if text == "" {
 		return "-"

@@ -85,7 +85,8 @@ func treeCommand() *cobra.Command {
 	return cmd
 }
 
-// nodes returns what the folder or the running gatefold serves.
+// nodes returns the tree of a folder, or of a running gatefold if args is empty. It prints how many errors the
+// folder has. It returns an error if a flag is invalid, or if the folder or gatefold cannot be read.
 func (o *treeOptions) nodes(cmd *cobra.Command, args []string) ([]*explain.TreeNode, error) {
 	filter, err := explain.ReadTreeFilter(o.filter.Query())
 	if err != nil {
@@ -105,7 +106,8 @@ func (o *treeOptions) nodes(cmd *cobra.Command, args []string) ([]*explain.TreeN
 	return explain.Tree(facts, filter), nil
 }
 
-// ask requests the tree from a running gatefold.
+// ask requests the tree from a running gatefold. The error means that gatefold did not answer or rejected the
+// query.
 func (o *treeOptions) ask(ctx context.Context, query url.Values) ([]*explain.TreeNode, error) {
 	code, body, err := o.server.get(ctx, "/api/v1/tree?"+query.Encode())
 	switch {
@@ -125,7 +127,7 @@ func (o *treeOptions) ask(ctx context.Context, query url.Values) ([]*explain.Tre
 	return nodes, nil
 }
 
-// treeText draws the tree, each line with its place.
+// treeText returns the tree as text, each line with its place.
 func treeText(nodes []*explain.TreeNode, color bool) []byte {
 	page := &explainPage{color: color}
 	if len(nodes) == 0 {
@@ -137,8 +139,8 @@ func treeText(nodes []*explain.TreeNode, color bool) []byte {
 	return page.out.Bytes()
 }
 
-// node draws a node and the nodes below it. first is the beginning of its own line, rest of the
-// lines below.
+// node writes a node and the nodes below it. first is the beginning of its own line. rest is the beginning of
+// the lines below.
 func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 	var line bytes.Buffer
 	line.WriteString(first)
@@ -180,7 +182,7 @@ func treeMermaid(nodes []*explain.TreeNode) []byte {
 	return out.Bytes()
 }
 
-// drawn returns the text of a node in one line.
+// drawn returns the text of a node in one line. A node that isWrong begins with "✗".
 func drawn(n *explain.TreeNode) string {
 	if isWrong(n) {
 		return "✗ " + visible.Text(n.Name)
@@ -188,10 +190,12 @@ func drawn(n *explain.TreeNode) string {
 	return visible.Text(n.Name)
 }
 
-// isWrong reports whether a node is not accepted, or a rule that answers 500 or gets no request.
+// isWrong reports whether a node is a route that is not accepted, or a rule that answers 500 or gets no
+// request.
 func isWrong(n *explain.TreeNode) bool { return n.Kind == explain.NotAcceptedNode || n.Why != "" }
 
-// mermaidText writes what a text for Mermaid cannot have as the numbers of its characters.
+// mermaidText returns a text for a label in Mermaid. Characters that Mermaid does not allow become character
+// codes.
 func mermaidText(text string) string {
 	var out strings.Builder
 	for _, c := range text {
@@ -225,8 +229,8 @@ func treeDOT(nodes []*explain.TreeNode) []byte {
 	return out.Bytes()
 }
 
-// eachNode calls visit for each node, parents first, with its number and its parent's number, 0 for
-// none.
+// eachNode calls visit for each node, parents first. id is the number of the node, and above is the number of
+// its parent. above is 0 if the node has no parent.
 func eachNode(nodes []*explain.TreeNode, visit func(n *explain.TreeNode, id, above int)) {
 	last := 0
 	var walk func([]*explain.TreeNode, int)

@@ -63,11 +63,12 @@ func validateCommand() *cobra.Command {
 // reading is the result of reading the arguments of a command.
 type reading struct {
 	engine.Reading
-	// unchecked counts the references that single files cannot answer for.
+	// unchecked is the number of references that cannot be checked, because only single files are read.
 	unchecked int
 }
 
-// readFolder reads a folder and translates it, once.
+// readFolder reads the folder dir once and translates it. It returns an error if a flag is invalid or the
+// folder cannot be read.
 func readFolder(ctx context.Context, dir string, o folderOptions) (reading, error) {
 	folder, err := o.folder(dir)
 	if err != nil {
@@ -77,7 +78,7 @@ func readFolder(ctx context.Context, dir string, o folderOptions) (reading, erro
 	return reading{Reading: read}, err
 }
 
-// noFiles returns the problem of a folder without any file to read: it is probably the wrong
+// noFiles returns the problem for a folder without any file to read. The user has probably named the wrong
 // folder.
 func noFiles(dir string) manifest.Problem {
 	return manifest.Problem{
@@ -86,19 +87,20 @@ func noFiles(dir string) manifest.Problem {
 	}
 }
 
-// report is the JSON of validate. Its format is stable.
+// report is the JSON output of validate. Its format is stable.
 type report struct {
 	Files    int                `json:"files"`
 	Objects  int                `json:"objects"`
 	Errors   int                `json:"errors"`
 	Warnings int                `json:"warnings"`
 	Problems []manifest.Problem `json:"problems"`
-	// Ignored are documents that are none of gatefold's.
+	// Ignored are documents of kinds that gatefold does not read.
 	Ignored []store.Ignored `json:"ignored,omitempty"`
-	// Unchecked counts references of single files to objects that are not among them.
+	// Unchecked is the number of references from single files to objects in other files.
 	Unchecked int `json:"unchecked,omitempty"`
 }
 
+// printReport prints the result of validate in a format.
 func printReport(w io.Writer, format outputFormat, read reading) error {
 	switch format {
 	case formatText:
@@ -123,7 +125,8 @@ func printReport(w io.Writer, format outputFormat, read reading) error {
 	})
 }
 
-// summary returns "3 files, 12 objects, 0 errors, 1 warning", and what is not used, if anything.
+// summary returns a summary such as "3 files, 12 objects, 0 errors, 1 warning". It appends the kinds that were
+// ignored and the number of references that were not checked.
 func summary(read reading) string {
 	errors, warnings := manifest.Count(read.Problems)
 	line := fmt.Sprintf("%s, %s, %s, %s", count(read.Stats.Files, "file"), count(read.Stats.Objects, "object"),
@@ -137,10 +140,10 @@ func summary(read reading) string {
 	return line
 }
 
-// maxPages bounds the codes whose page is named below the problems.
+// maxPages is how many documentation pages are listed below the problems.
 const maxPages = 5
 
-// pages returns a line for each code, with the address of its documentation.
+// pages returns a line with the URL of the documentation for each problem code, for at most maxPages codes.
 func pages(problems []manifest.Problem) string {
 	var named []string
 	text := ""

@@ -14,10 +14,10 @@ import (
 // version and commit are set by the linker: -X …/server/cli.version=v1.2.3.
 var version, commit string
 
-// envoyVersion is the Envoy that the messages are made for and the tests run.
+// envoyVersion is the Envoy version that gatefold is made for, and that the tests use.
 const envoyVersion = "1.40.0"
 
-// build is what is known about this binary.
+// build describes this binary.
 type build struct {
 	Version    string `json:"version"`
 	Commit     string `json:"commit,omitempty"`
@@ -47,7 +47,8 @@ func versionCommand() *cobra.Command {
 	return cmd
 }
 
-// readBuild returns the version set by the linker, else what Go recorded.
+// readBuild returns the description of this binary. The version and commit are those that the linker set. If
+// the linker set none, they are those that Go recorded.
 func readBuild() build {
 	b := build{Version: version, Commit: commit, GatewayAPI: consts.BundleVersion, Envoy: envoyVersion}
 	info, ok := debug.ReadBuildInfo()
@@ -66,7 +67,7 @@ func readBuild() build {
 	return b
 }
 
-// figure returns the metric gatefold_build_info, which is always 1.
+// figure returns the metric gatefold_build_info. Its value is always 1, and its labels contain the version.
 func (b build) figure() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gatefold_build_info", Help: "What runs: always 1, with the version in the labels.",

@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// watchMode reads --watch.
+// watchMode returns the mode that --watch names. It returns an error for an unknown mode.
 func watchMode(word string) (watcher.Mode, error) {
 	switch mode := watcher.Mode(word); mode {
 	case watcher.Auto, watcher.Inotify, watcher.Poll:
