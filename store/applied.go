@@ -6,8 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Former returns the version of an object that was served when Applied was last called, with the
-// time since when it has replaced a newer one. Object is nil if there is none.
+// Former returns the version of an object that was served when Applied was last called. Its Since is the time
+// at which that version began to replace a newer one; zero if it was the newest. Its Object is nil if none was
+// served.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.history.withheld[key]; ok {
 		return former.Withheld
@@ -19,8 +20,8 @@ func (s *Store) Former(key manifest.Key) Withheld {
 	return Withheld{before.object, before.since()}
 }
 
-// Applied records that all Changes so far are served, except for the withheld objects. Of these an
-// earlier version is served, and the Store saves that version.
+// Applied records that the objects of all Changes so far are served, except for the objects in withheld. For
+// each of those, withheld has the earlier version that is served instead. The Store saves that earlier version.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.history.previous {
 		now, ok := withheld[key]
@@ -41,12 +42,12 @@ func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 		}
 	}
 	s.history.begun = true
-	s.history.previous = map[manifest.Key]served{} // an emptied one keeps the room of all objects of the start
+	s.history.previous = map[manifest.Key]served{} // a new map, because a cleared map keeps its memory
 }
 
-// Anew returns a new Store that starts from the objects that were served when Applied was last
-// called. It reads the next Tree completely. Use it if a panic left a Store in an inconsistent
-// state. It returns the same errors as New.
+// Anew returns a new Store that starts from the objects that were served when Applied was last called. It reads
+// the next Tree completely. Use it if a panic left the Store in an inconsistent state. The error is the same as
+// that of New.
 func (s *Store) Anew() (*Store, error) {
 	fresh, err := New(s.options)
 	if err != nil {

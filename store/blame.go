@@ -8,22 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// The parser names no column, and often the wrong line: that where the
-// surrounding mapping begins, or the last of the document. So the place of a
-// mistake is searched: it is where the text, cut off, begins to be rejected for
-// the same reason as the whole.
+// The parser names no column, and often the wrong line: the first line of the surrounding mapping, or the last
+// line of the document. So blame searches for the place of a mistake. It cuts the text off at different
+// offsets. The place is the first offset after which the parser rejects the text for the same reason as the
+// whole.
 
-// blameBudget bounds the bytes that the search for one mistake parses.
+// blameBudget is how many bytes the search for one mistake may parse. It is also the length from which a text
+// is not searched.
 const blameBudget = 2 << 20
 
-// blamer finds the place of the mistake for which the parser rejects a text.
+// blamer searches for the place of the mistake for which the parser rejects a text. reason is the parser's
+// error without the line; budget is how many bytes it may still parse.
 type blamer struct {
 	text   []byte
 	reason string
 	budget int
 }
 
-// blame returns the offset at which the mistake is visible.
+// blame returns the offset of the mistake for which the parser rejects text with err. For a text longer than
+// blameBudget, it returns the offset of the line that err names.
 func blame(text []byte, err error) int {
 	if len(text) > blameBudget {
 		return lineStart(text, lineIn(err))
@@ -44,7 +47,8 @@ func blame(text []byte, err error) int {
 	return b.within(begin, end)
 }
 
-// within searches one line. The mistake is between begin and end.
+// within returns the offset of the mistake in one line, which begins at begin. The parser rejects the text up
+// to end, and not the text up to begin.
 func (b *blamer) within(begin, end int) int {
 	for end-begin > 64 {
 		if middle := (begin + end) / 2; b.rejects(middle) {
@@ -66,12 +70,12 @@ func (b *blamer) within(begin, end int) int {
 // consumed returns the number of bytes that the parser reads before it rejects the text.
 func (b *blamer) consumed() int {
 	s := &slowReader{rest: b.text}
-	_, _ = parseYAML(s) // it fails as before; what counts is how far it came
+	_, _ = parseYAML(s) // it fails again; only the number of bytes read counts
 	return len(b.text) - len(s.rest)
 }
 
-// rejects reports whether the parser rejects the first n bytes for the same reason. It returns
-// false after the budget is spent, so that searches end.
+// rejects reports whether the parser rejects the first n bytes for the same reason as the whole text. It
+// returns false if n is 0. It also returns false if the budget is spent, so that each search ends.
 func (b *blamer) rejects(n int) bool {
 	b.budget -= n
 	if n == 0 || b.budget < 0 {
@@ -84,6 +88,7 @@ func (b *blamer) rejects(n int) bool {
 // slowReader returns one byte at a time, so that the parser reads no further than necessary.
 type slowReader struct{ rest []byte }
 
+// Read reads the next byte. It returns io.EOF at the end of the text.
 func (s *slowReader) Read(into []byte) (int, error) {
 	if len(s.rest) == 0 {
 		return 0, io.EOF
@@ -92,7 +97,7 @@ func (s *slowReader) Read(into []byte) (int, error) {
 	return 1, nil
 }
 
-// reasonOf returns the parser's error without the line number.
+// reasonOf returns the text of a parser's error without the prefix "yaml: " and the line number.
 func reasonOf(err error) string {
 	reason := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(reason, "line "); ok {
@@ -101,14 +106,15 @@ func reasonOf(err error) string {
 	return reason
 }
 
-// lineIn returns the line in the parser's error, 1 if it has none.
+// lineIn returns the line number in the parser's error, 1 if it has none.
 func lineIn(err error) int {
 	line := 1
 	_, _ = fmt.Sscanf(err.Error(), "yaml: line %d:", &line)
 	return line
 }
 
-// lineStart returns the offset of a line, or of the last line if there are fewer.
+// lineStart returns the offset at which a line begins. Lines count from 1. If the text has fewer lines, it
+// returns the offset of the last one.
 func lineStart(text []byte, line int) int {
 	start := 0
 	for ; line > 1; line-- {

@@ -11,7 +11,7 @@ type bracket struct {
 	at   int
 }
 
-// closer is the character that closes the bracket.
+// closer returns the character that closes the bracket.
 func (b bracket) closer() byte {
 	if b.open == '[' {
 		return ']'
@@ -19,8 +19,8 @@ func (b bracket) closer() byte {
 	return '}'
 }
 
-// unclosedFlow explains an item of [ ] or { } that is followed by neither a comma nor the closing
-// bracket.
+// unclosedFlow sets the message and hint for a list or object in brackets that has neither a comma nor the
+// closing bracket after an item.
 func (m *mistake) unclosedFlow() {
 	open, found := openBracket(m.text[:m.at])
 	if !found {
@@ -30,9 +30,10 @@ func (m *mistake) unclosedFlow() {
 	m.unclosed(open)
 }
 
-// noValue explains a place where a value is missing.
+// noValue sets the message and hint for a missing value. If a bracket above is not closed, the message is about
+// that bracket.
 func (m *mistake) noValue() {
-	open, found := openBracket(m.text[:min(m.at+1, len(m.text))]) // the bracket itself may be the last character
+	open, found := openBracket(m.text[:min(m.at+1, len(m.text))]) // the bracket may be the last character
 	if found && (bytes.IndexByte(m.text[m.at:], open.closer()) < 0 || strings.IndexByte("]}", m.next()) >= 0 && m.next() != open.closer()) {
 		m.unclosed(open)
 		return
@@ -40,7 +41,7 @@ func (m *mistake) noValue() {
 	m.say("a value is missing, or a bracket or comma is too much", "if the characters are meant as text, put it in quotes")
 }
 
-// unclosed points to the bracket that is not closed.
+// unclosed sets the message and hint for a bracket that is not closed, and moves the mistake to the bracket.
 func (m *mistake) unclosed(open bracket) {
 	message, closer := quote(string(open.open))+" opened here is never closed", quote(string(open.closer()))
 	if bytes.IndexByte(m.text[m.at:], open.closer()) >= 0 {
@@ -50,8 +51,8 @@ func (m *mistake) unclosed(open bracket) {
 	m.say(message, "close it with "+closer+"; if it is text, put it in quotes")
 }
 
-// openBracket returns the innermost bracket that the text opens and does not close. It ignores
-// brackets in quotes, comments and block scalars.
+// openBracket returns the innermost bracket that the text opens and does not close. It ignores brackets in
+// quotes, comments and block scalars. found is false if there is no such bracket.
 func openBracket(text []byte) (innermost bracket, found bool) {
 	s := bracketScanner{}
 	base := 0
@@ -67,16 +68,17 @@ func openBracket(text []byte) (innermost bracket, found bool) {
 	return s.open[len(s.open)-1], true
 }
 
-// bracketScanner walks over lines.
+// bracketScanner reads a text line by line, and records its open brackets.
 type bracketScanner struct {
 	open  []bracket
-	quote byte // that is open; 0 for none
-	// block is the indentation of the line that opened a block scalar, plus one; 0
-	// outside of one.
+	quote byte // the quote that is open; 0 for none
+	// block is 0 outside of a block scalar. In a block scalar, it is the indentation of the line that opens the
+	// block scalar, plus one.
 	block int
 }
 
-// inBlock reports whether the line belongs to a block scalar.
+// inBlock reports whether the line belongs to a block scalar. If a block scalar ends before the line, inBlock
+// sets s.block to 0.
 func (s *bracketScanner) inBlock(line []byte) bool {
 	if s.block > 0 && len(bytes.TrimSpace(line)) > 0 && indentOf(line) < s.block {
 		s.block = 0
@@ -84,11 +86,13 @@ func (s *bracketScanner) inBlock(line []byte) bool {
 	return s.block > 0
 }
 
+// indentOf returns the number of spaces at the beginning of a line.
 func indentOf(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
 
-// line notes the brackets of one line, which begins at base.
+// line updates the open brackets, the open quote and the block scalar for one line. base is the offset of the
+// line in the text.
 func (s *bracketScanner) line(line []byte, base int) {
-	starts := true // a value may begin here
+	starts := true // whether a value may begin here
 	for i, c := range line {
 		switch {
 		case s.quote != 0:
@@ -112,8 +116,8 @@ func (s *bracketScanner) line(line []byte, base int) {
 	}
 }
 
-// startsAfter reports whether a value may begin after the character line[i]. before is whether a
-// value may begin before that character.
+// startsAfter reports whether a value may begin after the character line[i]. before says whether a value may
+// begin before that character.
 func (s *bracketScanner) startsAfter(line []byte, i int, before bool) bool {
 	switch line[i] {
 	case ' ', '\t', '\n', '\r':

@@ -6,14 +6,15 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// spotOfError names the error that makes an object invalid.
+// spotOfError identifies an error that makes an object invalid, by its place and code.
 type spotOfError struct {
 	file         string
 	line, column int
 	code         string
 }
 
-// causeOf returns the error that comes first in the text of a document.
+// causeOf returns the error that comes first in the text of a document. It is zero if problems has no error.
+// Its file is always "".
 func causeOf(problems []finding) (first spotOfError) {
 	for _, p := range problems {
 		at := spotOfError{line: p.Line, column: p.Column, code: p.Code}
@@ -25,19 +26,21 @@ func causeOf(problems []finding) (first spotOfError) {
 	return first
 }
 
-// cause names a file and an object of it. The Key is zero for errors that name no object.
+// cause is a file and an object of the file. The key is zero for errors that name no object.
 type cause struct {
 	path string
 	key  manifest.Key
 }
 
-// causes are the first errors of each file: for each object, without an object, and of any kind.
+// causes has the first errors of each file.
 type causes struct {
+	// own has the first error of each object, and under the zero key the first error that names no object.
 	own map[cause]manifest.Problem
+	// any has the first error of each file, whatever object it names.
 	any map[string]manifest.Problem
 }
 
-// causesOf groups the errors of sorted problems.
+// causesOf returns the first errors of each file in problems, which are sorted. It ignores warnings.
 func causesOf(problems []manifest.Problem) causes {
 	c := causes{map[cause]manifest.Problem{}, map[string]manifest.Problem{}}
 	for _, p := range problems {
@@ -54,9 +57,9 @@ func causesOf(problems []manifest.Problem) causes {
 	return c
 }
 
-// of returns the error that makes an object of a file stale. That is the object's own error, else
-// one without an object such as a syntax error, else the file's first error. It is zero if there is
-// none.
+// of returns the error that makes an object of a file stale. It prefers the object's own error, then an error
+// without an object such as a syntax error, then the file's first error. It returns zero if the file has no
+// error.
 func (c causes) of(path string, key manifest.Key) manifest.Problem {
 	for _, at := range []cause{{path, key}, {path: path}} {
 		if p := c.own[at]; p.Code != "" {

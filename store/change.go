@@ -8,39 +8,39 @@ import (
 
 // Change is what one Tree changed. It is immutable.
 type Change struct {
-	// Set holds added and changed objects, sorted by key.
+	// Set has the added and changed objects, sorted by key.
 	Set []*manifest.Object
-	// Gone holds the keys of objects that are no longer served, and of objects that are no
-	// longer reported in Invalid. It has no key that Set has, and is sorted.
+	// Gone has the keys of objects that are no longer served, and of objects that are no longer reported in
+	// Invalid. It has no key of Set, and is sorted.
 	Gone []manifest.Key
-	// Invalid holds added and changed objects that are invalid and have no version that is
-	// served, sorted by key. If a version was served before, its key is also in Gone.
+	// Invalid has the objects without a served version that became invalid, or whose mistakes changed, sorted
+	// by key. If a version was served until now, its key is also in Gone.
 	Invalid []*Invalid
-	// Problems holds every current problem, new or old, in the order of SortProblems.
+	// Problems has every current problem, new or old, in the order of SortProblems.
 	Problems []manifest.Problem
-	// Ignored counts the documents of kinds that gatefold does not use, by kind.
+	// Ignored has the number of documents of each kind that gatefold does not use.
 	Ignored []Ignored
-	// Stale holds every object whose last valid version is served, sorted by key. If none
-	// changed, it is the same list as in the previous Change (SameStale).
+	// Stale has every object whose last valid version is served, sorted by key. If nothing in it changed, it is
+	// the same slice as in the previous Change (SameStale).
 	Stale []Stale
-	// Hold says why the Tree was not applied (an empty or missing folder), and what to do; ""
-	// if it was applied. With a Hold, Set has only objects of Restore that no previous Change
-	// had.
+	// Hold says why the Tree was not applied, for example because the folder is empty or missing, and what to
+	// do. It is "" if the Tree was applied. If it is not "", Set has only objects of Restore that no previous
+	// Change had.
 	Hold string
-	// Waiting holds the paths of files that changed and are not applied, as one of them takes
-	// long to read: the next Apply of the same Tree continues with them.
+	// Waiting has the paths of files that changed and are not applied yet, because reading one of them takes
+	// long. The next Apply of the same Tree continues with these files.
 	Waiting []string
-	// Restored is true if there is a Hold and Set holds objects of Restore.
+	// Restored is true if Hold is not "" and Set has objects of Restore.
 	Restored bool
 	// Stats are figures for the summary of a reload.
 	Stats Stats
 }
 
-// Stats are the figures of one Apply.
+// Stats has the figures of one Apply.
 type Stats struct {
 	Files        int // files in the Tree
-	FilesChanged int // files whose content differs from the Tree before, or that are new or gone
-	Objects      int // objects held after the Apply
+	FilesChanged int // files that are new, removed, or differ from the previous Tree
+	Objects      int // objects that are served after the Apply
 	Documents    int // documents parsed in this Apply
 	Parse        time.Duration
 	Validate     time.Duration

@@ -12,11 +12,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Checked is a validated object after pruning and defaulting, in a form that can be saved as JSON.
-// A program that trusts it needs neither parsing nor validation.
+// Checked is a validated object after pruning and defaulting, in a form that can be saved as JSON. It can be
+// used again without parsing its YAML and without validation.
 type Checked struct {
 	object *manifest.Object
-	name   place // in the text
+	name   place // place of the object's name in its text
 	text   []byte
 }
 
@@ -27,7 +27,7 @@ type checkedText struct {
 	Value metav1.Object `json:"value"`
 }
 
-// MarshalJSON writes the object.
+// MarshalJSON returns the JSON of the object. If c was read by UnmarshalJSON, it returns the same bytes.
 func (c *Checked) MarshalJSON() ([]byte, error) {
 	if c.object == nil {
 		return c.text, nil
@@ -37,13 +37,14 @@ func (c *Checked) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON keeps the bytes that MarshalJSON wrote; they are decoded when they are used.
+// UnmarshalJSON keeps a copy of the bytes that MarshalJSON returned. The method read decodes them later. The
+// error is always nil.
 func (c *Checked) UnmarshalJSON(text []byte) error {
 	c.text = bytes.Clone(text)
 	return nil
 }
 
-// Len returns the size of the JSON in bytes.
+// Len returns the size in bytes of the JSON that UnmarshalJSON read. It is 0 if c is nil.
 func (c *Checked) Len() int {
 	if c == nil {
 		return 0
@@ -53,7 +54,8 @@ func (c *Checked) Len() int {
 
 var errNotChecked = errors.New("it is not the object that was checked")
 
-// read decodes the object with the key.
+// read returns a result with the object, decoded from its JSON. It returns an error if the JSON is invalid, or
+// has another key than key.
 func (c *Checked) read(key manifest.Key) (*result, error) {
 	text, err := c.MarshalJSON()
 	if err != nil {
@@ -64,7 +66,7 @@ func (c *Checked) read(key manifest.Key) (*result, error) {
 		return nil, errNotChecked
 	}
 	value := k.new()
-	written := checkedText{Value: value} // which is filled in
+	written := checkedText{Value: value} // Unmarshal fills in value
 	if err := json.Unmarshal(text, &written); err != nil {
 		return nil, err
 	}
@@ -80,17 +82,17 @@ func (c *Checked) read(key manifest.Key) (*result, error) {
 	return &result{items: []item{{object: o, place: name}}, plain: true}, nil
 }
 
-// plainText reports whether the canonical text of an object has everything of its typed value.
-// encoding/json leaves out some empty lists and objects.
+// plainText reports whether JSON keeps everything of an object's typed value. It returns false if the canonical
+// text has an empty list, an empty object or null, because encoding/json may leave these out.
 func plainText(canonical []byte) bool {
 	return !bytes.Contains(canonical, []byte("[]")) && !bytes.Contains(canonical, []byte("{}")) &&
 		!bytes.Contains(canonical, []byte("null"))
 }
 
-// isPlain reports whether the document has one valid object and nothing else, and plainText applies
-// to it.
+// isPlain reports whether the document is one valid object without problems, so that a Checked has all of it.
+// It returns false for a Secret. Before the call, r.plain has the result of plainText.
 func (r *result) isPlain() bool {
 	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&
 		r.items[0].object.Key.Kind != kindSecret &&
-		r.items[0].object.Value.GetCreationTimestamp().Nanosecond() == 0 // metav1.Time is written without
+		r.items[0].object.Value.GetCreationTimestamp().Nanosecond() == 0 // JSON of metav1.Time has no nanoseconds
 }

@@ -13,8 +13,8 @@ import (
 // maxTargets is how many targets of a policy a message names.
 const maxTargets = 5
 
-// consequence returns what an invalid policy without a valid version means for traffic. It notes
-// the targets, because the list of problems changes when a target appears or disappears.
+// consequence returns the effect on traffic of an invalid policy without a valid version. It records the
+// targets in s.fresh.targets, because its result changes when a target appears or disappears.
 func (s *problemLists) consequence(i *Invalid) string {
 	if len(i.Targets) == 0 {
 		return i.untargeted()
@@ -46,7 +46,7 @@ func (s *problemLists) consequence(i *Invalid) string {
 	return strings.Join(parts, "; ")
 }
 
-// numbered returns the word for one target, or the word for several.
+// numbered returns one if targets has one element, else several.
 func numbered(targets []Target, one, several string) string {
 	if len(targets) == 1 {
 		return one
@@ -54,7 +54,8 @@ func numbered(targets []Target, one, several string) string {
 	return several
 }
 
-// addConsequences adds the effect on traffic to the first error of each invalid policy.
+// addConsequences appends the effect on traffic to messages in all. It does so for the first error of each
+// invalid policy whose file may define objects of the policy's namespace.
 func (s *problemLists) addConsequences(all []manifest.Problem) {
 	told := map[spotOfError]string{}
 	s.fresh.targets = map[manifest.Key]struct{}{}
@@ -75,7 +76,8 @@ func (s *problemLists) addConsequences(all []manifest.Problem) {
 	}
 }
 
-// consequenceOf returns what an invalid definition of a policy means for traffic.
+// consequenceOf returns the effect on traffic of an invalid definition of a policy. It depends on whether
+// another version of the policy is served.
 func (s *problemLists) consequenceOf(key manifest.Key, r *rejectedDefinition) string {
 	i, open := r.invalid, s.serving.uncovered(r)
 	at, serving := s.serving.served[key]
@@ -90,7 +92,7 @@ func (s *problemLists) consequenceOf(key manifest.Key, r *rejectedDefinition) st
 	return "its definition in " + at.path() + " is in force"
 }
 
-// untargeted is consequence for a policy without targets.
+// untargeted returns the effect on traffic of an invalid policy without targets.
 func (i *Invalid) untargeted() string {
 	switch {
 	case i.Lost:
@@ -101,7 +103,8 @@ func (i *Invalid) untargeted() string {
 	return "it has no targets"
 }
 
-// namesOf returns the names of some targets of a policy, in words.
+// namesOf returns a list of at most maxTargets targets of a policy as text, and the number of the others.
+// namespace is the policy's namespace.
 func namesOf(targets []Target, namespace string) string {
 	var names []string
 	for _, target := range targets[:min(len(targets), maxTargets)] {
@@ -113,7 +116,8 @@ func namesOf(targets []Target, namespace string) string {
 	return strings.Join(names, ", ")
 }
 
-// words names a target.
+// words returns the target as text, such as "HTTPRoute shop/cart#rule" or "each HTTPRoute in namespace shop
+// with app=cart". namespace is the policy's namespace.
 func (t Target) words(namespace string) string {
 	name := clean(t.Kind + " " + namespace + "/" + t.Name)
 	if t.Name == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// contests returns a problem for each definition that is not served because another definition of
-// its key is.
+// contests returns a problem for each definition that is not served because another definition of the same key
+// is served.
 func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {
@@ -34,7 +34,8 @@ func (s *problemLists) contests() []manifest.Problem {
 	return all
 }
 
-// contest returns the problem of a definition that is not served because winner is.
+// contest returns the problem of d, which is not served because winner is. It is a warning if both have the
+// same content.
 func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	where := fmt.Sprintf("%s:%d", path.Join(s.prefix, winner.file.path), winner.line())
 	p := manifest.Problem{
@@ -51,7 +52,7 @@ func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	return p
 }
 
-// keptProblems returns a problem for each broken file whose last valid versions are served.
+// keptProblems returns a warning for each file with objects whose last valid version is served.
 func (s *problemLists) keptProblems() []manifest.Problem {
 	var all []manifest.Problem
 	for path, keys := range s.serving.kept {
@@ -78,12 +79,12 @@ func (s *problemLists) keptProblems() []manifest.Problem {
 	return all
 }
 
-// mistakeProblems returns the problems of keys for which a panic prevented a decision.
+// mistakeProblems returns the problems of keys for which a panic prevented the decision which object is served.
 func (s *problemLists) mistakeProblems() []manifest.Problem {
 	return slices.Collect(maps.Values(s.serving.mistakes))
 }
 
-// keyList returns at most ten keys, in words.
+// keyList returns at most ten keys as text, and the number of the others.
 func keyList(keys []manifest.Key) string {
 	var names []string
 	for _, key := range keys[:min(len(keys), 10)] {

@@ -14,19 +14,18 @@ import (
 
 // The limits of one document (docs/design/safety.md).
 const (
-	maxDepth      = 64      // mappings and lists inside each other
-	maxAliasNodes = 10_000  // values that aliases add by standing for their anchors
-	maxNodes      = 300_000 // values and keys written, estimated before parsing: 256 MB and 2 s at most
-	maxMistakes   = 20      // mistakes of YAML listed for one document
+	maxDepth      = 64      // depth of mappings and lists inside each other
+	maxAliasNodes = 10_000  // values that aliases add when the values of their anchors replace them
+	maxNodes      = 300_000 // values and keys, estimated before parsing: at most 256 MB and 2 s
+	maxMistakes   = 20      // YAML mistakes that are listed for one document
 )
 
-// errExtraDocument is about a second document that the splitter did not see,
-// behind a line break that is one to YAML alone.
+// errExtraDocument means that a text has a second document that splitDocuments did not find. The line break
+// before its "---" is a line break only in YAML, such as U+2028.
 var errExtraDocument = errors.New("yaml: a second document begins without a line of its own for ---")
 
-// parseYAML returns the root of one document, nil for an empty one. The decoder checks the nodes,
-// because the parser accepts duplicate keys and alias bombs. Panics of the parser are returned as
-// errors.
+// parseYAML returns the root node of one document, nil for an empty one. It accepts duplicate keys and alias
+// bombs; the decoder checks these. It returns a panic of the parser as an error.
 func parseYAML(text io.Reader) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -48,8 +47,8 @@ func parseYAML(text io.Reader) (root *yaml.Node, err error) {
 	return document.Content[0], nil
 }
 
-// estimateNodes estimates the number of nodes in a document's text, from the characters that begin
-// nodes.
+// estimateNodes returns the number of characters in a text that may begin a YAML node. It estimates the number
+// of nodes.
 func estimateNodes(text []byte) int {
 	n := 0
 	for _, c := range []byte("\n:,[{-?") {
@@ -58,37 +57,36 @@ func estimateNodes(text []byte) int {
 	return n
 }
 
-// decoder converts nodes to the values that encoding/json would return, except that integers are
-// int64. It agrees with sigs.k8s.io/yaml, and so with kubectl, on every value. Unlike these, it
-// rejects duplicate keys.
+// decoder converts YAML nodes to the values that encoding/json would return, except that integers are int64.
+// For every value it agrees with sigs.k8s.io/yaml, and so with kubectl. Unlike them, it rejects duplicate keys.
 type decoder struct {
 	problems []finding
 	path     fieldPath
 	depth    int
 	expanded int                 // values decoded inside aliases
-	active   map[*yaml.Node]bool // anchors being expanded
-	stopped  bool                // a limit was hit: nothing more is decoded
-	loose    bool                // see readLoosely
+	active   map[*yaml.Node]bool // anchors whose aliases are being decoded
+	stopped  bool                // a limit was exceeded: nothing more is decoded
+	loose    bool                // the mode of readLoosely
 }
 
-// decodeYAML returns the value of a document's root. If it returns problems, the value lacks the
-// parts that the problems are about. A duplicate key has its name with "repeated" appended. Lines
-// count from the beginning of the document.
+// decodeYAML returns the value of a document's root, and its mistakes. Values with a mistake are nil or missing
+// in the result. A duplicate key has the suffix that repeated describes. Lines count from the beginning of the
+// document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
 	return value, d.problems
 }
 
-// readLoosely returns the value of a document's root, to guess what was meant. A scalar is its
-// text, even if YAML would read a number or boolean; only null is nil. A value beyond a limit is
-// nil.
+// readLoosely returns the value of a document's root, in which mistakes are ignored. A scalar is its text, even
+// if YAML would read a number or boolean; only null is nil. A value beyond a limit is nil.
 func readLoosely(root *yaml.Node) any {
 	d := decoder{active: map[*yaml.Node]bool{}, loose: true}
 	return d.value(root)
 }
 
-// report adds a mistake at the node.
+// report adds a mistake at the node. It does nothing after a limit was exceeded, or if there are maxMistakes
+// already.
 func (d *decoder) report(n *yaml.Node, code, message, hint string) {
 	if d.stopped || len(d.problems) == maxMistakes {
 		return
@@ -99,12 +97,13 @@ func (d *decoder) report(n *yaml.Node, code, message, hint string) {
 	}})
 }
 
-// stop reports an exceeded limit and stops decoding.
+// stop reports an exceeded limit. It stops the decoding, except in the mode of readLoosely.
 func (d *decoder) stop(n *yaml.Node, code, message, hint string) {
 	d.report(n, code, message, hint)
 	d.stopped = !d.loose
 }
 
+// value returns the value of a node. It returns nil if a limit was exceeded, or if the node is invalid.
 func (d *decoder) value(n *yaml.Node) any {
 	if !d.count(n) {
 		return nil
@@ -118,10 +117,11 @@ func (d *decoder) value(n *yaml.Node) any {
 	return d.collection(n)
 }
 
-// lessDeep says what to do about TooDeep.
+// lessDeep is the hint of problems with the code TooDeep.
 const lessDeep = "look for brackets that are not closed; no kind's fields lie so deep"
 
-// count counts a value that is added by an alias, and reports whether it may be decoded.
+// count counts a value that is decoded inside an alias, and reports whether the value may be decoded. It
+// returns false after a limit was exceeded.
 func (d *decoder) count(n *yaml.Node) bool {
 	if len(d.active) == 0 {
 		return !d.stopped
@@ -135,7 +135,8 @@ func (d *decoder) count(n *yaml.Node) bool {
 	return !d.stopped
 }
 
-// collection decodes a mapping or a list, one level deeper.
+// collection returns the value of a mapping or a list, which is one level deeper. It returns nil if that is
+// deeper than maxDepth.
 func (d *decoder) collection(n *yaml.Node) any {
 	if d.depth == maxDepth {
 		d.stop(n, "TooDeep", fmt.Sprintf("values are nested more than %d levels deep", maxDepth), lessDeep)
@@ -151,7 +152,8 @@ func (d *decoder) collection(n *yaml.Node) any {
 	return object
 }
 
-// alias calls then with the value of an alias, unless the alias is inside that value.
+// alias calls then with the node of an alias's anchor, and returns its result. It returns nil and does not call
+// then if the alias is inside that node, or if a limit was exceeded.
 func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 	if d.active[n.Alias] {
 		d.stop(n, "AliasCycle", "the value of the anchor "+quote(n.Value)+" contains itself", "")
@@ -165,6 +167,7 @@ func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 	return then(n.Alias)
 }
 
+// list returns the items of a list.
 func (d *decoder) list(n *yaml.Node) any {
 	list := make([]any, 0, len(n.Content))
 	for i, item := range n.Content {
@@ -175,9 +178,9 @@ func (d *decoder) list(n *yaml.Node) any {
 	return list
 }
 
-// mapping decodes a mapping into object. If the mapping is merged into another one, object already
-// has keys. A key overrides merged keys before it, and a merged key overrides keys before it, as in
-// sigs.k8s.io/yaml.
+// mapping adds the keys of a mapping to object. If the mapping is merged into another one with <<, object
+// already has keys. Like sigs.k8s.io/yaml, a key overrides merged keys before it, and a merged key overrides
+// keys before it.
 func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	seen := object
 	if len(object) > 0 || hasMerge(n) {
@@ -205,8 +208,8 @@ func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	}
 }
 
-// merge adds the keys of a mapping, or of a list of mappings, to object. In a list, the first
-// mapping has precedence.
+// merge adds the keys of a mapping, or of a list of mappings, to object. n is the value of a << key. In a list,
+// the first mapping has precedence.
 func (d *decoder) merge(n *yaml.Node, object map[string]any) {
 	into := func(m *yaml.Node) any {
 		if m.Kind == yaml.MappingNode {
@@ -229,11 +232,12 @@ func (d *decoder) merge(n *yaml.Node, object map[string]any) {
 	}
 }
 
-// isMerge reports whether the key is the << of a merge.
+// isMerge reports whether a key is the << of a merge.
 func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Tag == "!!merge"
 }
 
+// hasMerge reports whether a mapping has a << key.
 func hasMerge(n *yaml.Node) bool {
 	for i := 0; i < len(n.Content); i += 2 {
 		if isMerge(n.Content[i]) {
@@ -243,7 +247,7 @@ func hasMerge(n *yaml.Node) bool {
 	return false
 }
 
-// duplicate reports that the key at n.Content[at] is also earlier in n.
+// duplicate reports that the key at n.Content[at], with the given name, is also earlier in n.
 func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
 	if d.stopped || len(d.problems) == maxMistakes {
 		return
@@ -266,7 +270,8 @@ func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
 	last.Message, last.other = strings.ReplaceAll(last.Message, "%", "%%")+", first in line %d", first.Line
 }
 
-// key returns the name that a key has in JSON.
+// key returns the name that a key has in JSON. It reports a mistake and returns false if the key is not a
+// scalar, or is a value that cannot be a key.
 func (d *decoder) key(n *yaml.Node) (string, bool) {
 	name, err := keyName(n)
 	if err == nil {
@@ -280,7 +285,8 @@ func (d *decoder) key(n *yaml.Node) (string, bool) {
 	return "", false
 }
 
-// scalar returns the value of a scalar as it is in JSON.
+// scalar returns the value that a scalar has in JSON. It reports a mistake and returns nil if the scalar is
+// invalid. In the mode of readLoosely it returns the scalar's text, or nil for null.
 func (d *decoder) scalar(n *yaml.Node) any {
 	if d.loose && n.Tag != "!!binary" {
 		if n.Style == 0 && resolvePlain(n.Value) == nil {

@@ -9,30 +9,31 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is one document of a file.
+// document is one document of a file. Its result is nil until the document is read.
 type document struct {
 	part
 	*result
 }
 
-// definition is one valid object at its place. If an edit of its file does not touch it, the
-// definition stays and only its place changes.
+// definition is one valid object of a file. If an edit of the file does not change the object, the definition
+// is kept, and only its place is updated.
 type definition struct {
-	*item    // of the document
+	*item    // the object in the document
 	file     *file
 	document *document
-	order    int // in the file
+	order    int // index in the definitions of the file
 }
 
-// line is the line of the object's name.
+// line returns the line of the object's name in its file.
 func (d *definition) line() int { return d.document.line + d.place.line - 1 }
 
-// compareDefinitions orders definitions by file and place.
+// compareDefinitions orders definitions by the path of their file and by their order in the file.
 func compareDefinitions(a, b *definition) int {
 	return cmp.Or(strings.Compare(a.file.path, b.file.path), cmp.Compare(a.order, b.order))
 }
 
-// root parses the text again. It returns nil if that fails.
+// root parses the text of the document again and returns its root node. It returns nil if the text is empty or
+// cannot be parsed.
 func (d *document) root() *yaml.Node {
 	root, err := parseYAML(bytes.NewReader(d.text))
 	if err != nil || root == nil {
@@ -42,7 +43,8 @@ func (d *document) root() *yaml.Node {
 	return root
 }
 
-// find returns the place of a field in the document with the given root.
+// find returns the place of a field of the definition in its document. root is the document's root node. If it
+// is nil, find returns the place of the object's name.
 func (d *definition) find(root *yaml.Node, field string) place {
 	if root == nil {
 		return d.place
@@ -50,7 +52,8 @@ func (d *definition) find(root *yaml.Node, field string) place {
 	return find(root, slices.Concat(d.at(), parsePath(field)))
 }
 
-// value returns the value of the document, as far as it can be read.
+// value parses the document again and returns its value. It returns nil if the text cannot be parsed. Values
+// with mistakes are left out.
 func (d *document) value() any {
 	root := d.root()
 	if root == nil {
@@ -60,7 +63,8 @@ func (d *document) value() any {
 	return value
 }
 
-// saved returns the text of a definition for the saved state.
+// saved returns the text of a definition for the saved state: the text of the object alone, or the text of the
+// document if that may be saved.
 func (d *definition) saved() []byte {
 	if alone := d.alone(); alone != nil {
 		return alone
@@ -68,8 +72,8 @@ func (d *definition) saved() []byte {
 	return d.document.text
 }
 
-// explain returns why the parser rejected the document. Without thoroughly it does not look for the
-// place.
+// explain returns the problem of a document that the parser rejected. If thoroughly is false, the problem has
+// the line that the parser names and the parser's message, without an explanation.
 func (d *document) explain(thoroughly bool) finding {
 	if thoroughly {
 		return explainSyntax(d.text, d.remarks().syntax)

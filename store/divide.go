@@ -8,13 +8,13 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Files that are read are applied before one that takes longer only where neither can matter to
-// the other: an object that moves between two files is never away, and a route does not come
-// before the Service that it leads to.
+// Files that are read completely can be applied before a file that takes longer to read. This is done only if
+// the files do not affect each other. So an object that moves between two files is always served, and a route
+// is not applied before the Service to which it refers.
 
-// divide returns the edits that can be applied now, and those that wait. An edit waits if its file
-// is not read completely. It also waits if it has objects of a namespace that a waiting file may
-// have objects of, or that refer to a namespace of a waiting file, and so on.
+// divide splits edits into those that can be applied now, and those that must wait. An edit waits if its file
+// is not read completely. An edit also waits if it has objects of a namespace that a waiting edit mentions, or
+// mentions a namespace of a waiting edit's objects.
 func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	waits := make([]bool, len(edits))
 	var queue []int
@@ -26,7 +26,8 @@ func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	if len(queue) == 0 {
 		return edits, nil
 	}
-	defining, naming := map[string][]int{}, map[string][]int{} // edits by namespaces of their objects, and in their texts
+	// The edits by the namespaces of their objects, and by the namespaces in their texts.
+	defining, naming := map[string][]int{}, map[string][]int{}
 	for i, e := range edits {
 		for namespace := range s.namespacesOf(e) {
 			defining[namespace] = append(defining[namespace], i)
@@ -64,7 +65,7 @@ func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	return ready, waiting
 }
 
-// unread reports whether some documents of the file are not read yet.
+// unread reports whether some documents of the file are not read yet. It is false for a nil file.
 func (f *file) unread() bool {
 	if f != nil {
 		for _, d := range f.documents {
@@ -76,9 +77,9 @@ func (f *file) unread() bool {
 	return false
 }
 
-// namespacesOf returns the namespaces of the known objects of a file, before and after an edit. ""
-// is the namespace of GatewayClasses. A Namespace belongs to the namespace that it declares. A
-// broken document may belong to any namespace that it names.
+// namespacesOf returns the namespaces of the objects that are known of a file, before and after an edit. It
+// contains "" for cluster-scoped objects. A Namespace belongs to the namespace that it declares. A broken
+// document belongs to every namespace that its text mentions.
 func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	all := map[string]struct{}{}
 	add := func(key manifest.Key) {
@@ -109,7 +110,8 @@ func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	return all
 }
 
-// mentioned returns the namespaces that the texts of an edit name, "" for GatewayClasses.
+// mentioned returns the namespaces that the texts of an edit mention, before and after the edit. It contains ""
+// if a text mentions GatewayClass.
 func (e edit) mentioned() map[string]struct{} {
 	all := map[string]struct{}{}
 	for _, f := range []*file{e.before, e.after} {
@@ -122,8 +124,8 @@ func (e edit) mentioned() map[string]struct{} {
 	return all
 }
 
-// mention adds the namespaces that a document names. It adds "default" if an object may be without
-// a namespace.
+// mention adds the namespaces that a document's text mentions to all. It adds "" for the word GatewayClass. It
+// adds "default" if the first metadata has no namespace.
 func mention(text []byte, all map[string]struct{}) {
 	if bytes.Contains(text, []byte("GatewayClass")) {
 		all[""] = struct{}{}

@@ -25,16 +25,16 @@ type checker interface {
 	KindNotServed(gk apischema.GroupKind) (schema.KindNotServed, bool)
 }
 
-// reader reads documents. It may be used by several goroutines at once.
+// reader reads documents. Several goroutines may use it at once.
 type reader struct {
 	schemas checker
-	save    bool // make texts to be saved
-	secrets bool // which may hold Secrets
-	sound   bool // what is read was sound before
+	save    bool // Options.Save: results have texts for the saved state
+	secrets bool // Options.SaveSecrets: these texts may contain Secrets
+	sound   bool // the documents were validated before under the same schema
 	sharer  *sharer
 }
 
-// read reads one document. It never fails: mistakes are problems of the result.
+// read reads one document and returns its content. Mistakes in the document are problems of the result.
 func (r reader) read(text []byte) *result {
 	d := r.open(text)
 	for done := false; !done; {
@@ -43,8 +43,8 @@ func (r reader) read(text []byte) *result {
 	return d.result
 }
 
-// open parses a document and reads the object in it. If the document is a list, step reads the
-// objects.
+// open parses a document and reads the object in it. If the document is a list, open reads no object; each call
+// of step reads one.
 func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
@@ -61,8 +61,8 @@ func (r reader) open(text []byte) *documentReader {
 	return d
 }
 
-// step reads the next object of a list. It returns true if there is none; then the result is
-// complete.
+// step reads the next object of a list. It returns true if no object is left; then the result is complete. For
+// a document that is no list, the first call returns true.
 func (d *documentReader) step() (done bool) {
 	if d.next < len(d.elements) {
 		begin := time.Now()
@@ -78,22 +78,23 @@ func (d *documentReader) step() (done bool) {
 	return true
 }
 
-// documentReader reads one document.
+// documentReader is a document that is being read, and what was read of it so far.
 type documentReader struct {
 	reader
 	*result
 	remarks
 	text []byte
 	root *yaml.Node
-	raw  any // the value of root as it is written, once loosely was asked for it
+	raw  any // the value that readLoosely returns for root; nil until loosely is called
 	took readTime
 
-	outer    map[string]any // of a list; elements are its items, of which those before next are read
+	outer    map[string]any // the list; elements are its items, next is the index of the next item to read
 	elements []any
 	next     int
 }
 
-// decode returns the document's value. ok is false if there is no value to read.
+// decode parses the document, reports its YAML mistakes and returns its value. ok is false if there is no
+// value, or if the YAML has mistakes.
 func (d *documentReader) decode() (value any, ok bool) {
 	if p, unfit := unfitText(d.text); unfit {
 		d.fail(finding{Problem: p})
@@ -118,8 +119,8 @@ func (d *documentReader) decode() (value any, ok bool) {
 	return value, value != nil && len(problems) == 0
 }
 
-// fail adds an error with a known place, before the kind of the document is known. The problem
-// shows the text unless it may be a Secret's.
+// fail adds an error that already has its line and column. The error has an excerpt of the text, unless the
+// text may be a Secret's or is not UTF-8.
 func (d *documentReader) fail(p finding) {
 	p.Severity = manifest.Error
 	if _, unfit := unfitFile(d.text); !unfit && !secretive(d.text) {
@@ -129,16 +130,18 @@ func (d *documentReader) fail(p finding) {
 	d.broken = true
 }
 
-// report adds a problem of the object at a path. The problem's Field names the place.
+// report adds a problem of an object. at is the path of the object in the document. The problem's place is that
+// of its Field.
 func (d *documentReader) report(at fieldPath, object map[string]any, p manifest.Problem) {
 	d.reportAt(at, object, p, find)
 }
 
-// reportAt is report with the function that returns the place of the field.
+// reportAt is report with a function that returns the place of a field. After maxProblems problems it only
+// counts.
 func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifest.Problem, place func(*yaml.Node, fieldPath) place) {
 	p.Severity = cmp.Or(p.Severity, manifest.Error)
 	d.broken = d.broken || p.Severity == manifest.Error
-	if len(d.problems) == maxProblems { // no file lists more, and each costs a walk over the text
+	if len(d.problems) == maxProblems { // no file lists more, and finding a place takes time
 		d.unlisted++
 		return
 	}
@@ -151,9 +154,9 @@ func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifes
 	d.problems = append(d.problems, finding{Problem: p})
 }
 
-// shows reports whether lines of an object may be shown. That is so if nothing in the document
-// looks like a Secret. It is also so if the object is alone in its document, is certainly no
-// Secret, and has no users.
+// shows reports whether excerpts of an object may be shown. They may be shown if the document contains nothing
+// that looks like a Secret. They may also be shown if the object is alone in its document, has a known kind
+// other than Secret, and has no users.
 func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
@@ -161,7 +164,8 @@ func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	return harmless && len(at) == 0 && !listsUsers(d.text) || !secretive(d.text)
 }
 
-// document reads the value of a whole document.
+// document reads the value of a document. It reads a single object at once; for a list of objects it only
+// prepares step.
 func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
 	list, isList := value.([]any)
@@ -189,7 +193,7 @@ func (d *documentReader) document(value any) {
 	}
 }
 
-// object reads the object at a path. A panic affects only this object.
+// object reads the object at a path. If that panics, only this object is invalid.
 func (d *documentReader) object(at fieldPath, object map[string]any) {
 	defer func() {
 		if recover() != nil {
@@ -199,6 +203,8 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	d.readObject(at, object)
 }
 
+// readObject validates the object at a path and adds it to the result, as an item if it is valid, or as
+// rejected if it is invalid.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	known := len(d.problems)
 	gvk, ok := d.identify(at, object)
@@ -248,13 +254,14 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	d.items = append(d.items, item{d.sharer.object(typed), d.nameAt(at), twins, part})
 }
 
-// nameAt returns the place of the name of the object at a path.
+// nameAt returns the place of the name of the object at a path. If the object has no name, it is the place of
+// the last key that exists on the path to the name.
 func (d *documentReader) nameAt(at fieldPath) place {
 	return find(d.root, slices.Concat(at, parsePath("metadata.name")))
 }
 
-// identify returns the object's kind. ok is false if the kind is not in the table; then the object
-// is not read any further.
+// identify returns the object's kind. ok is false if the kind or version is not in the table kinds; then
+// identify has reported a problem or recorded a foreign kind.
 func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apischema.GroupVersionKind, ok bool) {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, isText := object[field].(string); !isText || text == "" {
@@ -286,7 +293,8 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 	return gvk, false
 }
 
-// missingField returns the problem of an absent or invalid apiVersion or kind.
+// missingField returns the problem of an object whose apiVersion or kind is missing or not a text. field is the
+// name of that field.
 func missingField(field string, object map[string]any) manifest.Problem {
 	p := manifest.Problem{Code: "RequiredField", Field: field, Message: "the object has no " + field}
 	if value, there := object[field]; there && value != nil {
@@ -310,12 +318,12 @@ func missingField(field string, object map[string]any) manifest.Problem {
 	return p
 }
 
-// settleNamespace sets the namespace "default" if the object has none, and removes the namespace of
-// an object that cannot have one.
+// settleNamespace sets the namespace "default" if the object has none. If the kind is cluster-scoped, it
+// removes the namespace and reports a warning.
 func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k *kind) {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {
-		return // the schema says so
+		return // the schema reports this
 	}
 	namespace := metadata["namespace"]
 	switch {
@@ -330,11 +338,12 @@ func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k 
 	}
 }
 
-// typed converts a validated object. Its hash covers its canonical text in the first version of its
-// kind, so that a new apiVersion alone is no change.
+// typed returns a validated object as a manifest.Object, and its canonical text. The hash is that of the
+// canonical text, in which apiVersion is the first version of the kind. So a new apiVersion alone does not
+// change the hash. It returns an error if the object does not fit the Go type of its kind.
 func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byte, err error) {
 	object["apiVersion"] = k.apiVersions()[0]
-	canonical, err = json.Marshal(object) // sorts keys
+	canonical, err = json.Marshal(object) // Marshal sorts keys
 	if err != nil {
 		return nil, nil, err
 	}
@@ -345,16 +354,16 @@ func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byt
 	return &manifest.Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
 }
 
-// alone returns the text of a validated object for the saved state, if its document cannot be
-// saved. A document cannot be saved if it is a list, or if it may contain Secrets beside the
-// object, even in comments.
+// alone returns the text of a validated object for the saved state, if its document cannot be saved. A document
+// cannot be saved if it is a list, or if it may contain a Secret, even in comments. It returns nil if the
+// document can be saved, or if nothing is saved.
 func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
 	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
 		return nil
 	}
 	text, err := json.Marshal(object)
 	if err != nil {
-		return nil // typed will say so
+		return nil // typed reports the same error
 	}
 	return text
 }

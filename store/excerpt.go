@@ -10,15 +10,16 @@ import (
 // excerptWidth is how many characters of a line an excerpt shows.
 const excerptWidth = 100
 
-// maxExcerptLine is the length in bytes from which a line is not shown: counting its
-// characters takes time, and no user reads such a line.
+// maxExcerptLine is the length in bytes up to which a line is shown. Counting the characters of a longer line
+// takes time.
 const maxExcerptLine = 16 * 1024
 
-// excerpt returns the line of a place in a text, with a mark below the place.
+// excerpt returns the line of a place in a text, and below it carets that mark the place. It returns "" if the
+// line is longer than maxExcerptLine.
 func excerpt(text []byte, at place) string { return excerptLine(lineOf(text, at.line), at) }
 
-// excerptLine returns the line of a place, and below it carets that mark the place. Of a long line
-// it returns the part around the place.
+// excerptLine returns a line, and below it carets that mark the place. It returns "" if the line is longer than
+// maxExcerptLine. Of a line longer than excerptWidth it returns the part around the place.
 func excerptLine(line []byte, at place) string {
 	if len(line) > maxExcerptLine {
 		return ""
@@ -26,8 +27,8 @@ func excerptLine(line []byte, at place) string {
 	return marked(bytes.TrimSuffix(line, []byte{'\r'}), at)
 }
 
-// marked returns the visible part of a line, and below it carets that mark the place. text has no line ending; its
-// length is not checked.
+// marked returns the visible part of a line, and below it carets that mark the place. text has no line ending.
+// Its length is not checked.
 func marked(text []byte, at place) string {
 	line, column := window(text, at.column)
 	var shown, marks strings.Builder
@@ -53,7 +54,8 @@ func marked(text []byte, at place) string {
 	return shown.String() + "\n" + marks.String()
 }
 
-// window returns the visible part of a line, and the column in it. "…" replaces the rest.
+// window returns the part of a line that an excerpt shows, and the column of the place in that part. "…"
+// replaces what is left out.
 func window(line []byte, column int) (part string, at int) {
 	count := utf8.RuneCount(line)
 	column = min(max(column, 1), count+1)
@@ -73,7 +75,7 @@ func window(line []byte, column int) (part string, at int) {
 	return part, at
 }
 
-// skipRunes returns the offset after n characters.
+// skipRunes returns the offset after the first n characters, or the length of a shorter line.
 func skipRunes(line []byte, n int) int {
 	at := 0
 	for ; n > 0 && at < len(line); n-- {
@@ -83,8 +85,8 @@ func skipRunes(line []byte, n int) int {
 	return at
 }
 
-// lineOf returns a line of the text without its line feed. Lines count from 1. It returns nil if
-// there is no such line.
+// lineOf returns a line of the text without its line feed. Lines count from 1. It returns nil if there is no
+// such line.
 func lineOf(text []byte, number int) []byte {
 	for ; number > 1; number-- {
 		_, after, found := bytes.Cut(text, []byte{'\n'})

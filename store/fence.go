@@ -18,28 +18,29 @@ const (
 	kindGateway   = "Gateway"
 )
 
-// The codes of the problems of definitions that may not serve.
+// The codes of the problems of definitions that the path policies reject.
 const (
 	outsideFence        = "OutsideFence"
 	portNotAllowed      = "PortNotAllowed"
 	clusterPathsMissing = "ClusterPathsMissing"
 )
 
-// fence decides by path policies which definitions may serve. The decision depends on their files
-// (package tenancy). A definition that is rejected is read and reported, but has no effect on
-// definitions that may serve.
+// fence decides by path policies which definitions may be served (package tenancy). The decision depends on the
+// file of a definition. A rejected definition is read and reported, and has no effect on accepted definitions.
 type fence struct {
 	policy  tenancy.Policy
-	outside map[manifest.Key]struct{} // keys with definitions that are outside
-	// foundOutside holds what holdsOutside found since the policies or a file changed.
+	outside map[manifest.Key]struct{} // keys with definitions that the path policies reject
+	// foundOutside has the results of definesOutside since the policies or a file changed.
 	foundOutside map[*file]bool
 }
 
+// newFence returns a fence with the given cluster paths. If cluster is empty, there are no path policies.
 func newFence(cluster tenancy.Globs) *fence {
 	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, foundOutside: map[*file]bool{}}
 }
 
-// sourceOf returns whether the objects of a file come from cluster paths.
+// sourceOf returns the kind of file that file is: of cluster paths, or another file. Without path policies it
+// returns AnyFile.
 func (f *fence) sourceOf(file string) manifest.Source {
 	switch {
 	case !f.policy.InForce():
@@ -50,7 +51,7 @@ func (f *fence) sourceOf(file string) manifest.Source {
 	return manifest.OtherFile
 }
 
-// check returns why a file must not define an object. ok is true if it may.
+// check returns true if a file may define an object. If it returns false, why is the reason.
 func (f *fence) check(file string, o *manifest.Object) (why outsideReason, ok bool) {
 	if !f.policy.InForce() {
 		return checkWithoutPolicies(o)
@@ -70,8 +71,8 @@ func (f *fence) check(file string, o *manifest.Object) (why outsideReason, ok bo
 	return outsideReason{}, true
 }
 
-// checkWithoutPolicies rejects a Namespace with annotations of path policies if gatefold runs
-// without path policies. Then any file could define such a Namespace.
+// checkWithoutPolicies returns false for a Namespace with annotations of path policies. It is used if gatefold
+// runs without path policies, because then any file could define such a Namespace.
 func checkWithoutPolicies(o *manifest.Object) (why outsideReason, ok bool) {
 	if !grantOf(o).Asks() {
 		return outsideReason{}, true
@@ -82,7 +83,8 @@ func checkWithoutPolicies(o *manifest.Object) (why outsideReason, ok bool) {
 	}, clusterPathsMissing, "metadata.annotations"}, false
 }
 
-// outsideReason is why a definition may not serve.
+// outsideReason is the reason why the path policies reject a definition, with the code and field of the
+// problem.
 type outsideReason struct {
 	tenancy.Violation
 	code  string
@@ -95,7 +97,8 @@ func (f *fence) permits(file string, o *manifest.Object) bool {
 	return ok
 }
 
-// admits reports whether a file may define objects of the key's namespace.
+// admits reports whether a file may define objects of the key's namespace. Unlike permits, it does not check
+// ports.
 func (f *fence) admits(file string, key manifest.Key) bool {
 	return f.policy.CheckNamespace(file, key.Namespace) == tenancy.Violation{}
 }
@@ -103,7 +106,8 @@ func (f *fence) admits(file string, key manifest.Key) bool {
 // rejects reports whether the path policies reject a definition.
 func (f *fence) rejects(d *definition) bool { return !f.permits(d.file.path, d.object) }
 
-// inside returns the definitions that the path policies accept, and notes whether there are others.
+// inside returns the definitions of a key that the path policies accept. It records in f.outside whether they
+// reject any.
 func (f *fence) inside(key manifest.Key, definitions []*definition) []*definition {
 	delete(f.outside, key)
 	if !slices.ContainsFunc(definitions, f.rejects) {
@@ -113,8 +117,8 @@ func (f *fence) inside(key manifest.Key, definitions []*definition) []*definitio
 	return slices.DeleteFunc(slices.Clone(definitions), f.rejects)
 }
 
-// definesOutside reports whether a file has a definition that the path policies reject. Such a file
-// keeps its earlier objects, as a broken file does.
+// definesOutside reports whether a file has a definition that the path policies reject. The earlier objects of
+// such a file stay served, like those of a broken file.
 func (f *fence) definesOutside(of *file) bool {
 	holds, known := f.foundOutside[of]
 	if !known {
@@ -124,8 +128,9 @@ func (f *fence) definesOutside(of *file) bool {
 	return holds
 }
 
-// hides reports whether a skipped file or directory may contain Namespaces of cluster paths. A
-// directory with a name like a file's is never read.
+// hides reports whether a skipped file or directory may contain Namespaces of cluster paths. It returns false
+// for an ignore file. It takes a path that ends in .yaml, .yml or .json as a file, because the watcher never
+// reads a directory with such a name.
 func (f *fence) hides(skip watcher.Skip) bool {
 	ignoreFile := skip.Reason == watcher.InvalidIgnore || skip.Reason == watcher.IgnoreNotAllowed
 	if !f.policy.InForce() || ignoreFile {
@@ -135,14 +140,14 @@ func (f *fence) hides(skip watcher.Skip) bool {
 	return f.policy.Cluster(skip.Path) || !loadable && f.policy.ClusterBelow(skip.Path)
 }
 
-// opened is a port that an object opens, with its field.
+// opened is a port that an object opens, and the field with its number.
 type opened struct {
 	number int32
 	field  string
 }
 
-// opens returns the ports that a Gateway or ListenerSet opens, none for other kinds. Port 0 means
-// any port and comes first.
+// opens returns port 0 and the ports of the listeners of a Gateway or ListenerSet. Port 0 means any port. It
+// returns nil for other kinds.
 func opens(o *manifest.Object) []opened {
 	var listeners []gwv1.PortNumber
 	switch value := o.Value.(type) {
@@ -167,8 +172,8 @@ func opens(o *manifest.Object) []opened {
 // isNamespace reports whether the key is that of a Namespace.
 func isNamespace(k manifest.Key) bool { return k.Group == "" && k.Kind == kindNamespace }
 
-// grantOf returns what a Namespace allows its namespace, nothing for other kinds. The schema has
-// checked that its annotations can be read.
+// grantOf returns what the annotations of a Namespace allow. It returns the zero Grant for other kinds. The
+// schema has already validated the annotations.
 func grantOf(o *manifest.Object) tenancy.Grant {
 	namespace, ok := manifest.As[*corev1.Namespace](o)
 	if !ok {

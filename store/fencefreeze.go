@@ -4,15 +4,15 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// The codes of the problems for which a Tree is held on account of path policies, beside
-// clusterPathsMissing.
+// The codes of the problems for which freezeForPolicies does not apply a Tree, besides clusterPathsMissing.
 const (
 	clusterPathsBroken = "ClusterPathsBroken"
 	namespacesMissing  = "NamespacesMissing"
 )
 
-// freezeForPolicies reports whether the path policies cannot be known. Then applying the Tree could
-// open what is meant to be closed, or close everything.
+// freezeForPolicies returns true if a Tree must not be applied, because gatefold cannot know the path policies.
+// p is the problem. Without the policies, a team could define objects of another team, or all objects would be
+// rejected.
 func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.fence.policy.InForce() {
 		return s.freezeForFlag(edits, next)
@@ -34,9 +34,9 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 	return manifest.Problem{}, false
 }
 
-// freezeForFlag reports whether --cluster-paths is missing. That is so if a Namespace asks for path
-// policies, and either nothing is served yet or the saved state has that Namespace. At other times
-// only the Namespace is rejected, because any file could define one.
+// freezeForFlag returns true if the flag --cluster-paths seems to be missing. That is so if a Namespace has the
+// annotation for paths, and gatefold serves nothing yet or serves this Namespace with such an annotation. p is
+// the problem.
 func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
 		return manifest.Problem{}, false
@@ -56,10 +56,12 @@ func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, hel
 	}, true
 }
 
-// servesNothing reports whether the next Tree counts as the first one.
+// servesNothing reports whether the next Tree counts as the first one: nothing is served, or
+// Options.KeepNothing is set.
 func (s *Store) servesNothing() bool { return len(s.serving.served) == 0 || s.options.KeepNothing }
 
-// hiding returns the first file that may contain hidden Namespaces.
+// hiding returns the first file, by path, that may contain Namespaces that cannot be read. It returns "" if
+// there is none.
 func hiding(edits []edit) (first string) {
 	for _, e := range edits {
 		if e.after != nil && e.after.tally.hidden > 0 && (first == "" || e.path < first) {

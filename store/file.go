@@ -13,27 +13,27 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// file is one file as it was read. For a skipped file it has what was read before.
+// file is one file as it was read. A skipped file has the documents that were read before it was skipped.
 type file struct {
 	path        string
 	hash        watcher.Hash
 	documents   []*document
 	definitions []*definition
-	source      manifest.Source // of its objects
-	hides       bool            // it is skipped, and may hold Namespaces of cluster paths
+	source      manifest.Source // the source of its objects
+	hides       bool            // it is skipped, and may contain Namespaces of cluster paths
 	tally       tally
 	beside      *oddities
 }
 
-// oddities are the parts of a file other than definitions. Most files have none.
+// oddities has everything in a file other than definitions. Most files have nothing else.
 type oddities struct {
-	skipped  *watcher.Skip         // why it is skipped; nil for a file that was read
-	rejected []*rejectedDefinition // where the schema rejects what stands there
-	problems []manifest.Problem    // at their places in the file
+	skipped  *watcher.Skip         // why the file is skipped; nil if it was read
+	rejected []*rejectedDefinition // objects that the schema rejects
+	problems []manifest.Problem    // with their places in the file
 	foreign  []foreign
 }
 
-// oddities returns the parts of the file other than definitions.
+// oddities returns everything in the file other than definitions. The result is empty if there is nothing else.
 func (f *file) oddities() oddities {
 	if f.beside == nil {
 		return oddities{}
@@ -44,12 +44,13 @@ func (f *file) oddities() oddities {
 // tally counts the content of files.
 type tally struct {
 	documents, objects int
-	broken             int // documents of which something did not become an object
-	fences             int // Namespaces with annotations that keep files out
+	broken             int // documents in which something did not become an object
+	fences             int // Namespaces with the annotation for paths
 	namespaces         int // Namespaces of cluster paths
-	hidden             int // documents and files of cluster paths that may be Namespaces, and cannot be read
+	hidden             int // documents and files of cluster paths that cannot be read, and may be Namespaces
 }
 
+// plus returns the tally with the counts of a file added. A nil file has no counts.
 func (t tally) plus(f *file) tally {
 	if f != nil {
 		t.documents += f.tally.documents
@@ -62,6 +63,7 @@ func (t tally) plus(f *file) tally {
 	return t
 }
 
+// minus returns the tally without the counts of a file. A nil file has no counts.
 func (t tally) minus(f *file) tally {
 	if f != nil {
 		t.documents -= f.tally.documents
@@ -74,15 +76,16 @@ func (t tally) minus(f *file) tally {
 	return t
 }
 
-// edit is a file that differs from the previous Tree. before is nil for a new file, after for a
-// removed one.
+// edit is a file that differs from the previous Tree. before is nil for a new file; after is nil for a removed
+// file.
 type edit struct {
 	path          string
 	before, after *file
 }
 
-// split finds the documents of a file. It takes over documents with the same text from known
-// versions of the file; these have been read unless that was interrupted.
+// split splits the content of a file into documents. A document with the same text as a document in known has
+// the result of that document. If the content has more documents than limit, the file gets a problem and no
+// documents.
 func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" {
@@ -106,8 +109,8 @@ func (f *file) split(content []byte, limit int, known ...*file) {
 	f.documents = adopt(parts, old)
 }
 
-// adopt returns a document for each part. It takes over old documents with the same text. Usually
-// only a few in the middle differ, and only these are looked up.
+// adopt returns a document for each part. A document with the same text as an old document has the old
+// document's result. Usually only a few documents in the middle differ, and only these are compared by a map.
 func adopt(parts []part, old []*document) []*document {
 	documents := make([]*document, len(parts))
 	begin := 0
@@ -132,13 +135,14 @@ func adopt(parts []part, old []*document) []*document {
 	return documents
 }
 
-// The most that is said about one file.
+// The limits on problems of one file.
 const (
-	maxExplained = 20  // mistakes of syntax of which the place is searched, and the policies in such texts
-	maxProblems  = 200 // problems
+	maxExplained = 20  // syntax errors whose place is searched; also texts in which policies are searched
+	maxProblems  = 200 // problems in total
 )
 
-// finish collects the content of the file's documents.
+// finish collects the definitions, rejected objects and problems of the file's documents, and counts them. All
+// documents must be read.
 func (f *file) finish(r reader) {
 	all := f.oddities()
 	if all.skipped != nil && all.skipped.Detail != "" {
@@ -187,7 +191,7 @@ func (f *file) finish(r reader) {
 	}
 }
 
-// define adds the objects of a document.
+// define adds the valid objects of a document to the definitions, and counts the document.
 func (f *file) define(d *document) {
 	for i := range d.items {
 		f.definitions = append(f.definitions, &definition{&d.items[i], f, d, len(f.definitions)})
@@ -201,10 +205,11 @@ func (f *file) define(d *document) {
 	}
 }
 
-// count sets the source of an object, and counts Namespaces.
+// count sets the source of an object to that of the file. If the object is a Namespace, it counts the
+// Namespace.
 func (f *file) count(o *manifest.Object) {
 	if o.Source != f.source {
-		o.Source = f.source // it was just read, or restored
+		o.Source = f.source // only if the object was just read or restored
 	}
 	if !isNamespace(o.Key) {
 		return
@@ -217,7 +222,7 @@ func (f *file) count(o *manifest.Object) {
 	}
 }
 
-// placed returns a document's problem with its line in the file.
+// placed returns a document's problem with the file, and with lines that count from the beginning of the file.
 func (f *file) placed(d *document, p finding) manifest.Problem {
 	p.File = f.path
 	p.Line += d.line - 1
@@ -227,13 +232,13 @@ func (f *file) placed(d *document, p finding) manifest.Problem {
 	return p.Problem
 }
 
-// flawed reports whether the file has problems.
+// flawed reports whether the file has problems or objects of foreign kinds.
 func (f *file) flawed() bool {
 	all := f.oddities()
 	return len(all.problems)+len(all.foreign) > 0
 }
 
-// fileProblems returns the problems of files, unsorted.
+// fileProblems returns the problems of the files, unsorted. It includes the problems of foreign kinds.
 func fileProblems(flawed map[string]*file) []manifest.Problem {
 	var all []manifest.Problem
 	for _, f := range flawed {
@@ -243,8 +248,8 @@ func fileProblems(flawed map[string]*file) []manifest.Problem {
 	return append(all, foreign...)
 }
 
-// parallel calls work for 0 to n-1 on all cores, and returns after all calls. It passes on a panic
-// of work.
+// parallel calls work with 0 to n-1 on all cores, and returns after all calls. If a call panics, parallel
+// panics with the same value.
 func parallel(n int, work func(i int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers < 2 {

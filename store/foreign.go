@@ -13,27 +13,26 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Ignored counts documents of one kind that gatefold does not use and that are no mistake, such as
-// manifests of other programs.
+// Ignored counts the documents of one kind that gatefold does not use, such as manifests of other programs.
+// They are no mistakes.
 type Ignored struct {
-	// Kind is KIND.GROUP, such as Deployment.apps; "" for documents without apiVersion and
-	// kind.
+	// Kind is KIND.GROUP, such as Deployment.apps. It is "" for documents without apiVersion and kind.
 	Kind  string `json:"kind"`
 	Count int    `json:"count"`
 }
 
-// foreign is an object of a kind that gatefold does not read. The kind is zero if the document is
-// no Kubernetes object.
+// foreign is an object of a kind that gatefold does not read. The kind is zero if the document is no Kubernetes
+// object.
 type foreign struct {
 	kind  apischema.GroupKind
 	place place
-	// opens is what is served without it, for a policy; see openedBy.
+	// opens and unserved are the results of openedBy for the object.
 	opens    string
 	unserved *manifest.Unserved
 }
 
-// remedies returns the kinds that people write instead of the kinds that gatefold reads, with what
-// to write instead.
+// remedies returns kinds that gatefold does not read and that people write by mistake, with the hint what to
+// write instead.
 func remedies() map[apischema.GroupKind]string {
 	const ingress = "convert it to a Gateway and HTTPRoutes, for example with ingress2gateway"
 	return map[apischema.GroupKind]string{
@@ -44,13 +43,13 @@ func remedies() map[apischema.GroupKind]string {
 	}
 }
 
-// sight is the first place of a foreign kind, and how often it was seen.
+// sight is the first place of a foreign kind, and the number of objects of that kind.
 type sight struct {
 	file  string
 	place place
 	count int
-	opens string // of the first that is a policy of what is served
-	// unserved are those that are such policies.
+	opens string // opens of the first object that has it
+	// unserved has the policies for objects that gatefold serves.
 	unserved []placedUnserved
 }
 
@@ -61,15 +60,16 @@ type placedUnserved struct {
 	manifest.Unserved
 }
 
-// foreignKinds counts the documents that gatefold does not use, sorted by kind, without settings
-// files. It returns a warning for each kind that has a remedy, or that is a policy for an object
-// that gatefold serves. The warning is at the first object of the kind.
+// foreignKinds returns the numbers of documents that gatefold does not use, by kind, and a warning for some
+// kinds. A kind has a warning if it is in remedies, or if an object of it is a policy for an object that
+// gatefold serves. Such a kind is not in ignored. The warning is at the first object of the kind. Settings
+// files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {
 		for _, o := range f.oddities().foreign {
 			if o.kind.Empty() && path.Base(f.path) == SettingsFile {
-				continue // it is ours
+				continue // gatefold's own settings file
 			}
 			at, known := seen[o.kind]
 			if !known || f.path < at.file || f.path == at.file && o.place.line < at.place.line {
@@ -104,7 +104,8 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manife
 	return ignored, problems
 }
 
-// first returns the first policies in the order of the files, nil for none.
+// first returns the first maxUnserved policies in the order of files, with their places. It returns nil if
+// there are none.
 func (s *sight) first() *[]manifest.Unserved {
 	if len(s.unserved) == 0 {
 		return nil
@@ -120,8 +121,8 @@ func (s *sight) first() *[]manifest.Unserved {
 	return &list
 }
 
-// isForeign reports whether a document is no Kubernetes object. Such a document has neither
-// apiVersion nor kind, and does not look like an object that lacks them or misspells them.
+// isForeign reports whether a document is no Kubernetes object. Such a document has neither apiVersion nor
+// kind, not even misspelt. It also has no metadata, spec or field that looks like that of a Kubernetes object.
 func isForeign(object map[string]any) bool {
 	for key, value := range object {
 		items, isList := value.([]any)
@@ -142,7 +143,8 @@ func isForeign(object map[string]any) bool {
 	return true
 }
 
-// looksLikeHead reports whether a key is a misspelt apiVersion or kind.
+// looksLikeHead reports whether a key is similar to apiVersion, or is similar to kind and has a value similar
+// to a known kind.
 func looksLikeHead(key string, value any) bool {
 	text, isText := value.(string)
 	if len(key) > 2*len("apiVersion") || !isText {
@@ -154,11 +156,12 @@ func looksLikeHead(key string, value any) bool {
 	return manifest.Distance(strings.ToLower(key), "kind") <= 2 && manifest.Nearest(text, allKindNames()) != ""
 }
 
+// isLikeAPIVersion reports whether a key is apiVersion or similar to apiVersion.
 func isLikeAPIVersion(key string) bool {
 	return manifest.Distance(strings.ToLower(key), "apiversion") <= 2
 }
 
-// misspeltHead returns the key that was probably meant as apiVersion, "" for none.
+// misspeltHead returns a key that is similar to apiVersion, "" if there is none.
 func misspeltHead(object map[string]any) string {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if key != "apiVersion" && isLikeAPIVersion(key) {
@@ -168,7 +171,7 @@ func misspeltHead(object map[string]any) string {
 	return ""
 }
 
-// ownField reports whether only kinds that gatefold reads have a field of this name.
+// ownField reports whether a field of this name exists only in kinds that gatefold reads.
 func ownField(key string) bool {
 	switch key {
 	case "parentRefs", "parentRef", "targetRefs", "targetSelectors", "backendRefs", "gatewayClassName":
@@ -185,8 +188,7 @@ func allKindNames() []string {
 	return names
 }
 
-// isForeignList reports whether a document that is a list contains nothing that looks like a
-// Kubernetes object.
+// isForeignList reports whether a document that is a list contains nothing that looks like a Kubernetes object.
 func isForeignList(list []any) bool {
 	return !slices.ContainsFunc(list, func(item any) bool {
 		object, ok := item.(map[string]any)
@@ -194,11 +196,11 @@ func isForeignList(list []any) bool {
 	})
 }
 
-// maxIgnoredShown bounds the kinds that one line names.
+// maxIgnoredShown is how many kinds IgnoredWords names.
 const maxIgnoredShown = 10
 
-// IgnoredWords returns texts for a log or a summary: "4 Deployment.apps", "1 Pod", "2 documents
-// without apiVersion and kind".
+// IgnoredWords returns texts for a log or a summary: "4 Deployment.apps", "1 Pod", "2 documents without
+// apiVersion and kind".
 func IgnoredWords(ignored []Ignored) []string {
 	var words []string
 	for _, o := range ignored[:min(len(ignored), maxIgnoredShown)] {
@@ -214,6 +216,7 @@ func IgnoredWords(ignored []Ignored) []string {
 	return words
 }
 
+// plural returns the number and the noun, with an "s" unless n is 1.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

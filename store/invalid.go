@@ -16,44 +16,43 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// Invalid is an invalid object that is not served in any version. Its status shows the mistakes. An
-// invalid policy closes its targets. An invalid Namespace that may limit hostnames closes its
-// namespace. Other kinds have no effect on traffic. It is immutable.
+// Invalid is an invalid object of which no version is served. Its status shows the mistakes. The targets of an
+// invalid policy answer an error. If an invalid Namespace may limit hostnames, nothing of its namespace is
+// served. Other kinds have no effect on traffic. It is immutable.
 type Invalid struct {
 	Key manifest.Key
-	// Nameless is true if metadata.name is missing or not a valid name. Such an object has no
-	// status.
+	// Nameless is true if metadata.name is missing or is not a valid name. Such an object has no status.
 	Nameless   bool
 	Generation int64
-	// Mistakes are what is wrong, sorted by field; the first is shown. There is at least one.
-	// More counts those that are not in the list.
+	// Mistakes has the errors, sorted by field; the first is shown. It has at least one element. More is the
+	// number of errors that are not in Mistakes.
 	Mistakes []Mistake
 	More     int
-	// Class is the gatewayClassName of a Gateway, or the controllerName of a GatewayClass; ""
-	// if it cannot be read or is invalid.
+	// Class is the gatewayClassName of a Gateway, or the controllerName of a GatewayClass. It is "" if the
+	// field cannot be read or is invalid.
 	Class string
-	// Refs are the references to parents and targets, as far as they can be read: the
-	// parentRefs of a route, the parentRef of a ListenerSet, the targetRefs of a policy.
+	// Refs are the references to parents and targets, as far as they can be read: the parentRefs of a route,
+	// the parentRef of a ListenerSet, the targetRefs of a policy.
 	Refs []gwv1.ParentReference
-	// Targets are the objects that an invalid policy closes. Lost is true if it has more
-	// targets that cannot be read.
+	// Targets are the objects that answer an error because the policy is invalid. Lost is true if the policy
+	// has other targets that cannot be read.
 	Targets []Target
 	Lost    bool
-	// Listeners are those listeners of a Gateway or ListenerSet that have a name.
+	// Listeners are the listeners of a Gateway or ListenerSet that have a valid name.
 	Listeners []InvalidListener
 }
 
-// Mistake is one error that the schema found; its fields are those of Problem. Field may be "".
+// Mistake is one error in an object. Field and Message are those of its Problem. Field may be "".
 type Mistake struct{ Field, Message string }
 
 // InvalidListener is a listener of an invalid object.
 type InvalidListener struct {
 	Name string
-	// Mistake is the first error in the listener itself, zero for none.
+	// Mistake is the first error in the listener itself. It is zero if there is none.
 	Mistake Mistake
 }
 
-// String returns the field and the message.
+// String returns the field and the message, or only the message if the field is "".
 func (m Mistake) String() string {
 	if m.Field == "" {
 		return m.Message
@@ -61,7 +60,7 @@ func (m Mistake) String() string {
 	return m.Field + ": " + m.Message
 }
 
-// Message returns the mistakes of the object in one sentence.
+// Message returns the first mistake of the object and the number of the others.
 func (i *Invalid) Message() string {
 	if more := len(i.Mistakes) - 1 + i.More; more > 0 {
 		return fmt.Sprintf("%s; and %d more", i.Mistakes[0], more)
@@ -69,20 +68,21 @@ func (i *Invalid) Message() string {
 	return i.Mistakes[0].String()
 }
 
-// What an Invalid lists of one object is bounded as the Gateway API bounds the lists.
+// The limits on what an Invalid has of one object. The Gateway API limits the lists in the same way.
 const (
 	maxInvalidRefs      = 32
 	maxInvalidListeners = 64
 	maxMistakeFields    = 64
-	maxMistakeLength    = 1024 // characters of field and message each
+	maxMistakeLength    = 1024 // characters, of each field and each message
 )
 
-// newInvalid returns the Invalid for an object with findings. It returns nil if the object has no
-// name, or its kind has no status.
+// newInvalid returns the Invalid of an object with findings. It returns nil if the object has no valid name. It
+// also returns nil if readSpec and mayRestrict return false, because such an object has no status and no
+// effect.
 func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	key := keyOf(object)
 	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {
-		return nil // the names of files and pages are made of it
+		return nil // the name is part of the names of files and pages
 	}
 	metadata, _ := object["metadata"].(map[string]any)
 	spec, _ := object["spec"].(map[string]any)
@@ -97,8 +97,8 @@ func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	return out
 }
 
-// mayRestrict reports whether the object is a Namespace that limits hostnames, or whose annotations
-// cannot be read. Then nothing of its namespace is served.
+// mayRestrict reports whether the object is a Namespace that limits hostnames, or a Namespace with invalid
+// annotations. If so, nothing of its namespace is served.
 func (i *Invalid) mayRestrict(metadata map[string]any) bool {
 	if i.Key.Group != "" || i.Key.Kind != kindNamespace {
 		return false
@@ -108,7 +108,7 @@ func (i *Invalid) mayRestrict(metadata map[string]any) bool {
 	return bounds || slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return strings.HasPrefix(m.Field, "metadata.annotations") })
 }
 
-// mistakesOf returns the findings that make an object invalid.
+// mistakesOf returns the findings that make an object invalid. Warnings do not.
 func mistakesOf(findings []schema.Finding) (all []Mistake) {
 	for _, f := range findings {
 		if !f.Warning {
@@ -118,6 +118,7 @@ func mistakesOf(findings []schema.Finding) (all []Mistake) {
 	return all
 }
 
+// addMistake adds a mistake with its texts shortened. After maxMistakeFields mistakes it only counts.
 func (i *Invalid) addMistake(m Mistake) {
 	if len(i.Mistakes) == maxMistakeFields {
 		i.More++
@@ -126,6 +127,7 @@ func (i *Invalid) addMistake(m Mistake) {
 	i.Mistakes = append(i.Mistakes, Mistake{shorten(m.Field), shorten(m.Message)})
 }
 
+// shorten returns the first maxMistakeLength characters of a text, with "…" in place of the rest.
 func shorten(text string) string {
 	if n := skipRunes([]byte(text), maxMistakeLength); n < len(text) {
 		return text[:n] + "…"
@@ -133,8 +135,8 @@ func shorten(text string) string {
 	return text
 }
 
-// readSpec reads the fields that the status of the kind needs. It returns false for a kind without
-// a status, and for an object without anything to report to.
+// readSpec reads the fields that the status of the kind needs. It returns false for a kind without a status,
+// and for a route without readable parentRefs.
 func (i *Invalid) readSpec(spec map[string]any) bool {
 	gateway := i.Key.Group == gatewayGroup
 	switch kind := i.Key.Kind; {
@@ -156,7 +158,7 @@ func (i *Invalid) readSpec(spec map[string]any) bool {
 	return true
 }
 
-// unblamed returns the text of a field, "" if the field has a mistake.
+// unblamed returns the text of a field. It returns "" if the field has a mistake or is not a text.
 func (i *Invalid) unblamed(field string, value any) string {
 	if slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return m.Field == field }) {
 		return ""
@@ -164,6 +166,7 @@ func (i *Invalid) unblamed(field string, value any) string {
 	return textOf(value)
 }
 
+// readListeners adds the listeners with a valid name, each name once, and the first mistake of each.
 func (i *Invalid) readListeners(spec map[string]any) {
 	list, _ := spec["listeners"].([]any)
 	for at, element := range list[:min(len(list), maxInvalidListeners)] {
@@ -183,7 +186,8 @@ func (i *Invalid) readListeners(spec map[string]any) {
 	}
 }
 
-// readRefs reads references field by field. It leaves out fields of the wrong type.
+// readRefs adds the references in a list, each once. It leaves out fields of the wrong type, and references
+// without a name.
 func (i *Invalid) readRefs(list []any) {
 	for _, element := range list[:min(len(list), maxInvalidRefs)] {
 		fields, _ := element.(map[string]any)
@@ -204,7 +208,8 @@ func (i *Invalid) readRefs(list []any) {
 	}
 }
 
-// namedField returns a field if it is a text and not longer than a name may be.
+// namedField returns a pointer to the text of a field. It returns nil if the field is not a text, or is longer
+// than a name may be.
 func namedField[T ~string](fields map[string]any, field string) *T {
 	value, ok := fields[field].(string)
 	if !ok || len(value) > validation.DNS1123SubdomainMaxLength {
@@ -214,8 +219,9 @@ func namedField[T ~string](fields map[string]any, field string) *T {
 	return &name
 }
 
-// closing returns what an invalid policy closes. It reads the object as it is written, in which
-// nothing need be valid. The key is as similar as possible to the intended one.
+// closing returns the Invalid of an invalid policy, with the targets that must answer an error. raw is the
+// object as it is written; nothing in it needs to be valid. If the name is invalid, the key has a name from
+// harmlessName. If the namespace is invalid, the key has "default", and Lost is true.
 func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
 	name, _ := firstText(metadata, "name")
@@ -228,7 +234,7 @@ func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invali
 	for _, m := range mistakes {
 		out.addMistake(m)
 	}
-	if out.Lost { // whose objects its targets name cannot be told
+	if out.Lost { // without the namespace, the targets cannot be known
 		out.Key.Namespace = metav1.NamespaceDefault
 		return out
 	}
@@ -240,8 +246,8 @@ func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invali
 	return out
 }
 
-// firstText returns the text of a field. written is true if the field exists, even if it is no
-// text.
+// firstText returns the first text in the value of a field, also under a misspelt name. text is "" if the value
+// has no text. written is true if the field exists.
 func firstText(fields map[string]any, name string) (text string, written bool) {
 	for _, value := range valuesOf(fields, name) {
 		written = true
@@ -252,7 +258,8 @@ func firstText(fields map[string]any, name string) (text string, written bool) {
 	return "", written
 }
 
-// withTargets returns the Invalid with the targets of other definitions of its key.
+// withTargets returns a copy of the Invalid that also has the targets of others. The others are definitions of
+// the same key.
 func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 	out := *i
 	for _, other := range others {

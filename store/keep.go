@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// keeps reports whether an object stays served although its file does not define it any more. That
-// is so if the file is broken, or defines an object that path policies reject, which may be this
-// object with a wrong name.
+// keeps reports whether an object stays served although its file no longer defines it. It does if the file is
+// skipped or broken. It also does if the file defines an object that path policies reject, because that may be
+// the same object with a wrong name.
 func (s *serving) keeps(before served) bool {
 	path := before.path()
 	f := s.sources.files[path]
@@ -19,8 +19,9 @@ func (s *serving) keeps(before served) bool {
 	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
 }
 
-// keepMoved keeps the last valid version of an object that moved to another file and is invalid
-// there. It reports whether there is such a file.
+// keepMoved keeps the last valid version of an object that moved to another file and is invalid there. It
+// returns false, and keeps nothing, if no file has an invalid definition of the object, or path policies reject
+// the object in that file.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {
@@ -37,15 +38,16 @@ func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, chan
 	return true
 }
 
-// keep keeps the last valid version of an object. The file at path does not define it any more
-// because it is broken, or has a definition of it that the schema rejects.
+// keep records that the last valid version of an object stays served, from now on if it was not kept before.
+// path is the file that should define the object. That file is broken, or has an invalid definition of the
+// object.
 func (s *serving) keep(key manifest.Key, before served, path string, now time.Time) {
 	after := before
 	switch {
 	case before.kept == nil:
 		after.kept = &kept{path: path, twins: before.twins(), since: now}
 		if s.saves.on {
-			after.kept.text = bytes.Clone(before.definition.saved()) // not the whole file before
+			after.kept.text = bytes.Clone(before.definition.saved()) // a copy, so that the file can be freed
 		}
 		after.definition = nil
 	case before.kept.path != path:
@@ -64,7 +66,8 @@ func (s *serving) keep(key manifest.Key, before served, path string, now time.Ti
 	s.fresh.sure = false
 }
 
-// release stops keeping the object of a key.
+// release removes the record that the object of a key is kept for the file at path. It does nothing if there is
+// no such record.
 func (s *serving) release(key manifest.Key, path string) {
 	if _, kept := s.kept[path][key]; kept {
 		s.fresh.sure = false

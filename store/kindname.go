@@ -12,10 +12,9 @@ type KindName struct {
 	ClusterScoped bool // its objects have no namespace
 }
 
-// FindKind returns the kind that a user's word names, with the same spellings as kubectl: name,
-// plural or short name in any case, with or without ".GROUP" (httproute, HTTPRoutes, svc,
-// gateways.gateway.networking.k8s.io). For an unknown word ok is false, and like is the most
-// similar kind, or "".
+// FindKind returns the kind that a user's word names. The word is a name, plural or short name in any case,
+// with or without ".GROUP" (httproute, HTTPRoutes, svc, gateways.gateway.networking.k8s.io). kubectl accepts
+// the same words. For an unknown word ok is false, and like is the most similar kind, or "".
 func FindKind(word string) (found KindName, like string, ok bool) {
 	name, group, grouped := strings.Cut(strings.ToLower(word), ".")
 	var all []string
@@ -30,8 +29,8 @@ func FindKind(word string) (found KindName, like string, ok bool) {
 	return KindName{}, manifest.Nearest(name, all), false
 }
 
-// words returns the names of the kind that a user may write, in lower case. The short names are
-// those of the CRDs and of Kubernetes.
+// words returns the words for the kind that a user may write, in lower case: the name, the plural and the short
+// name. The short names are those of the CRDs and of Kubernetes.
 func (k *kind) words() []string {
 	name := strings.ToLower(k.name)
 	plural := name + "s"

@@ -17,17 +17,17 @@ import (
 // kind is one line of the table of kinds.
 type kind struct {
 	group, name string
-	// versions are those that may be written. They differ in what they demand,
-	// not in their fields; all are read as the first, whose type new makes.
+	// versions are the versions that a file may use. They have the same fields, and different validation. All
+	// are read as the first version, and new returns a value of that version's type.
 	versions []string
-	cluster  bool // objects have no namespace
+	cluster  bool // its objects have no namespace
 	new      func() metav1.Object
 }
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// kinds is the table: the kinds of which objects are read. A kind is added
-// here, and its schema in package schema.
+// kinds is the table of the kinds that gatefold reads. To add a kind, add it here and its schema in package
+// schema.
 var kinds = []kind{
 	{gatewayGroup, "GatewayClass", []string{"v1", "v1beta1"}, true, func() metav1.Object { return new(gwv1.GatewayClass) }},
 	{gatewayGroup, "Gateway", []string{"v1", "v1beta1"}, false, func() metav1.Object { return new(gwv1.Gateway) }},
@@ -68,8 +68,8 @@ func kindOf(gk k8sschema.GroupKind) *kind {
 	return &kinds[i]
 }
 
-// unknownKind returns what is wrong with a kind or version that is not in the table. ok is false if
-// nothing is wrong because the kind belongs to another program.
+// unknownKind returns the problem of a kind or version that is not in the table. ok is false if the kind
+// belongs to another program and so is no mistake.
 func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 	if k := kindOf(gvk.GroupKind()); k != nil {
 		return manifest.Problem{
@@ -100,9 +100,9 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 	return manifest.Problem{}, false
 }
 
-// similarKind returns the kind of the table that was probably meant. It has the same group and a
-// similar name, or the same name in another group of the table, or the same name in a similar
-// group.
+// similarKind returns the kind of the table that was probably meant, nil if no kind is similar. The result has
+// the same group and a similar name. Or it has the same name in another group, if that group is similar or is
+// in the table.
 func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 	ours := len(kindNames(gvk.Group)) > 0
 	var best *kind
@@ -121,13 +121,13 @@ func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 	return best
 }
 
-// meansKgateway reports whether a group is a misspelling of kgateway's, or the earlier group of
-// Gloo Gateway.
+// meansKgateway reports whether a group contains "kgateway", or is an earlier group of Gloo Gateway.
 func meansKgateway(group string) bool {
 	group = strings.ToLower(group)
 	return strings.Contains(group, "kgateway") || group == "gateway.solo.io" || group == "gateway.gloo.solo.io"
 }
 
+// kindNames returns the names of the kinds of a group in the table.
 func kindNames(group string) []string {
 	var names []string
 	for _, k := range kinds {

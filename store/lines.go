@@ -7,16 +7,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML ends a line at some characters where no editor does: a CR alone, NEL
-// (U+0085) and the separators U+2028 and U+2029. The parser's lines are made
-// ours here, which end at LF alone.
+// YAML ends a line at some characters that no editor takes as a line end: a CR alone, NEL (U+0085), U+2028 and
+// U+2029. The functions of this file convert the parser's lines to lines that end only at LF.
 
-// correctLines sets the lines and columns of a document's nodes.
+// correctLines sets the line and column of each node of a document to those of lines that end only at LF.
 func correctLines(root *yaml.Node, text []byte) {
 	if !hasOddBreak(text) {
 		return
 	}
-	var starts []place // where the parser's lines begin
+	var starts []place // places at which the parser's lines begin
 	here := place{1, 1, 1}
 	for rest := text; len(rest) > 0; {
 		starts = append(starts, here)
@@ -29,12 +28,13 @@ func correctLines(root *yaml.Node, text []byte) {
 	correctNode(root, append(starts, here))
 }
 
+// hasOddBreak reports whether a text has a line break that is not LF or CRLF.
 func hasOddBreak(text []byte) bool {
 	return bytes.Count(text, []byte{'\r'}) > bytes.Count(text, []byte("\r\n")) ||
 		bytes.Contains(text, []byte("\u0085")) || bytes.Contains(text, []byte("\u2028")) || bytes.Contains(text, []byte("\u2029"))
 }
 
-// yamlLine returns the length of the text's first line by YAML's line breaks.
+// yamlLine returns the length of the text's first line, with its line break, by YAML's rules.
 func yamlLine(text []byte) int {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
@@ -52,7 +52,8 @@ func yamlLine(text []byte) int {
 	return len(text)
 }
 
-// correctNode corrects a node and the nodes in it. An empty value may be after the last line.
+// correctNode corrects a node and the nodes in it. starts has the place at which each of the parser's lines
+// begins. The node of an empty value may be after the last line.
 func correctNode(n *yaml.Node, starts []place) {
 	start := starts[min(n.Line, len(starts))-1]
 	n.Line, n.Column = start.line, start.column+n.Column-1

@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// element reads an item of a list.
+// element reads the item of a list with the index i. An item that is not an object, or is a list, is a problem.
 func (d *documentReader) element(i int) {
 	at := fieldPath{{named: true, key: "items"}, {index: i}}
 	object, ok := d.elements[i].(map[string]any)
@@ -32,7 +32,8 @@ func (d *documentReader) element(i int) {
 // kindList is the kind of a list of any objects.
 const kindList = "List"
 
-// wrongList returns the problem of a List whose items cannot be read.
+// wrongList returns the problem of a List whose kind is misspelt or whose items are missing. wrong is false if
+// the object is no List. The caller has excluded valid Lists.
 func wrongList(object map[string]any) (p manifest.Problem, wrong bool) {
 	name, _ := object["kind"].(string)
 	if !strings.EqualFold(name, kindList) {

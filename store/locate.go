@@ -8,16 +8,16 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// spot is a field of an object.
+// spot is a field of a definition.
 type spot struct {
 	definition *definition
 	field      string
 }
 
-// Locate sets file, line, column and excerpt of problems that name only their object and field, and
-// sorts them. Problems of objects without a file get no place. Problems of stale objects get only
-// the file. For the same list (SameProblems) it returns the same result as long as no place has
-// changed. The caller must change neither list.
+// Locate returns the problems with file, line, column and excerpt, sorted. It adds these to problems that name
+// only their object and field. A problem of an object that is not served has no place; a problem of a stale
+// object has only the file. For the same slice (SameProblems) it returns the same result until a place changes.
+// The caller must change neither slice.
 func (s *Store) Locate(problems []manifest.Problem) []manifest.Problem {
 	return s.problemLists.locateAll(problems)
 }
@@ -46,8 +46,8 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 	return located
 }
 
-// placesFor finds the places of all fields that problems name. It reuses places of the previous
-// call.
+// placesFor returns the places of all fields that problems name, with lines of their documents. It reuses
+// places of the previous call.
 func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
 	found, missing := make(map[spot]manifest.Problem, len(problems)), []spot(nil)
 	want := func(key manifest.Key, field string) {
@@ -81,7 +81,8 @@ func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.
 	return found
 }
 
-// locate sets the place of one problem of a served object, from the known places.
+// locate returns p with the place of its field, which placesFor has found. at is the served object of p. If
+// that object is stale, the place is only the file.
 func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 	p.File = at.path()
 	d := at.definition
@@ -93,8 +94,8 @@ func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 	return p
 }
 
-// placeOf returns the file and line of a field, in the form that messages append. It is "" if the
-// object is in no file.
+// placeOf returns the file and line of a field as a suffix for messages, such as " (shop.yaml:12)". It returns
+// "" if the object is in no file.
 func (s *problemLists) placeOf(field manifest.Field) string {
 	at, ok := s.serving.served[field.Object]
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// valuesOf returns the values of a field, and of keys that misspell or repeat its name. The value
-// of the correct name comes first.
+// valuesOf returns the values of the field name, and of keys that misspell or repeat its name. The value of the
+// correct name comes first. It leaves out null.
 func valuesOf(fields map[string]any, name string) (values []any) {
 	if fields[name] != nil {
 		values = append(values, fields[name])
@@ -29,7 +29,7 @@ func valuesOf(fields map[string]any, name string) (values []any) {
 	return values
 }
 
-// means reports whether a key is a name, or a misspelling of it.
+// means reports whether a key is the given name, repeats it, or is a misspelling of it.
 func means(key, name string) bool {
 	key, _, _ = strings.Cut(key, repeated)
 	if key == name || strings.EqualFold(key, name) {
@@ -38,7 +38,8 @@ func means(key, name string) bool {
 	return len(key) <= 2*len(name) && manifest.Distance(strings.ToLower(key), strings.ToLower(name)) <= max(1, len(name)/4)
 }
 
-// textsIn returns the texts in a value: the value itself, or the texts in a list or mapping.
+// textsIn returns the texts in a value: the value itself, or all texts in a list or mapping. It leaves out
+// empty texts, and texts that are too long for a name.
 func textsIn(value any) (names []string) {
 	switch v := value.(type) {
 	case []any:
@@ -57,7 +58,7 @@ func textsIn(value any) (names []string) {
 	return names
 }
 
-// namesIn returns the texts in a value that can be names of objects, in lower case.
+// namesIn returns the texts in a value that are valid names of objects, in lower case.
 func namesIn(value any) (names []string) {
 	for _, name := range textsIn(value) {
 		if name = strings.ToLower(name); len(validation.IsDNS1123Subdomain(name)) == 0 {

@@ -12,14 +12,14 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// InternalError is the code of a problem that is a fault in gatefold, not of the user.
+// InternalError is the code of a problem that is a bug in gatefold, and no mistake of the user.
 const InternalError = "InternalError"
 
-// ReportHint is the hint of problems with that code.
+// ReportHint is the hint of problems with the code InternalError.
 const ReportHint = "please report it; gatefold tries again when the object changes and at a restart"
 
-// PanickedAt returns the innermost places of gatefold's own code on the stack, such as
-// "explain/build.go:274". Only the function that recovers may call it.
+// PanickedAt returns the innermost places of gatefold's code on the stack, at most most, such as
+// "explain/build.go:274". Only a deferred function that recovers may call it.
 func PanickedAt(most int) []string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
@@ -36,12 +36,12 @@ func PanickedAt(most int) []string {
 	}
 }
 
-// mistaken reports a panic while an object was read. The object is invalid then. The panic's
-// message is not shown, because it may have content of a Secret.
+// mistaken reports a panic that happened while an object was read, and makes the object invalid. places are the
+// places in the code. The panic's message is not shown, because it may have content of a Secret.
 func (d *documentReader) mistaken(at fieldPath, object map[string]any, places []string) {
 	message := "gatefold could not read this object, which is a mistake in gatefold (at " + strings.Join(places, " < ") + ")"
 	defer func() {
-		_ = recover() // neither is there a status then, nor is it known what a policy closes
+		_ = recover() // after another panic the object has no status, and the targets of a policy are not known
 	}()
 	known := len(d.problems)
 	d.report(at, object, manifest.Problem{Code: InternalError, Message: message, Hint: ReportHint})
@@ -54,8 +54,8 @@ func (d *documentReader) mistaken(at fieldPath, object map[string]any, places []
 	}
 }
 
-// step opens the document, or reads its next object. It returns true if there is none. A panic
-// becomes a problem of the document.
+// step opens the document, or reads its next object. It returns true if the document is read completely. A
+// panic becomes a problem of the document, and step returns true.
 func (r *reading) step(with reader) (done bool) {
 	defer func() {
 		if recover() == nil {
@@ -77,5 +77,5 @@ func (r *reading) step(with reader) (done bool) {
 	return false
 }
 
-// maxMistakePlaces bounds the places in the code that a message names.
+// maxMistakePlaces is how many places in the code a message names.
 const maxMistakePlaces = 3

@@ -8,11 +8,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// unnamed is what harmlessName makes of no name.
+// unnamed is the name that harmlessName returns for "", and the prefix of its other results for invalid names.
 const unnamed = "_"
 
-// nameAfter names a policy without a readable name after its file, so that the policies of two
-// files have two names.
+// nameAfter gives a policy without a readable name a name made from its file's path. So policies of two files
+// have different names.
 func (r *rejectedObject) nameAfter(path string) {
 	if r.invalid != nil && r.invalid.Key.Name == unnamed {
 		r.invalid.Key.Name, _ = harmlessName("in " + path)
@@ -20,11 +20,11 @@ func (r *rejectedObject) nameAfter(path string) {
 	}
 }
 
-// isNameless reports whether a key has a name that no object can have, made by harmlessName.
+// isNameless reports whether harmlessName made the name of a key, because the object's name is invalid.
 func isNameless(key manifest.Key) bool { return strings.HasPrefix(key.Name, unnamed) }
 
-// harmlessName returns a name that is safe in a key and in a file name. nameless is true if no
-// object can have the original name.
+// harmlessName returns name if it is valid. Otherwise it returns a similar name that is safe in a key and in a
+// file name, and nameless is true.
 func harmlessName(name string) (harmless string, nameless bool) {
 	if len(validation.IsDNS1123Subdomain(name)) == 0 {
 		return name, false

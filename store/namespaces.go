@@ -5,8 +5,8 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// declare updates the path policies to the Namespaces that are served now. It adds the keys that
-// these policies judge differently to touched. Namespaces in touched are already decided.
+// declare updates the path policies from the served Namespaces in touched, whose served version is already
+// decided. If policies changed, it adds the keys of those namespaces and of all Gateways to touched.
 func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	clear(s.fence.foundOutside)
 	changed := map[string]bool{}
@@ -41,8 +41,8 @@ func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	}
 }
 
-// grants returns what the definitions of a Namespace allow that may serve. If there are none, it
-// returns what the kept version allows.
+// grants returns the grants of the definitions of a Namespace that the path policies accept. If there is no
+// such definition, it returns the grant of the served object.
 func (s *serving) grants(key manifest.Key, at served) (all []tenancy.Grant) {
 	for _, d := range s.found[key] {
 		if !s.fence.rejects(d) {

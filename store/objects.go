@@ -6,11 +6,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// hiddenContent is what stands for the content of a Secret.
+// hiddenContent replaces the content of a Secret.
 const hiddenContent = "[redacted]"
 
-// Objects returns the objects that are served, in no order. Secrets are copies without content. The
-// caller must not change the others.
+// Objects returns all served objects, unsorted. A Secret is a copy without content. The caller must not change
+// the other objects.
 func (s *Store) Objects() []*manifest.Object {
 	all := make([]*manifest.Object, 0, len(s.serving.served))
 	for _, at := range s.serving.served {
@@ -23,7 +23,7 @@ func (s *Store) Objects() []*manifest.Object {
 	return all
 }
 
-// withoutContent returns a Secret with only its name, type and keys.
+// withoutContent returns a copy of a Secret that has only its name, type and keys.
 func withoutContent(object *manifest.Object) *manifest.Object {
 	bare := &corev1.Secret{}
 	bare.Name, bare.Namespace = object.Key.Name, object.Key.Namespace

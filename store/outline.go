@@ -10,10 +10,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Outline is what a route refers to, as far as its document can be read. The route may be invalid,
-// and nothing in an Outline is validated.
+// Outline is what a route refers to, as far as its document can be read. The route may be invalid. Nothing in
+// an Outline is validated.
 type Outline struct {
-	// Found is false when no document defines the route.
+	// Found is false if no document defines the route.
 	Found bool
 	// Hosts are spec.hostnames, in lower case.
 	Hosts []string
@@ -24,29 +24,29 @@ type Outline struct {
 
 // RuleOutline is one rule of an Outline.
 type RuleOutline struct {
-	// Paths are the paths of spec.rules[].matches, one for each match. For a rule whose matches
-	// cannot be read, they are all texts that look like a path.
+	// Paths are the paths of spec.rules[].matches, one for each match. If the matches are missing or cannot be
+	// read, Paths are all texts in the rule that begin with "/".
 	Paths []PathOutline
-	// Children are the routes that backendRefs name, with "*" for every route of the
-	// namespace. A reference by label has the kind "label".
+	// Children are the routes that backendRefs name. The name "*" means every route of the namespace. A
+	// reference by label has the kind "label".
 	Children []manifest.Key
 }
 
 // PathOutline is the path of one match.
 type PathOutline struct {
-	Type  string // as written, such as "Exact"; "" is a prefix
+	Type  string // as written, such as "Exact"; "" means a prefix
 	Value string
 }
 
-// maxOutlineBytes bounds the documents that one call reads, in bytes.
+// maxOutlineBytes is how many bytes of documents one call of Outlines reads.
 const maxOutlineBytes = 8 << 20
 
-// maxOutline bounds the texts that are taken from a rule without readable matches, and how
-// deep they are looked for.
+// maxOutline is how many texts are read from a rule without readable matches. maxOutlineDepth is how deep
+// inside the rule these texts may be.
 const maxOutline, maxOutlineDepth = 100, 16
 
-// Outlines returns the outline of each route, in the order of keys. It parses the documents of the
-// routes again, at most 8 MB in all. Routes in further documents are not found.
+// Outlines returns the outline of each route, in the order of keys. It parses the documents of the routes
+// again, at most maxOutlineBytes in all. Found is false for routes in further documents.
 func (s *Store) Outlines(keys []manifest.Key) []Outline {
 	values, bytes := map[*document]any{}, 0
 	out := make([]Outline, len(keys))
@@ -70,8 +70,8 @@ func (s *Store) Outlines(keys []manifest.Key) []Outline {
 	return out
 }
 
-// Labels returns the labels of each object that is served, in the order of keys; nil for an
-// object that is not served.
+// Labels returns the labels of each object, in the order of keys. The labels are nil for an object that is not
+// served.
 func (s *Store) Labels(keys []manifest.Key) []map[string]string {
 	out := make([]map[string]string, len(keys))
 	for i, key := range keys {
@@ -82,7 +82,8 @@ func (s *Store) Labels(keys []manifest.Key) []map[string]string {
 	return out
 }
 
-// objectIn finds an object in the value of its document, which may be a list.
+// objectIn returns the object with the key from the value of a document. It searches the items of a list. It
+// returns nil if the document does not have the object.
 func objectIn(value any, key manifest.Key) map[string]any {
 	object, _ := value.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
@@ -99,6 +100,7 @@ func objectIn(value any, key manifest.Key) map[string]any {
 	return nil
 }
 
+// outlineOf returns the outline of a route in the given namespace.
 func outlineOf(object map[string]any, namespace string) Outline {
 	out := Outline{Found: true}
 	spec, _ := object["spec"].(map[string]any)
@@ -116,7 +118,8 @@ func outlineOf(object map[string]any, namespace string) Outline {
 	return out
 }
 
-// refKeys returns the keys in a list of references. kind is the default kind.
+// refKeys returns the keys in a list of references. kind and namespace are used if a reference does not have
+// them. The default group is that of the Gateway API.
 func refKeys(value any, kind, namespace string) (out []manifest.Key) {
 	refs, _ := value.([]any)
 	for _, ref := range refs {
@@ -132,6 +135,7 @@ func refKeys(value any, kind, namespace string) (out []manifest.Key) {
 	return out
 }
 
+// ruleOutline returns the outline of a rule of a route in the given namespace.
 func ruleOutline(value any, namespace string) (out RuleOutline) {
 	rule, _ := value.(map[string]any)
 	for _, key := range refKeys(rule["backendRefs"], "Service", namespace) {
@@ -154,7 +158,8 @@ func ruleOutline(value any, namespace string) (out RuleOutline) {
 	return out
 }
 
-// pathOutline reads the path of a match of an HTTPRoute, or the method of a GRPCRoute's.
+// pathOutline returns the path of a match of an HTTPRoute, or the path that the method of a GRPCRoute's match
+// has. It is the prefix "/" if the match has neither.
 func pathOutline(match map[string]any) PathOutline {
 	path, _ := match["path"].(map[string]any)
 	if value, ok := path["value"].(string); ok {
@@ -173,7 +178,8 @@ func pathOutline(match map[string]any) PathOutline {
 	return PathOutline{Type: "Exact", Value: "/" + service + "/" + name}
 }
 
-// looseTexts collects texts that may be meant as a path.
+// looseTexts adds the texts in value that begin with "/" to the paths, because they may be meant as a path.
+// depth is the depth of value inside the rule.
 func (r *RuleOutline) looseTexts(value any, depth int) {
 	if depth == maxOutlineDepth || len(r.Paths) == maxOutline {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// sharedPorts returns a problem for each Namespace that asks for a port of another Namespace.
+// sharedPorts returns a warning for each Namespace with a port that belongs to another Namespace.
 func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 	for namespace, other := range s.serving.fence.policy.Overlaps() {
 		key := manifest.Key{Kind: kindNamespace, Name: namespace}
@@ -28,10 +28,11 @@ func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 	return all
 }
 
-// maxOutside bounds what is listed of one file's objects outside the fence.
+// maxOutside is how many rejected objects of one file have a problem of their own.
 const maxOutside = 50
 
-// outsideProblems returns the problems of definitions that the path policies reject.
+// outsideProblems returns the problems of the definitions that the path policies reject. A file with more than
+// maxOutside of them has one problem for the others.
 func (s *problemLists) outsideProblems() []manifest.Problem {
 	byFile := map[*file][]*definition{}
 	for key := range s.serving.fence.outside {

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// step leads from a mapping to the value of a key (named is true), or from a list to an item.
+// step is one step of a fieldPath: to the value of a key of a mapping, or to an item of a list. named is true
+// for a key.
 type step struct {
 	named bool
 	key   string
@@ -21,8 +22,8 @@ func (p *fieldPath) push(s step) { *p = append(*p, s) }
 
 func (p *fieldPath) pop() { *p = (*p)[:len(*p)-1] }
 
-// String writes the path as Kubernetes does: spec.rules[0].name, and
-// metadata.labels[example.com/x] for keys that hold dots.
+// String returns the path as Kubernetes writes it: spec.rules[0].name, and metadata.labels[example.com/x] for
+// keys with dots.
 func (p fieldPath) String() string {
 	var b strings.Builder
 	for _, s := range p {
@@ -41,7 +42,7 @@ func (p fieldPath) String() string {
 	return b.String()
 }
 
-// parsePath reads a path as fieldPath.String and package schema write it.
+// parsePath parses a path in the form that fieldPath.String and package schema write.
 func parsePath(field string) fieldPath {
 	var path fieldPath
 	for field != "" {
@@ -64,7 +65,7 @@ func parsePath(field string) fieldPath {
 	return path
 }
 
-// bracketStep reads the text in brackets: an index, or a key with dots.
+// bracketStep returns the step for the text in brackets: an index, or a key with dots.
 func bracketStep(inside string) step {
 	if i, err := strconv.Atoi(inside); err == nil && i >= 0 {
 		return step{index: i}
@@ -72,17 +73,17 @@ func bracketStep(inside string) step {
 	return step{named: true, key: inside}
 }
 
+// isPlainKey reports whether a key is written in a path without brackets.
 func isPlainKey(key string) bool {
 	return key != "" && len(key) <= maxQuoted && !strings.ContainsFunc(key, func(r rune) bool {
 		return r == '.' || r == '[' || r == ']' || !unicode.IsPrint(r)
 	})
 }
 
-// maxQuoted is how many bytes of the user's own text a message repeats.
+// maxQuoted is how many bytes of a user's text a message repeats.
 const maxQuoted = 80
 
-// quote returns the user's own text for a message: quoted, shortened, and without control
-// characters.
+// quote returns a user's text for a message: shortened, in quotes, and with control characters escaped.
 func quote(text string) string { return strconv.Quote(cut(text)) }
 
 // clean is quote without the quotes.
@@ -91,7 +92,8 @@ func clean(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// cut shortens text to about maxQuoted bytes, between characters.
+// cut returns at most about maxQuoted bytes of text, with "…" in place of the rest. It does not cut inside a
+// character.
 func cut(text string) string {
 	if len(text) <= maxQuoted {
 		return text

@@ -8,14 +8,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// place is a place in a text: line and column from 1, and the number of marked characters, at least
-// 1.
+// place is a place in a text: line and column from 1, and the number of characters that an excerpt marks, at
+// least 1.
 type place struct {
 	line, column, width int
 }
 
-// find returns the place of the value at a path. If there is no such value, it returns the place of
-// the last key or item on the path that exists.
+// find returns the place of the value at a path. If the value is missing, empty or not a scalar, it returns the
+// place of the last key or item on the path that exists.
 func find(root *yaml.Node, path fieldPath) place {
 	at, value := descend(root, path)
 	if value != nil && value.Kind == yaml.ScalarNode && value.Value != "" {
@@ -30,8 +30,8 @@ func findKey(root *yaml.Node, path fieldPath) place {
 	return placeOf(at)
 }
 
-// descend returns the last key or item on the path that exists, and the value at the path, nil if
-// it does not exist.
+// descend returns the last key or item on the path that exists, and the value at the path. The value is nil if
+// the path does not exist.
 func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
 	at, value = root, root
 	for _, s := range path {
@@ -44,7 +44,8 @@ func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
 	return at, value
 }
 
-// child returns the value after a step, and its key. An item of a list is its own key.
+// child returns the value that a step leads to, and its key. An item of a list is its own key. Both are nil if
+// n has no such value.
 func child(n *yaml.Node, s step) (key, value *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -63,6 +64,8 @@ func child(n *yaml.Node, s step) (key, value *yaml.Node) {
 	return nil, nil
 }
 
+// placeOf returns the place of a node. The width of a plain or quoted scalar is the length of its text with its
+// quotes. The width of other nodes is 1.
 func placeOf(n *yaml.Node) place {
 	width := 1
 	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
@@ -74,7 +77,8 @@ func placeOf(n *yaml.Node) place {
 	return place{n.Line, n.Column, width}
 }
 
-// keyName returns the text of a key. Numbers and booleans become text as in sigs.k8s.io/yaml.
+// keyName returns the text of a key. Numbers and booleans become the same text as in sigs.k8s.io/yaml. It
+// returns an error for a mapping, a list, null and an invalid scalar.
 func keyName(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

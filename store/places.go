@@ -6,23 +6,23 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Place is where a field or object is written. It is zero if the object is in no file. For a stale
-// object only File is set.
+// Place is where a field or object is written. It is zero if the object is in no file. For a stale object only
+// File is set.
 type Place struct {
 	File string `json:"file,omitempty"`
-	// Line and Column count from 1; the column counts characters.
+	// Line and Column count from 1. Column counts characters.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
 }
 
-// Places returns the place of each field. If a field is not written, it returns the place of the
-// last key or item on its path that exists. For an Invalid object it returns the place of the name.
-// It parses the documents of the objects again, each once.
+// Places returns the place of each field. If a field does not exist, it is the place of the last key or item on
+// its path that exists. For an Invalid object it is the place of the name. Places parses the documents of the
+// objects again, each once.
 func (s *Store) Places(fields []manifest.Field) []Place {
 	return placesOf(fields, s.whereabouts)
 }
 
-// PlacesNow returns a function that answers as Places does now, whatever the Store applies later.
+// PlacesNow returns a function that returns what Places returns now, even after the Store applies other Trees.
 func (s *Store) PlacesNow() func(fields []manifest.Field) []Place {
 	known := make(map[manifest.Key]whereabouts, len(s.serving.served)+len(s.serving.invalid))
 	for key := range s.serving.invalid {
@@ -31,7 +31,7 @@ func (s *Store) PlacesNow() func(fields []manifest.Field) []Place {
 	for key := range s.serving.served {
 		at := s.whereabouts(key)
 		if at.definition != nil {
-			then := *at.definition // Apply changes it where it is
+			then := *at.definition // a copy, because Apply changes the definition
 			at.definition = &then
 		}
 		known[key] = at
@@ -41,12 +41,15 @@ func (s *Store) PlacesNow() func(fields []manifest.Field) []Place {
 	}
 }
 
-// whereabouts says where an object is: at a place, which is that of its fields, too, if there is no definition.
+// whereabouts is where an object is. If definition is nil, place is the place of all fields. Otherwise the
+// place of a field is searched in the definition's document.
 type whereabouts struct {
 	place      Place
 	definition *definition
 }
 
+// whereabouts returns where an object is. For a stale object, the place is only the file. It is zero if the
+// object is in no file.
 func (s *Store) whereabouts(object manifest.Key) whereabouts {
 	at, ok := s.serving.served[object]
 	if !ok {
@@ -55,7 +58,7 @@ func (s *Store) whereabouts(object manifest.Key) whereabouts {
 	return whereabouts{Place{File: at.path()}, at.definition}
 }
 
-// placesOf parses each document once.
+// placesOf returns the place of each field. of returns where an object is. It parses each document once.
 func placesOf(fields []manifest.Field, of func(manifest.Key) whereabouts) []Place {
 	places := make([]Place, len(fields))
 	roots := map[*document]*yaml.Node{}

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// refsOf returns the targetRefs of a policy; nil for other kinds.
+// refsOf returns the targetRefs of a policy. It returns nil for other kinds.
 func refsOf(o *manifest.Object) []api.PolicyTarget {
 	switch policy := o.Value.(type) {
 	case *api.TrafficPolicy:
@@ -27,7 +27,7 @@ func refsOf(o *manifest.Object) []api.PolicyTarget {
 	return nil
 }
 
-// selectorsOf returns the targetSelectors of a policy; nil for other kinds.
+// selectorsOf returns the targetSelectors of a policy. It returns nil for other kinds.
 func selectorsOf(o *manifest.Object) []api.PolicySelector {
 	switch policy := o.Value.(type) {
 	case *api.TrafficPolicy:
@@ -38,6 +38,7 @@ func selectorsOf(o *manifest.Object) []api.PolicySelector {
 	return nil
 }
 
+// selects reports whether an object has the selector's kind and labels. It does not compare namespaces.
 func selects(selector api.PolicySelector, o *manifest.Object) bool {
 	if string(selector.Group) != o.Key.Group || string(selector.Kind) != o.Key.Kind {
 		return false
@@ -51,7 +52,7 @@ func selects(selector api.PolicySelector, o *manifest.Object) bool {
 	return true
 }
 
-// isOf reports whether a valid policy applies to the whole target.
+// isOf reports whether a valid policy has this target, or has the whole object of this target as a target.
 func (t Target) isOf(policy *manifest.Object) bool {
 	within := func(group gwv1.Group, kind gwv1.Kind, section *gwv1.SectionName) bool {
 		return string(group) == t.Group && string(kind) == t.Kind && (section == nil || string(*section) == t.Section)

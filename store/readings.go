@@ -9,15 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// scaffold are lines that hold templates alone, and the marks of a merge conflict. A template in
-// a line leaves what no name can be.
+// scaffold matches the lines that have only templates, and the marker lines of a merge conflict; these lines
+// are removed. template matches a template inside a line. "_" replaces it, because no object can have that
+// name.
 var (
 	scaffold = regexp.MustCompile(`(?m)^(?:[ \t]*(?:- )?\{\{.*\}\}[ \t]*|(?:<{7}|={7}|>{7}|\|{7}).*)$`)
 	template = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)
 )
 
-// readings returns texts that differ little from a text that is not YAML, the most similar first.
-// The parser's error names a line, but the mistake may be in the line before or after it.
+// readings returns texts that are similar to a text that is not YAML, the most similar first. Each one closes a
+// bracket or leaves out lines at the parser's error. The mistake may be in a line before or after the line that
+// the error names.
 func readings(text []byte) iter.Seq[string] {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\t' {
@@ -55,7 +57,8 @@ func readings(text []byte) iter.Seq[string] {
 	}
 }
 
-// faultyLine returns the line in a parser's error, from 1. It returns last if the error names none.
+// faultyLine returns the line in a parser's error, from 1. It returns last if the error names no line, or a
+// line after last.
 func faultyLine(err error, last int) int {
 	_, after, ok := strings.Cut(err.Error(), "line ")
 	digits, _, _ := strings.Cut(after, ":")

@@ -9,14 +9,14 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// rejectedDefinition is an object that its schema rejects, in its file.
+// rejectedDefinition is an object that its schema rejects, in its file and document.
 type rejectedDefinition struct {
 	*rejectedObject
 	file     *file
 	document *document
 }
 
-// replaceRejected is replace for objects that are rejected.
+// replaceRejected replaces the rejected definitions of a file. It adds their keys, old and new, to touched.
 func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	if e.before != nil {
 		for _, r := range e.before.oddities().rejected {
@@ -35,14 +35,14 @@ func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	}
 }
 
-// reported returns the rejected definition to report for a key that is not served: the first one of
-// the first path. It is nil if the path policies allow none of the definitions.
+// reported returns the rejected definition to report for a key that is not served: the first one, by file and
+// place, with an Invalid. It returns nil if there is none in a file that the path policies allow.
 func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
 
-// invalidOf returns the Invalid of a key that is not served, nil for none. An invalid policy closes
-// the targets of all its definitions.
+// invalidOf returns the Invalid of a key that is not served. It returns nil if reported returns nil. The
+// Invalid of a policy has the targets of all its definitions.
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	first := s.reported(key)
 	if first == nil {
@@ -61,11 +61,11 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	return s.uncovered(first).withTargets(others)
 }
 
-// firstRejected returns the first rejected definition, by path and place, for which is returns
-// true.
+// firstRejected returns the first rejected definition of a key, by file and place, for which is returns true.
+// It ignores files that the path policies do not allow. It returns nil if there is none.
 func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) bool) *rejectedDefinition {
 	var first *rejectedDefinition
-	for _, r := range s.rejected[key] { // those of one file stand in their order
+	for _, r := range s.rejected[key] { // those of one file are in the order of their places
 		if is(r) && (first == nil || r.file.path < first.file.path) && s.fence.admits(r.file.path, key) {
 			first = r
 		}
@@ -73,10 +73,10 @@ func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) b
 	return first
 }
 
-// settleInvalid adds the Invalid of a key to the Change if it changed. It must run after settle
-// decided whether the key is served.
+// settleInvalid adds the Invalid of a key to the Change if the Invalid changed. settle must run before, because
+// it decides whether the key is served.
 func (s *serving) settleInvalid(key manifest.Key, change *Change) {
-	if len(s.rejected)+len(s.invalid) == 0 { // as it mostly is
+	if len(s.rejected)+len(s.invalid) == 0 { // the usual case
 		return
 	}
 	var now *Invalid
@@ -100,8 +100,8 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 
 func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// touchNameless adds the nameless policies of the files to touched. What they close depends on the
-// versions that are kept of their file.
+// touchNameless adds the keys of the nameless policies in the files to touched. Their targets depend on the
+// last valid versions that are kept for the same file.
 func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.sources.files[path]; f != nil {
@@ -114,9 +114,9 @@ func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.
 	}
 }
 
-// uncovered returns the Invalid of a rejected definition. A definition without a usable name may be
-// any policy of its file and namespace. So the result has no targets of policies of that file whose
-// last valid version is still served.
+// uncovered returns the Invalid of a rejected definition. A definition without a valid name may be any policy
+// of its kind, file and namespace. So the Invalid of such a definition lacks the targets of policies whose last
+// valid version is still served.
 func (s *serving) uncovered(r *rejectedDefinition) *Invalid {
 	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
 		return r.invalid

@@ -9,37 +9,38 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Saved is one served object in a form that can be stored. A Store that restores all objects of
-// another Store continues as that Store would: stale objects stay stale, the served one of two
-// definitions stays served, and an empty folder is frozen. Any goroutine may read it.
+// Saved is one served object in a form that can be saved. A Store that restores all objects of another Store
+// continues as that Store would. Stale objects stay stale, the served one of two definitions stays served, and
+// an empty folder is frozen. Several goroutines may read it.
 type Saved struct {
 	Key manifest.Key
-	// Path is the file of the object; "" means that it is no longer served.
+	// Path is the file of the object. It is "" if the object is no longer served.
 	Path string
 	// Line is the line of the file at which Text begins.
 	Line int
-	// Text is a document with this object and no other. It is nil for a Secret, or a policy with
-	// users, whose content must not be saved.
+	// Text is a document with only this object. It is nil if the content must not be saved: for a Secret, or
+	// for a policy with users.
 	Text []byte
-	// Checked is the object of Text, if Text has no other object and no problem; else nil.
+	// Checked is the validated object of Text. It is nil if Text has a problem or another object.
 	Checked *Checked
-	// Since is when the object became stale, because its file no longer has a valid version. It
-	// is zero for an object that is not stale.
+	// Since is the time at which the object became stale, because its file no longer had a valid version. It is
+	// zero for an object that is not stale.
 	Since time.Time
 }
 
-// Unsaved returns the objects that changed since its last call, sorted by key. Without Options.Save
+// Unsaved returns the objects that changed since the last call of Unsaved, sorted by key. Without Options.Save
 // it returns nothing.
 func (s *Store) Unsaved() []Saved {
 	var all []Saved
 	for _, key := range slices.SortedFunc(maps.Keys(s.saves.unsaved), manifest.CompareKeys) {
 		all = append(all, s.save(key))
 	}
-	s.saves.unsaved = map[manifest.Key]struct{}{} // an emptied one keeps the room of all objects of the start
+	s.saves.unsaved = map[manifest.Key]struct{}{} // a new map, because a cleared map keeps its memory
 	return all
 }
 
-// Saved returns all served objects, sorted by key, as the calls of Unsaved would return them.
+// Saved returns all served objects, sorted by key. It includes restored Secrets and policies whose content was
+// not saved; these have only Key and Path.
 func (s *Store) Saved() []Saved {
 	all := make([]Saved, 0, len(s.serving.served)+len(s.saves.absent))
 	for key := range s.serving.served {
@@ -52,6 +53,8 @@ func (s *Store) Saved() []Saved {
 	return all
 }
 
+// save returns the Saved of a key. For a withheld object it has the version that is served instead. Its Path is
+// "" if the key is not served.
 func (s *Store) save(key manifest.Key) Saved {
 	if path, ok := s.saves.absent[key]; ok {
 		return Saved{Key: key, Path: path}
@@ -83,10 +86,10 @@ func (s *Store) save(key manifest.Key) Saved {
 	return saved
 }
 
-// Restore starts a Store, before its first Tree, from the saved objects of another one. sound
-// means that they were validated under the same schema.Fingerprint: they are not validated
-// again. The limits of the folder apply to their texts. It returns the sorted keys of objects
-// that cannot be used. The next Change has all restored objects.
+// Restore initializes a Store, before its first Tree, with the saved objects of another Store. If sound is
+// true, the objects are not validated again, because they were validated under the same schema.Fingerprint.
+// Restore returns the keys of the objects that cannot be used, sorted. If all has more objects than the limits
+// allow, it uses none. The next Change has all restored objects.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -127,10 +130,10 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	return unusable
 }
 
-// again reads a saved object. It uses a Checked without validation if the same schema.Fingerprint
-// found the texts valid.
+// again returns the result of reading a saved object. If r.sound is true, it decodes a Checked without
+// validation.
 func (r reader) again(saved Saved) *result {
-	hides := r.save && !r.secrets && secretive(saved.Text) // it may hold a Secret in a comment, which is not saved any more
+	hides := r.save && !r.secrets && secretive(saved.Text) // may have a Secret in a comment, not saved any more
 	if r.sound && saved.Checked != nil && saved.Since.IsZero() && !hides {
 		if checked, err := saved.Checked.read(saved.Key); err == nil {
 			r.sharer.object(checked.items[0].object)
@@ -140,9 +143,9 @@ func (r reader) again(saved Saved) *result {
 	return r.read(saved.Text)
 }
 
-// restorePolicies drops restored objects that the path policies reject: other files than before may
-// define cluster-scoped objects now. If gatefold runs without path policies, Namespaces that ask
-// for them stay, so that the first Tree can be frozen.
+// restorePolicies declares the restored Namespaces, and removes restored objects that the path policies reject.
+// Objects can be rejected because the cluster paths changed. It does nothing without path policies, so that the
+// first Tree can be frozen if a Namespace has annotations for them.
 func (s *Store) restorePolicies() {
 	if !s.fence.policy.InForce() {
 		return
@@ -164,7 +167,8 @@ func (s *Store) restorePolicies() {
 	drop(false)
 }
 
-// restore adds one saved object. It returns false if the object cannot be used.
+// restore adds one saved object to the Store. r is the result of reading the object. It returns false if the
+// object cannot be used.
 func (s *Store) restore(saved Saved, r *result) bool {
 	_, twice := s.serving.served[saved.Key]
 	switch {
@@ -195,8 +199,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	return true
 }
 
-// restoredObjects returns the objects for Restored. It returns none if Secrets are missing, because
-// an update without a Secret would remove its listener from running Envoys.
+// restoredObjects returns what Restored returns, and only once.
 func (s *Store) restoredObjects() []*manifest.Object {
 	objects := s.Restored()
 	if objects != nil {
@@ -205,9 +208,9 @@ func (s *Store) restoredObjects() []*manifest.Object {
 	return objects
 }
 
-// Restored returns, before the first Tree, all objects that Restore read, sorted by key: the
-// first Change has the same if the folder has not changed. It returns nothing if some saved
-// objects could not be used.
+// Restored returns, before the first Tree, all objects that Restore read, sorted by key. If the folder has not
+// changed, the first Change has the same objects. It returns nil if the content of some objects was not saved,
+// because an update without a Secret would remove its listener from running Envoys.
 func (s *Store) Restored() []*manifest.Object {
 	if !s.saves.restored || len(s.saves.absent) > 0 {
 		return nil
@@ -215,8 +218,8 @@ func (s *Store) Restored() []*manifest.Object {
 	return s.serving.objects()
 }
 
-// Delivered returns the sum of all Changes so far, for a receiver that lost its state. Problems and
-// Stats are empty.
+// Delivered returns one Change with all objects of all Changes so far, for a receiver that lost its state. Only
+// Set and Invalid are filled in. Before the first Change it is empty.
 func (s *Store) Delivered() (all Change) {
 	if s.saves.restored {
 		return all
@@ -226,8 +229,8 @@ func (s *Store) Delivered() (all Change) {
 	return all
 }
 
-// addMissingSecrets adds to the problem of a frozen Tree that Envoys get no update because the
-// state has no Secrets, if that is so.
+// addMissingSecrets changes the problem of a frozen Tree if restored Secrets have no content. It adds that
+// Envoys get no update until the folder is restored.
 func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	if s.saves.restored && len(s.saves.absent) > 0 {
 		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and no users of policies, and %d objects are missing", len(s.saves.absent))
@@ -235,8 +238,7 @@ func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	}
 }
 
-// completeRestored makes the first Change contain everything that is served, and the removal of
-// restored objects that are not served any more.
+// completeRestored makes the first Change after Restore contain every served object.
 func (s *Store) completeRestored(change *Change) {
 	for key := range s.saves.absent {
 		s.saves.changed(key)

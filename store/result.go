@@ -6,26 +6,26 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// result is the content of one document. It depends only on the text: lines count from the
+// result is the content of one document. It depends only on the text of the document: lines count from the
 // beginning of the text, and it names no file.
 type result struct {
 	items  []item
 	broken bool // something in it did not become an object
-	plain  bool // it is one sound object and says nothing else, so that a Checked holds all of it
+	plain  bool // it is one valid object, and a Checked has all of it
 	beside *remarks
 }
 
-// remarks are the parts of a document other than items. Most documents have none.
+// remarks has everything in a document other than items. Most documents have nothing else.
 type remarks struct {
 	rejected []rejectedObject
 	foreign  []foreign
 	problems []finding
-	unlisted int   // problems beside those
-	syntax   error // why the parser rejected the text; explained when it is shown
-	unparsed bool  // the text has no value: its file looks for policies in it (reader.salvageText)
+	unlisted int   // number of problems that are not in problems
+	syntax   error // the parser's error; document.explain explains it
+	unparsed bool  // the text has no value: file.finish searches policies in it (reader.salvageText)
 }
 
-// remarks returns the parts of the document other than its items.
+// remarks returns everything in the document other than items. The result is empty if there is nothing else.
 func (r *result) remarks() remarks {
 	if r.beside == nil {
 		return remarks{}
@@ -41,29 +41,30 @@ func (r *result) hidesNamespace() bool {
 	}))
 }
 
-// finding is a problem of a document. Its message may have one verb, %d, for the number of another
-// line of the document.
+// finding is a problem of a document. If other is not 0, the message has one verb, %d, for the number of
+// another line of the document. other is that line.
 type finding struct {
 	manifest.Problem
 	other int
-	width int // how many characters the place has; 0 for one
+	width int // how many characters an excerpt marks; 0 means 1
 }
 
-// item is one object of a document that may serve.
+// item is one valid object of a document. It may have twins (see twinRules).
 type item struct {
 	object *manifest.Object
 	place  place // of the object's name
-	twins  bool  // among its listeners: it serves where nothing better does
+	twins  bool  // the object has twins; it is served only if no other version is valid
 	part   *partial
 }
 
-// partial describes an object that is only a part of its document.
+// partial has what is known of an object if the object is only a part of its document, or if the document
+// cannot be saved.
 type partial struct {
-	at    fieldPath // leads to the object in the document; empty for the document itself
-	alone []byte    // the object without what else the document holds, to be saved; nil where the document may be
+	at    fieldPath // the path of the object in the document; empty if the object is the whole document
+	alone []byte    // the object's text to be saved; nil if the document's text can be saved
 }
 
-// at returns the path of the object in the document.
+// at returns the path of the object in the document. It is empty if the object is the whole document.
 func (i *item) at() fieldPath {
 	if i.part == nil {
 		return nil
@@ -71,8 +72,8 @@ func (i *item) at() fieldPath {
 	return i.part.at
 }
 
-// alone returns the text of the object without the rest of the document, to be saved. It is nil if
-// the document itself may be saved.
+// alone returns the text of the object without the rest of the document, for the saved state. It is nil if the
+// document itself can be saved.
 func (i *item) alone() []byte {
 	if i.part == nil {
 		return nil
@@ -83,7 +84,7 @@ func (i *item) alone() []byte {
 // rejectedObject is an object that its schema rejects.
 type rejectedObject struct {
 	key     manifest.Key
-	invalid *Invalid    // nil where nothing is told of it
+	invalid *Invalid    // nil if the object is not reported
 	place   place       // of the object's name
-	cause   spotOfError // of an invalid policy, in the document
+	cause   spotOfError // the first error of the object, with its line in the document
 }

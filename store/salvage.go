@@ -17,12 +17,12 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// A policy that is invalid anywhere closes what it is for. So what it is for is read of
-// documents that are not read otherwise: those of another version or kind that means a
-// policy, and those whose YAML can be parsed and has mistakes.
+// If a policy is invalid, its targets must answer an error. So gatefold searches policies and their targets
+// also in documents that it cannot read as objects. These are documents of another version or kind that is
+// probably meant as a policy, and documents with YAML mistakes.
 
-// reject notes an object that its findings make invalid. problems are the findings that are
-// reported.
+// reject records an object that is invalid because of findings. problems are the same findings as the document
+// reports them. For a policy, it also records the targets.
 func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
 	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
 	if k.policy() {
@@ -36,7 +36,7 @@ func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, fi
 	d.rejected = append(d.rejected, r)
 }
 
-// notServed reports an object of a kgateway kind that gatefold does not serve. The document is not
+// notServed reports an object of a kgateway kind that gatefold does not serve. It does not mark the document as
 // broken, because nothing in it is invalid.
 func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema.KindNotServed) {
 	p := manifest.Problem{
@@ -58,8 +58,8 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 	d.broken = broken
 }
 
-// foreignTargets returns the kinds that gatefold serves and that policies of other programs can
-// target.
+// foreignTargets returns the kinds that gatefold serves and that policies of other programs can have as
+// targets.
 func foreignTargets() []apischema.GroupKind {
 	return []apischema.GroupKind{
 		{Group: gatewayGroup, Kind: kindGateway}, {Group: gatewayGroup, Kind: "HTTPRoute"},
@@ -67,8 +67,8 @@ func foreignTargets() []apischema.GroupKind {
 	}
 }
 
-// openedBy returns the targets of a policy that gatefold does not serve, in words. These targets
-// are served without the policy. It returns "" if the object is no policy for an object that
+// openedBy returns the targets of a policy of another program as text, and the policy itself. These targets are
+// served without the policy. It returns "" and nil if the object is no policy, or has no target of a kind that
 // gatefold serves.
 func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	spec, _ := object["spec"].(map[string]any)
@@ -78,7 +78,9 @@ func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	return servedWithout(object)
 }
 
-// servedWithout returns the targets that are served without the policy, in words; "" for none.
+// servedWithout returns the targets of a policy that gatefold does not serve as text, such as "HTTPRoute
+// shop/cart is served without it", and the policy itself. It returns "" and nil if the object has no target of
+// a kind that gatefold serves.
 func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
 	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
 	r.search(object)
@@ -94,12 +96,11 @@ func servedWithout(object map[string]any) (words string, policy *manifest.Unserv
 	return namesOf(r.found, namespace) + verb, unservedPolicy(object, namespace, r.found)
 }
 
-// maxUnserved is how many targets of a policy that is not served are remembered, and how many
-// such policies of one kind of others.
+// maxUnserved is how many targets are recorded of one policy that gatefold does not serve. It is also how many
+// such policies of one kind are recorded.
 const maxUnserved = 64
 
-// unservedPolicy returns the record of a policy that gatefold does not serve, with its first
-// targets.
+// unservedPolicy returns the record of a policy that gatefold does not serve, with at most maxUnserved targets.
 func unservedPolicy(object map[string]any, namespace string, targets []Target) *manifest.Unserved {
 	metadata, _ := object["metadata"].(map[string]any)
 	group, _, _ := strings.Cut(textOf(object["apiVersion"]), "/")
@@ -112,8 +113,8 @@ func unservedPolicy(object map[string]any, namespace string, targets []Target) *
 	return policy
 }
 
-// written returns the object at a path as it is written. The validated object lacks fields that its
-// schema does not have.
+// written returns the object at a path as it is written. Unlike the validated object, it has fields that are
+// not in the schema. It returns nil if the value at the path is no object.
 func (d *documentReader) written(at fieldPath) map[string]any {
 	object, _ := d.valueAt(at).(map[string]any)
 	return object
@@ -127,7 +128,7 @@ func (d *documentReader) loosely() any {
 	return d.raw
 }
 
-// valueAt is written for a value that may be no object.
+// valueAt returns the value at a path as it is written.
 func (d *documentReader) valueAt(at fieldPath) any {
 	value := d.loosely()
 	for _, s := range at {
@@ -141,8 +142,8 @@ func (d *documentReader) valueAt(at fieldPath) any {
 	return value
 }
 
-// salvageObject looks for policies in an object whose kind is not known because of problems. The
-// object may be a policy, or a list of policies.
+// salvageObject records the policies in an object whose kind is not known because of problems. The object may
+// be a policy, or a list of policies.
 func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	object := d.written(at)
 	if !d.closeFor(at, object, problems) && len(valuesOf(object, "kind")) == 0 {
@@ -150,10 +151,11 @@ func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	}
 }
 
-// maxSalvageDepth bounds how deep policies are looked for in lists and mappings.
+// maxSalvageDepth is how deep in lists and mappings salvage searches policies.
 const maxSalvageDepth = 6
 
-// salvage looks for policies in a value of a document that could not be read.
+// salvage records the policies in a value of a document that could not be read. at is the path of the value;
+// depth is how deep the value is inside the first one.
 func (d *documentReader) salvage(at fieldPath, value any, depth int) {
 	if depth > maxSalvageDepth {
 		return
@@ -184,14 +186,14 @@ func (d *documentReader) salvage(at fieldPath, value any, depth int) {
 	}
 }
 
-// isList reports whether an object is a list of others.
+// isList reports whether the kind of an object ends in "List".
 func isList(object map[string]any) bool {
 	name, _ := object["kind"].(string)
 	return strings.HasSuffix(strings.ToLower(name), "list")
 }
 
-// itemOf returns an item of a list. A list of kind TrafficPolicyList sets the kind TrafficPolicy
-// for items without a kind.
+// itemOf returns an item of a list. If the item has no kind and the list has a kind such as TrafficPolicyList,
+// it returns a copy with the kind TrafficPolicy and the list's apiVersion.
 func itemOf(list, item map[string]any) map[string]any {
 	name, _ := list["kind"].(string)
 	name, typed := strings.CutSuffix(name, kindList)
@@ -206,20 +208,19 @@ func itemOf(list, item map[string]any) map[string]any {
 	return item
 }
 
-// maxSalvaged bounds the text, in bytes, in which policies are looked for although it is not
-// YAML: policies are short.
+// maxSalvaged is the length in bytes up to which salvageText searches policies in a text. Policies are short.
 const maxSalvaged = 16 << 10
 
-// salvageText returns the policies in a text that is not YAML. It reads the text without a faulty
-// line, or the part before that line. problems are those of the text. It parses the text about ten
-// times, so it is used for few documents of a file.
+// salvageText returns the policies in a text that is not YAML, nil if it finds none with targets. It reads the
+// texts of readings. problems are those of the text. It parses the text about ten times, so it is called for
+// few documents of a file.
 func (r reader) salvageText(text []byte, problems []finding) (found []rejectedObject) {
 	lower := bytes.ToLower(text)
 	if len(text) > maxSalvaged || !bytes.Contains(lower, []byte("polic")) || !bytes.Contains(lower, []byte("target")) {
 		return nil
 	}
 	defer func() {
-		if recover() != nil { // the text is reported already
+		if recover() != nil { // the text has a problem already
 			found = nil
 		}
 	}()
@@ -237,8 +238,8 @@ func (r reader) salvageText(text []byte, problems []finding) (found []rejectedOb
 	return nil
 }
 
-// closeFor notes a policy that is not read because of problems. It returns false if the object is
-// not meant as a policy.
+// closeFor records a policy that is not read because of problems, with its targets. It returns false if the
+// object is not meant as a policy, or is of a kind that gatefold does not serve.
 func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems []finding) bool {
 	k, metadata := meantPolicy(object)
 	if k == nil || d.isNotServed(object) {
@@ -248,7 +249,7 @@ func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems 
 	for _, p := range problems {
 		mistakes = append(mistakes, Mistake{p.Field, p.text()})
 	}
-	if len(mistakes) == 0 { // of syntax, or the file has more problems than are listed
+	if len(mistakes) == 0 { // a syntax error, or more problems than are listed
 		mistakes = []Mistake{{Message: "its document cannot be read"}}
 	}
 	i := k.closing(object, metadata, mistakes)
@@ -256,7 +257,8 @@ func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems 
 	return true
 }
 
-// text returns the message without the verb for a line.
+// text returns the message of the finding. If the message needs the number of another line, it returns a
+// message without that number.
 func (f finding) text() string {
 	if f.other == 0 {
 		return f.Message
@@ -264,9 +266,9 @@ func (f finding) text() string {
 	return quote(f.Field) + " stands twice"
 }
 
-// meantPolicy returns the kind of policy that an object is or was meant to be, and its metadata;
-// nil for none. It uses everything that can be read of its kind and version. If two objects are in
-// one document, the metadata in the same position belongs to the kind.
+// meantPolicy returns the kind of policy that an object is or was probably meant to be, and the object's
+// metadata. k is nil if the object is not meant as a policy. It uses all kinds and versions that can be read in
+// the object. If two objects are in one document, it returns the metadata at the same position as the kind.
 func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
@@ -292,9 +294,8 @@ func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	return k, metadata
 }
 
-// kindByTargets returns the kind of policy by the kinds of its targets, if the object's own kind is
-// missing or does not exist in its group; nil for none. An object without a readable apiVersion may
-// be of any group.
+// kindByTargets returns the kind of policy that can have the object's targets. It is used if the object's own
+// kind is missing or unknown. It returns nil if no such policy may be meant (mayBe).
 func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *kind {
 	var policies []*kind
 	all := &targetReader{seen: map[string]bool{}}
@@ -313,8 +314,9 @@ func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *ki
 	return nil
 }
 
-// mayBe reports whether an object may be meant as a policy of the kind. It uses what can be read of
-// the version. The object's kind must not be another name that gatefold knows.
+// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k. It
+// compares the group in versions, which are those of the object. It returns true if versions has no group,
+// because no kind of the core group has targets.
 func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
 	word := ""
 	for _, name := range valuesOf(object, "kind") {
@@ -332,8 +334,8 @@ func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) b
 	return ours && (word == "" || strings.Contains(strings.ToLower(word), "tls"))
 }
 
-// kindWord returns the name of a kind without the group that kubectl allows after it. It returns ""
-// if the value has no name.
+// kindWord returns the name of a kind without the group that kubectl allows after the name. It returns "" if
+// the value has no such name.
 func kindWord(value any) string {
 	for _, text := range textsIn(value) {
 		word, _, _ := strings.Cut(text, ".")
@@ -355,7 +357,7 @@ func (d *documentReader) isNotServed(object map[string]any) bool {
 	})
 }
 
-// versionsOf returns what can be read of apiVersion.
+// versionsOf returns the valid versions in the apiVersion of an object, also under a misspelt or repeated key.
 func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	for _, value := range valuesOf(object, "apiVersion") {
 		for _, text := range textsIn(value) {
@@ -367,8 +369,8 @@ func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	return versions
 }
 
-// policyKind returns the kind of policy with a name in one of the versions, or in any version if
-// there are none; nil for none.
+// policyKind returns the kind of policy with the name, or a similar name, in one of the versions. If there are
+// no versions, it returns the kind of policy with the name. It returns nil if there is none.
 func policyKind(name string, versions []apischema.GroupVersion) *kind {
 	for _, gv := range versions {
 		gvk := gv.WithKind(name)

@@ -7,60 +7,60 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// saves tracks which served objects must be saved, and what was restored.
+// saves records which served objects must be saved, and what was restored.
 type saves struct {
 	on       bool                      // Options.Save
-	unsaved  map[manifest.Key]struct{} // changed since Unsaved told of it
-	absent   map[manifest.Key]string   // Secrets that were restored without their content, by file
-	restored bool                      // no Change has told of what Restore brought
+	unsaved  map[manifest.Key]struct{} // keys that changed since the last call of Unsaved
+	absent   map[manifest.Key]string   // files of objects that were restored without content, such as Secrets
+	restored bool                      // no Change since Restore has had the restored objects
 }
 
-// changed notes that the object of a key must be saved.
+// changed records that the object of a key must be saved. It does nothing without Options.Save.
 func (s *saves) changed(key manifest.Key) {
 	if s.on {
 		s.unsaved[key] = struct{}{}
 	}
 }
 
-// history is the state that was served before the Changes since the last call of Applied.
+// history has what was served when Applied was last called, for the keys that changed since then.
 type history struct {
-	begun    bool // something was restored, or applied
+	begun    bool // Restore or Applied was called
 	previous map[manifest.Key]served
-	withheld map[manifest.Key]formerVersion // in the place of what is served here
+	withheld map[manifest.Key]formerVersion // versions that are served instead of those in the Store
 }
 
-// remember saves the object that was served under a key before a Change, the zero value for none.
+// remember records the object that was served under a key before the first Change since Applied was last
+// called. before is zero if no object was served.
 func (s *history) remember(key manifest.Key, before served) {
-	if _, known := s.previous[key]; !known && s.begun { // else nothing was served
+	if _, known := s.previous[key]; !known && s.begun { // otherwise nothing was served
 		s.previous[key] = before
 	}
 }
 
-// formerVersion is a Withheld with the text that is saved for it.
+// formerVersion is a Withheld, with its text for the saved state.
 type formerVersion struct {
 	Withheld
 	text []byte
 }
 
-// Withheld is the version of an object that is served instead of the folder's version, which
-// gatefold could not translate. It has the time since when.
+// Withheld is a version of an object that is served instead of the folder's version, which gatefold could not
+// translate. Since is the time since when it is served instead.
 type Withheld struct {
 	Object *manifest.Object
 	Since  time.Time
 }
 
-// kindSecret is the kind whose content is saved only where Options.SaveSecrets
-// asks for it.
+// kindSecret is the kind of a Secret. The content of a Secret is saved only with Options.SaveSecrets.
 const kindSecret = "Secret"
 
-// confidential reports whether the content of an object is saved only with Options.SaveSecrets.
-// That is so for a Secret, and for a policy with users and password hashes.
+// confidential reports whether the content of an object is saved only with Options.SaveSecrets. It returns true
+// for a Secret, and for a TrafficPolicy with users and password hashes.
 func confidential(key manifest.Key, object *manifest.Object) bool {
 	policy, _ := manifest.As[*api.TrafficPolicy](object)
 	return key.Kind == kindSecret || policy != nil && policy.Spec.BasicAuth != nil && len(policy.Spec.BasicAuth.Users) > 0
 }
 
-// mayBeConfidential reports whether the objects of the key's kind can be confidential.
+// mayBeConfidential reports whether confidential can return true for objects of the key's kind.
 func mayBeConfidential(key manifest.Key) bool {
 	return key.Kind == kindSecret || key.Kind == api.KindTrafficPolicy
 }

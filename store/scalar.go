@@ -13,9 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// resolve returns a scalar's value by the rules of YAML 1.1 that kubectl follows: string, bool,
-// int64, uint64 above the range of int64, float64 or nil. Quoted and block scalars are strings
-// unless a tag says otherwise.
+// resolve returns the value of a scalar by the rules of YAML 1.1, like kubectl: string, bool, int64, float64,
+// nil, or uint64 above the range of int64. Quoted and block scalars are strings unless they have a tag. It
+// returns an error if the text does not fit the tag.
 func resolve(n *yaml.Node) (any, error) {
 	tag := ""
 	if n.Style&yaml.TaggedStyle != 0 {
@@ -33,12 +33,13 @@ func resolve(n *yaml.Node) (any, error) {
 		if err != nil {
 			return nil, errors.New("!!binary is not followed by valid base64")
 		}
-		return string([]rune(string(data))), nil // JSON has no other bytes than UTF-8
+		return string([]rune(string(data))), nil // JSON has only UTF-8
 	}
 	return n.Value, nil
 }
 
-// resolveTagged returns the value of a scalar that names its own type.
+// resolveTagged returns the value of a scalar with a tag, such as !!int. It returns an error if the text has
+// another type.
 func resolveTagged(tag, text string) (any, error) {
 	value := resolvePlain(text)
 	got := ""
@@ -63,7 +64,7 @@ func resolveTagged(tag, text string) (any, error) {
 	return value, nil
 }
 
-// words are the plain scalars that are no strings by name.
+// words are the plain scalars that look like strings and have another value.
 var words = map[string]any{
 	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true,
 	"true": true, "True": true, "TRUE": true, "on": true, "On": true, "ON": true,
@@ -78,7 +79,7 @@ var words = map[string]any{
 
 var decimalFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
-// resolvePlain returns the value of a plain scalar.
+// resolvePlain returns the value of a scalar without quotes and tag.
 func resolvePlain(text string) any {
 	if value, ok := words[text]; ok {
 		return value
@@ -96,8 +97,8 @@ func resolvePlain(text string) any {
 	return text
 }
 
-// resolveNumber returns the number in a text: decimal, 0x, 0o, 0b or, with a leading zero, octal.
-// It returns nil if the text is no number.
+// resolveNumber returns the number in a text: decimal, 0x, 0o, 0b or, with a leading zero, octal. It returns
+// nil if the text is no number.
 func resolveNumber(text string) any {
 	digits := strings.ReplaceAll(text, "_", "")
 	if i, err := strconv.ParseInt(digits, 0, 64); err == nil {
@@ -115,8 +116,9 @@ func resolveNumber(text string) any {
 	return nil
 }
 
-// jsonValue returns a value after it is written as JSON and read as Kubernetes reads it. A number
-// without fraction or exponent is an int64 if it fits, so that 1.0 and 1e3 are integers.
+// jsonValue converts a value to the value that Kubernetes reads from its JSON. A number without fraction or
+// exponent in JSON becomes an int64 if it fits, so that 1.0 and 1e3 are integers. It returns an error for
+// infinity and NaN.
 func jsonValue(value any) (any, error) {
 	switch v := value.(type) {
 	case uint64:

@@ -10,19 +10,20 @@ import (
 // served is the object that is served under a key.
 type served struct {
 	object     *manifest.Object
-	definition *definition // nil when it is kept: no definition is sound
-	kept       *kept       // nil when it is not kept
+	definition *definition // nil if the object is kept
+	kept       *kept       // nil if the object is not kept
 }
 
-// kept is an object whose last valid version is served, because there is no valid definition of it.
+// kept is what is known of an object whose last valid version is served, because no valid definition of it
+// exists.
 type kept struct {
-	path  string    // the file that gave it
-	twins bool      // it has twins: no sound version is known
-	since time.Time // when that began
-	text  []byte    // to be saved
+	path  string    // the file that should define the object
+	twins bool      // the version has twins (see twinRules): no valid version is known
+	since time.Time // when the object began to be kept
+	text  []byte    // text for the saved state
 }
 
-// path returns the file that defined the object, "" if none is served.
+// path returns the file of the object. It returns "" if no object is served.
 func (s served) path() string {
 	switch {
 	case s.kept != nil:
@@ -33,12 +34,12 @@ func (s served) path() string {
 	return ""
 }
 
-// twins reports whether the object has twins (twinRules). Then no valid version is known.
+// twins reports whether the served version has twins (see twinRules). If so, no valid version is known.
 func (s served) twins() bool {
 	return s.kept != nil && s.kept.twins || s.definition != nil && s.definition.twins
 }
 
-// since returns the time since when the object is kept, zero if it is not kept.
+// since returns the time at which the object began to be kept. It is zero if the object is not kept.
 func (s served) since() time.Time {
 	if s.kept == nil {
 		return time.Time{}
@@ -46,7 +47,8 @@ func (s served) since() time.Time {
 	return s.kept.since
 }
 
-// saved returns the text of the served object to be saved, without the rest of its file.
+// saved returns a text of the served object for the saved state, which does not share the memory of its file.
+// It returns nil if no object is served.
 func (s served) saved() []byte {
 	switch {
 	case s.kept != nil:

@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// serving has what is served, and every definition that could be served.
+// serving has the objects that are served, and every definition that could be served.
 type serving struct {
 	sources     *sources
 	fence       *fence
@@ -17,13 +17,13 @@ type serving struct {
 	keepNothing bool // Options.KeepNothing
 
 	served    map[manifest.Key]served
-	found     map[manifest.Key][]*definition         // in order of file and place
-	contested map[manifest.Key]struct{}              // keys with several definitions
-	kept      map[string]map[manifest.Key]struct{}   // by file
-	rejected  map[manifest.Key][]*rejectedDefinition // those of a file together, in its order
-	invalid   map[manifest.Key]*Invalid              // what Changes told of, where nothing is served
-	unsettled map[manifest.Key]struct{}              // to be settled by the next Tree, whatever it changes
-	mistakes  map[manifest.Key]manifest.Problem      // of keys whose settling panicked
+	found     map[manifest.Key][]*definition         // in the order of file and place
+	contested map[manifest.Key]struct{}              // keys with several definitions that could be served
+	kept      map[string]map[manifest.Key]struct{}   // keys of kept objects, by file
+	rejected  map[manifest.Key][]*rejectedDefinition // those of one file are in the order of the file
+	invalid   map[manifest.Key]*Invalid              // the Invalids in the Changes so far, of keys not served
+	unsettled map[manifest.Key]struct{}              // keys for which the next Tree must decide again
+	mistakes  map[manifest.Key]manifest.Problem      // problems of keys for which a decision panicked
 }
 
 func newServing(options Options, files *sources) *serving {
@@ -38,8 +38,7 @@ func newServing(options Options, files *sources) *serving {
 	}
 }
 
-// replace replaces the definitions of a file. It adds the keys that must be decided again to
-// touched.
+// replace replaces the definitions of a file. It adds the keys for which settle must decide again to touched.
 func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 	for key := range s.kept[e.path] {
 		touched[key] = struct{}{}
@@ -58,8 +57,8 @@ func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 	s.replaceRejected(e, touched)
 }
 
-// carryOver keeps the definitions that an edit does not touch, at the beginning and the end of the
-// file, and updates their places. It returns the other definitions, old and new.
+// carryOver keeps the definitions at the beginning and the end of a file that an edit does not change, and
+// updates their places. It returns the other definitions of the file, before and after the edit.
 func (s *serving) carryOver(e edit) (old, fresh []*definition) {
 	if e.before != nil {
 		old = e.before.definitions
@@ -89,7 +88,8 @@ func (s *serving) carryOver(e edit) (old, fresh []*definition) {
 	return old[begin:oldEnd], fresh[begin:end]
 }
 
-// settle decides which object is served under a key.
+// settle decides which object is served under a key, and adds what changes to change. now is the time from
+// which a stale object is kept.
 func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	s.doubt(key)
 	definitions := s.found[key]
@@ -107,7 +107,7 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 		object := winner.object
 		if serving && before.object.Same(object) {
 			object = before.object
-			winner.item.object = object // not both
+			winner.item.object = object // so that only one of the two stays in memory
 		} else {
 			s.history.remember(key, before)
 			change.Set = append(change.Set, object)
@@ -139,8 +139,9 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	change.Gone = append(change.Gone, key)
 }
 
-// preferred returns the definitions that win over the others: those of cluster paths. Of several
-// Namespaces it returns only the first, so that the result does not depend on the order of edits.
+// preferred returns the definitions of cluster paths, or all definitions if none is of cluster paths. Of
+// several Namespaces of cluster paths it returns only the first, so that the result does not depend on the
+// order of edits.
 func preferred(definitions []*definition) []*definition {
 	if definitions[0].file.source == manifest.AnyFile {
 		return definitions
@@ -160,8 +161,8 @@ func preferred(definitions []*definition) []*definition {
 	return platform
 }
 
-// choose returns the definition that is served: one of the file that is already served, unchanged
-// if possible; else the first.
+// choose returns the definition to serve. It prefers the definition in the file that is served now, and there
+// the unchanged one. If that file has none, or with Options.KeepNothing, it returns the first definition.
 func (s *serving) choose(definitions []*definition, before served) *definition {
 	own := definitions
 	if s.keepNothing {
@@ -178,8 +179,9 @@ func (s *serving) choose(definitions []*definition, before served) *definition {
 	return own[0]
 }
 
-// candidates returns the definitions of a key that may be served: valid ones. If there are none,
-// and no other version is served or kept, it returns those with twins.
+// candidates returns the definitions that may be served, from those that the path policies accept. These are
+// the definitions without twins (see twinRules). If there are none, it returns all of them, unless a valid
+// version is served and kept.
 func (s *serving) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := withoutTwins(inside)
 	if len(best) > 0 || len(inside) == 0 {
@@ -191,7 +193,7 @@ func (s *serving) candidates(key manifest.Key, inside []*definition) []*definiti
 	return inside
 }
 
-// doubt marks the lists that mention a key as out of date, because its served object or place
+// doubt marks the lists of problems that depend on a key as outdated, because its served object or place
 // changes.
 func (s *serving) doubt(key manifest.Key) {
 	_, contested := s.contested[key]
@@ -205,7 +207,7 @@ func (s *serving) doubt(key manifest.Key) {
 	}
 }
 
-// objects returns what serves, sorted.
+// objects returns all served objects, sorted by key.
 func (s *serving) objects() []*manifest.Object {
 	objects := make([]*manifest.Object, 0, len(s.served))
 	for _, at := range s.served {
@@ -215,7 +217,7 @@ func (s *serving) objects() []*manifest.Object {
 	return objects
 }
 
-// servedIn returns the objects of a namespace that are served, sorted by key.
+// servedIn returns the served objects of a namespace, sorted by key.
 func (s *serving) servedIn(namespace string) (objects []*manifest.Object) {
 	for key, at := range s.served {
 		if key.Namespace == namespace {
@@ -226,8 +228,7 @@ func (s *serving) servedIn(namespace string) (objects []*manifest.Object) {
 	return objects
 }
 
-// placeOfInvalid returns the place of an object that is reported as Invalid, zero for
-// others.
+// placeOfInvalid returns the place of an object that is reported as Invalid. It is zero for other objects.
 func (s *serving) placeOfInvalid(key manifest.Key) Place {
 	if s.invalid[key] == nil {
 		return Place{}
@@ -236,7 +237,8 @@ func (s *serving) placeOfInvalid(key manifest.Key) Place {
 	return Place{File: r.file.path, Line: r.place.line + r.document.line - 1, Column: r.place.column}
 }
 
-// documentOf returns the document that defines an object, valid or not; nil for none.
+// documentOf returns the document that defines an object, valid or not. It prefers an invalid definition. It
+// returns nil if no document defines the object.
 func (s *serving) documentOf(key manifest.Key) *document {
 	if r := s.firstRejected(key, func(*rejectedDefinition) bool { return true }); r != nil {
 		return r.document

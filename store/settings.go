@@ -8,13 +8,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MaxSettings is the largest settings file that is read, in bytes.
+// MaxSettings is the size in bytes up to which a settings file is read.
 const MaxSettings = 64 << 10
 
-// SettingKind is what a value of a settings file is.
+// SettingKind is the type of a value in a settings file.
 type SettingKind string
 
-// The kinds of values.
+// The types of values.
 const (
 	TextSetting    SettingKind = "text"
 	NumberSetting  SettingKind = "a number"
@@ -22,24 +22,23 @@ const (
 	ListSetting    SettingKind = "a list of texts"
 )
 
-// SettingsFile is the settings file that commands find in the working directory.
+// SettingsFile is the name of the settings file that commands read from the working directory.
 const SettingsFile = "gatefold.yaml"
 
 // Setting is a key of a settings file with its value.
 type Setting struct {
 	Key  string
 	Kind SettingKind
-	// Text is the value as it is written, Items those of a list.
+	// Text is the value as it is written, if it is no list. Items are the items of a list.
 	Text  string
 	Items []string
 
 	Line, Column int // of the key
 }
 
-// ReadSettings returns the keys of a settings file such as gatefold.yaml, in their order. The file
-// is a mapping of keys to texts, numbers, booleans and lists of texts. Anything else, and a
-// duplicate key, is an error that begins with "LINE:COLUMN: ". It returns one error for each
-// mistake, and the keys without mistakes.
+// ReadSettings returns the keys of a settings file such as gatefold.yaml, in their order. The file must be a
+// mapping of keys to texts, numbers, booleans and lists of texts. Anything else, and a duplicate key, is an
+// error that begins with "LINE:COLUMN: ". The result has the keys without mistakes, and the errors are joined.
 func ReadSettings(text []byte) ([]Setting, error) {
 	if len(text) > MaxSettings {
 		return nil, fmt.Errorf("1:1: the file is larger than %d bytes", MaxSettings)
@@ -79,7 +78,8 @@ func ReadSettings(text []byte) ([]Setting, error) {
 	return settings, errors.Join(errs...)
 }
 
-// read sets the value of a key.
+// read sets the kind and value of the setting from a node. It returns an error for a mapping, an alias, null,
+// and a list with items that are not texts.
 func (s *Setting) read(n *yaml.Node) error {
 	if n.Kind == yaml.SequenceNode {
 		s.Kind, s.Items = ListSetting, []string{}
@@ -100,13 +100,14 @@ func (s *Setting) read(n *yaml.Node) error {
 		return settingError(n, "%q: a mapping is not allowed here", s.Key)
 	case n.ShortTag() == "!!null":
 		return settingError(n, "%q has no value", s.Key)
-	case !known: // a date, for example
+	case !known: // for example a date
 		kind = TextSetting
 	}
 	s.Kind, s.Text = kind, n.Value
 	return nil
 }
 
+// settingError returns an error that begins with the line and column of a node.
 func settingError(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%d:%d: %w", n.Line, n.Column, fmt.Errorf(format, args...))
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// sharer makes the objects of a folder share equal strings: ten thousand routes name the same
-// Gateway, namespace and backends, and have the same defaults. It keeps a fixed number of strings,
-// each at a position given by its hash. A frequent string that was replaced soon returns. Several
-// goroutines may use it at once.
+// sharer makes objects share equal strings, so that they use less memory. For example, ten thousand routes name
+// the same Gateway. It keeps a fixed number of strings, each at an index that its hash determines. A string can
+// replace another one at the same index. Several goroutines may use it at once.
 type sharer struct {
 	seed  maphash.Seed
 	words [1024]atomic.Pointer[string]
 }
 
-// maxShared bounds a word, so that what the sharer holds is bounded.
+// maxShared is the length in bytes up to which strings are shared, so that the memory of the sharer is limited.
 const maxShared = 64
 
 func newSharer() *sharer { return &sharer{seed: maphash.MakeSeed()} }
@@ -29,13 +28,13 @@ func (s *sharer) word(text string) *string {
 	if known := place.Load(); known != nil && *known == text {
 		return known
 	}
-	own := strings.Clone(text) // not what it is cut from
+	own := strings.Clone(text) // a copy, so that the whole text can be freed
 	place.Store(&own)
 	return &own
 }
 
-// share replaces texts, and pointers to texts, in v and below. It does not change the content of
-// maps.
+// share replaces texts, and pointers to texts, in v and in the values that v contains. It does not change the
+// content of maps.
 func (s *sharer) share(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -52,7 +51,7 @@ func (s *sharer) share(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Field(i); field.CanSet() { // it is exported
+			if field := v.Field(i); field.CanSet() { // an exported field
 				s.share(field)
 			}
 		}
@@ -65,8 +64,8 @@ func (s *sharer) share(v reflect.Value) {
 	}
 }
 
-// object replaces the strings of a new object by equal ones that are already in memory, and returns
-// the object. A nil sharer does nothing.
+// object replaces the strings of a new object by equal strings that are already in memory, and returns the
+// object. A nil sharer does nothing.
 func (s *sharer) object(o *manifest.Object) *manifest.Object {
 	if s == nil {
 		return o

@@ -7,19 +7,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// showing finds fields in documents and returns excerpts of them. It keeps what it found in the
-// text of one document until it is asked about another. So the problems of one document, in a row,
-// parse its text once.
+// showing finds fields in documents and returns excerpts. It keeps the parsed text of the last document. So its
+// text is parsed once if the calls for one document follow each other.
 type showing struct {
 	document *document
 	root     *yaml.Node
 	parsed   bool
 	lines    [][]byte
-	hidden   func() bool // whether the text may be a Secret's; asked once
-	users    func() bool // whether it looks like one with users and hashes; asked once
+	hidden   func() bool // whether the text may be a Secret's
+	users    func() bool // whether the text may have users and hashes
 }
 
-// begin resets the kept data if the document is another one.
+// begin discards the parsed text if to is another document.
 func (s *showing) begin(to *document) {
 	if s.document == to {
 		return
@@ -40,7 +39,8 @@ func (s *showing) place(d *definition, field string) place {
 	return d.find(s.root, field)
 }
 
-// excerpt returns the excerpt of a place in the definition's document, "" if it may not be shown.
+// excerpt returns the excerpt of a place in the definition's document. It returns "" if the text may have
+// secret content.
 func (s *showing) excerpt(d *definition, at place) string {
 	s.begin(d.document)
 	if d.object.Key.Kind == kindSecret || s.users() || len(d.at()) > 0 && s.hidden() {

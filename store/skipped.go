@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// belowSkipped returns why a file in a skipped directory cannot be read. An object of such a file
-// does not count as deleted, even after a restart.
+// belowSkipped returns why a file in a skipped directory cannot be read. below is false if the file is in no
+// skipped directory. An object of such a file does not count as deleted, even after a restart.
 func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below bool) {
 	for _, skip := range skipped {
 		if strings.HasPrefix(path, skip.Path+"/") {
@@ -18,6 +18,7 @@ func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below 
 	return watcher.Skip{}, false
 }
 
+// skipProblem returns the problem of a skipped file. Its code is the reason.
 func (f *file) skipProblem(skipped *watcher.Skip) manifest.Problem {
 	p := manifest.Problem{
 		Code: string(skipped.Reason), Severity: manifest.Error, File: f.path,

@@ -10,19 +10,19 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// sources are the files of the last Tree that was not frozen.
+// sources has the files of the last Tree that was applied.
 type sources struct {
-	documents int                // of one file, at most
+	documents int                // limit of documents in one file
 	progress  func(done, of int) // Options.Progress
 	reader    reader
 	fence     *fence
 
 	taken      watcher.Tree
 	files      map[string]*file
-	flawed     map[string]*file    // those files that have problems or foreign kinds
+	flawed     map[string]*file    // the files with problems or objects of foreign kinds
 	tally      tally               // of all files
-	unread     map[string]struct{} // files below a directory that is skipped
-	opened     openFiles           // of the Apply before
+	unread     map[string]struct{} // files in a skipped directory
+	opened     openFiles           // files that the previous Apply did not finish
 	unrendered unrendered          // folders of Kustomize and Helm
 }
 
@@ -34,7 +34,8 @@ func newSources(options Options, schemas *schema.Set) *sources {
 	}
 }
 
-// compare returns the files that differ, and the contents of those that must be read.
+// compare returns the files in which tree differs from the last applied Tree, and the contents of those files
+// that must be read.
 func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string][]byte) {
 	contents = map[string][]byte{}
 	changed, gone := tree.Files.Since(s.taken.Files)
@@ -71,7 +72,8 @@ func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string]
 	return edits, contents
 }
 
-// skip returns the edit of a file that cannot be read. changed is false if that was already so.
+// skip returns the edit of a file that cannot be read. changed is false if the file was already skipped for the
+// same reason.
 func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	before := s.files[path]
 	after := &file{path: path, source: s.fence.sourceOf(path), hides: s.fence.hides(why), beside: &oddities{skipped: &why}}
@@ -84,8 +86,8 @@ func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	return edit{path, before, after}, true
 }
 
-// elsewhere returns the files of the Store that were not in the previous Tree: they were skipped
-// there, or the Store was restored and there was no Tree.
+// elsewhere returns the files of the Store that were not read in the previous Tree because they were skipped.
+// If the previous Tree had no files, it returns all files of the Store; these may come from Restore.
 func (s *sources) elsewhere() (paths []string) {
 	if s.taken.Files.Len() == 0 {
 		return slices.Collect(maps.Keys(s.files))
@@ -98,7 +100,7 @@ func (s *sources) elsewhere() (paths []string) {
 	return slices.AppendSeq(paths, maps.Keys(s.unread))
 }
 
-// replace replaces a file. It reports whether the old or the new version has problems.
+// replace replaces a file. It reports whether the file had problems before or has problems now.
 func (s *sources) replace(e edit) (flawed bool) {
 	flawed = s.flawed[e.path] != nil
 	delete(s.files, e.path)
@@ -113,8 +115,8 @@ func (s *sources) replace(e edit) (flawed bool) {
 	return flawed
 }
 
-// noteUnread updates the set of unread files after an edit. A skipped file without a detail is
-// below a skipped directory.
+// noteUnread updates the set of files in skipped directories after an edit. A skipped file is in a skipped
+// directory if its Skip has no Detail.
 func (s *sources) noteUnread(e edit) {
 	delete(s.unread, e.path)
 	if e.after == nil {
@@ -125,8 +127,9 @@ func (s *sources) noteUnread(e edit) {
 	}
 }
 
-// firstFence returns the first Namespace that asks for path policies, in the order of files, and
-// for which counts returns true; nil for none.
+// firstFence returns the first Namespace with the annotation for paths for which counts returns true, in the
+// order of files. The files are those of the Store after the edits. It returns nil if there is no such
+// Namespace.
 func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
 	look := func(f *file) {
 		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
@@ -152,7 +155,8 @@ func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (firs
 	return first
 }
 
-// counting returns a function to call after each of the documents is read. It reports the progress.
+// counting returns a function that must be called after each document is read. The function reports the
+// progress to Options.Progress. of is the number of documents to read.
 func (s *sources) counting(of int) func() {
 	if s.progress == nil {
 		return func() {}
@@ -168,5 +172,5 @@ func (s *sources) counting(of int) func() {
 	}
 }
 
-// progressStep is how many documents are read between two calls of Options.Progress.
+// progressStep is the number of documents between two calls of Options.Progress.
 const progressStep = 100

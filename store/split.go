@@ -7,15 +7,14 @@ import (
 // part is the text of one document of a file, as the file has it.
 type part struct {
 	text []byte
-	line int // the line of the file that text begins with, from 1
+	line int // the line of the file at which text begins, from 1
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// splitDocuments splits a YAML file into its documents without parsing it, so that a broken
-// document cannot hide those after it. As YAML does, it splits at every line that begins with "---"
-// or "...". Neither can be at the left margin inside a value, not even in a block scalar. It leaves
-// out documents with only blank lines and comments.
+// splitDocuments splits a YAML file into its documents without parsing it, so that a broken document does not
+// hide the documents after it. It splits at every line that begins with "---" or "...", as YAML does: no value,
+// not even a block scalar, can have such a line. It leaves out documents with only blank lines and comments.
 func splitDocuments(content []byte) []part {
 	s := splitter{rest: bytes.TrimPrefix(content, byteOrderMark), line: 1}
 	for len(s.rest) > 0 {
@@ -25,14 +24,14 @@ func splitDocuments(content []byte) []part {
 	return s.parts
 }
 
-// splitter reads a file line by line. text is the current document so far, and rest is what
-// follows. Both are slices of the content.
+// splitter reads a file line by line. text is the current document so far, and rest is the text after it. Both
+// are slices of the content.
 type splitter struct {
 	parts []part
 	text  []byte
 	rest  []byte
-	first int // the line that text begins with
-	line  int // the line that rest begins with
+	first int // the line at which text begins
+	line  int // the line at which rest begins
 
 	content    bool // text has something besides blanks, comments and directives
 	directives bool // text has a %YAML or %TAG line, which belongs to the next "---"
@@ -68,7 +67,7 @@ func (s *splitter) step() {
 	s.take(len(line))
 }
 
-// take adds the next n bytes to the current document.
+// take adds the next line, with n bytes, to the current document.
 func (s *splitter) take(n int) {
 	if len(s.text) == 0 {
 		s.text, s.first = s.rest[:0], s.line
@@ -77,13 +76,13 @@ func (s *splitter) take(n int) {
 	s.skip(n)
 }
 
-// skip drops the next n bytes, one line.
+// skip skips the next line, with n bytes.
 func (s *splitter) skip(n int) {
 	s.rest = s.rest[n:]
 	s.line++
 }
 
-// cut ends the current document.
+// cut ends the current document, and adds it to the parts unless it is empty.
 func (s *splitter) cut() {
 	if s.content || s.directives {
 		s.parts = append(s.parts, part{s.text[:len(s.text):len(s.text)], s.first})

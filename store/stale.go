@@ -9,43 +9,43 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Stale is an object whose last valid version is served, because the folder has no valid
-// version: its document is invalid, or is missing from a file that has an error.
+// Stale is an object whose last valid version is served because the folder has no valid version. Its document
+// is invalid, or its file has an error and no longer has the object.
 type Stale struct {
 	Key manifest.Key
-	// Since is when gatefold found that the valid version is gone. Saved state keeps it over a
-	// restart.
+	// Since is the time at which gatefold found that the folder has no valid version. The saved state keeps it
+	// over a restart.
 	Since time.Time
-	// Place is where the error is that makes the object stale. Line is 0 where it is of
-	// the file as a whole.
+	// Place is the place of the error that makes the object stale. Line is 0 if the error is about the whole
+	// file.
 	Place
-	// Targets are the served objects that a policy's targetRefs name and, of those that its
-	// targetSelectors select, the first maxSelected by key; empty for other kinds.
+	// Targets are the objects that a policy's targetRefs name, and the served objects that its targetSelectors
+	// select. Of the selected objects, only the first maxSelected are listed. Targets is empty for other kinds.
 	Targets []manifest.Key
-	// Message is the error, "" if none of the file's errors is about the object.
+	// Message is the message of that error. It is "" if the file has no error.
 	Message string
 }
 
-// maxSelected bounds the objects that are listed for a stale policy that selects by labels:
-// policies and the objects that they select multiply.
+// maxSelected is how many objects are listed that a stale policy selects by labels. Without a limit, the lists
+// of many policies could become very long.
 const maxSelected = 64
 
 // Equal reports whether both have the same content.
 func (s Stale) Equal(other Stale) bool { return reflect.DeepEqual(s, other) }
 
-// SameStale reports whether two lists are the same slice in memory. false does not mean that
-// they differ.
+// SameStale reports whether two lists are the same slice in memory. If it returns false, they may still have
+// equal elements.
 func SameStale(a, b []Stale) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// stale returns every stale object, sorted by key. It returns the previous list if nothing changed.
+// stale returns every stale object, sorted by key. If nothing changed, it returns the same slice as before.
 func (s *problemLists) stale() []Stale {
 	s.problems()
 	s.selectAgain()
 	return s.lastStale
 }
 
-// selectAgain selects the targets of stale policies with selectors again, in namespaces that
-// changed. Such targets change without a new problem.
+// selectAgain updates the targets of stale policies with selectors, in namespaces that changed. Such targets
+// can change without a new problem.
 func (s *problemLists) selectAgain() {
 	list := s.lastStale
 	for i := range list {
@@ -54,7 +54,7 @@ func (s *problemLists) selectAgain() {
 			continue
 		}
 		if targets := s.targetsOf(policy); !slices.Equal(targets, list[i].Targets) {
-			if SameStale(list, s.lastStale) { // what was handed out is never changed
+			if SameStale(list, s.lastStale) { // the caller's list must not change
 				list = slices.Clone(list)
 			}
 			list[i].Targets = targets
@@ -63,7 +63,7 @@ func (s *problemLists) selectAgain() {
 	s.lastStale = list
 }
 
-// staleOf returns the kept objects, with the errors among problems that made them stale.
+// staleOf returns the kept objects as Stales, each with the error in problems that makes it stale.
 func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 	causes := causesOf(problems)
 	var all []Stale
@@ -80,7 +80,8 @@ func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 	return all
 }
 
-// targetsOf returns the objects that a policy names and selects, each once; nil for other kinds.
+// targetsOf returns the objects that a policy names in targetRefs and selects, each once. It returns nil for
+// other kinds.
 func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	seen := map[manifest.Key]bool{}
 	add := func(target manifest.Key) {
@@ -100,14 +101,14 @@ func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	return targets
 }
 
-// selection is the result of the selectors of the stale policies in one namespace. It is valid
-// until something in the namespace changes, so that edits of other namespaces do not select again.
+// selection has the results of the selectors of stale policies in one namespace. It is discarded if something
+// in the namespace changes, so that edits of other namespaces do not select again.
 type selection struct {
-	objects []*manifest.Object // of the namespace, sorted by key
+	objects []*manifest.Object // the served objects of the namespace, sorted by key
 	by      map[manifest.Key][]manifest.Key
 }
 
-// knows reports whether the targets of a policy are selected already.
+// knows reports whether the targets of a policy are already selected. It returns false for a nil selection.
 func (s *selection) knows(policy manifest.Key) bool {
 	if s == nil {
 		return false
@@ -116,8 +117,8 @@ func (s *selection) knows(policy manifest.Key) bool {
 	return known
 }
 
-// selected returns the first served objects that a selector of the policy selects, sorted by key,
-// at most maxSelected.
+// selected returns the keys of the served objects that a selector of the policy selects, sorted. It returns at
+// most maxSelected keys.
 func (s *problemLists) selected(policy *manifest.Object) []manifest.Key {
 	in := s.selections[policy.Key.Namespace]
 	if in == nil {

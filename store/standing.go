@@ -7,20 +7,20 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Most edits change no problem. A list of problems is kept until something that it depends
-// on changes, so that an edit does not cost the number of all problems.
+// Most edits change no problem. A list of problems is kept until something changes on which it depends. So an
+// edit does not take longer if there are many problems.
 
-// SameProblems reports whether two lists are the same slice in memory. false does not mean that
-// they differ.
+// SameProblems reports whether two lists are the same slice in memory. If it returns false, they may still have
+// equal elements.
 func SameProblems(a, b []manifest.Problem) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// fresh tracks which lists are still valid, and which keys they depend on.
+// fresh records which lists of problemLists are up to date, and the keys on which they depend.
 type fresh struct {
-	sure    bool                      // problemLists.problems would make the same list
+	sure    bool                      // the list of problemLists.problems is up to date
 	targets map[manifest.Key]struct{} // targets that problems of invalid policies name
-	placed  bool                      // problemLists.locate would make the same list
+	placed  bool                      // the list of problemLists.locateAll is up to date
 	objects map[manifest.Key]struct{} // objects whose places are in that list
 }
 
@@ -31,12 +31,12 @@ type problemLists struct {
 	serving *serving
 	fresh   *fresh
 
-	own        []manifest.Problem // of problems
-	lastStale  []Stale            // of stale
-	ignored    []Ignored          // what Change.Ignored says
+	own        []manifest.Problem // the last result of problems
+	lastStale  []Stale            // the last result of stale
+	ignored    []Ignored          // for Change.Ignored
 	selections map[string]*selection
 
-	asked, located []manifest.Problem // of locate
+	asked, located []manifest.Problem // the last argument and result of locateAll
 	places         map[spot]manifest.Problem
 }
 
@@ -44,7 +44,7 @@ func newProblemLists(prefix string, of *serving) *problemLists {
 	return &problemLists{prefix: prefix, sources: of.sources, serving: of, fresh: of.fresh, selections: map[string]*selection{}}
 }
 
-// problems returns all problems, sorted. It returns the previous list if none changed.
+// problems returns all problems, sorted. If nothing changed, it returns the same slice as before.
 func (s *problemLists) problems() []manifest.Problem {
 	if s.fresh.sure {
 		return s.own
@@ -69,8 +69,9 @@ func (s *problemLists) problems() []manifest.Problem {
 	return s.own
 }
 
-// problemsFrozen returns the problems while the folder is frozen. If documents of the new Tree are
-// the reason, these are the problems of the new Tree, else those of the last applied one.
+// problemsFrozen returns the problems while the folder is frozen, including why. If the new Tree is missing or
+// empty, the other problems are those of the last applied Tree. Otherwise they are those of the new Tree's
+// files.
 func (s *problemLists) problemsFrozen(why manifest.Problem, edits []edit) []manifest.Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {
 		all := slices.Concat(s.problems(), []manifest.Problem{why})

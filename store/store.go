@@ -1,12 +1,13 @@
-// Package store turns Trees into Changes: it splits files into documents,
-// reads and validates those that changed, and keeps the last good version of
-// every object. Whatever is wrong with the user's files is a Problem.
+// Package store turns a watcher.Tree into a Change. It splits files into documents, and reads and validates the
+// documents that changed. It keeps the last valid version of every object. Each mistake in the user's files is
+// a manifest.Problem.
 //
-// A Store has parts, each of which reads those before it: the fence decides by path policies
-// which definitions may serve; sources has the files as they were last read; serving decides
-// which object is served under each key; problemLists makes the lists of problems and of stale
-// objects. The files of a Tree replace the ones before only when all of it is read and the
-// folder is not frozen.
+// A Store has four parts, and each part reads only the parts before it. The fence decides by path policies
+// which definitions may be served. sources has the files as they were last read. serving decides which object
+// is served under each key. problemLists makes the lists of problems and of stale objects.
+//
+// A Tree is applied only if the folder is not frozen. Files that take long to read may be applied later than
+// the others (Turn).
 package store
 
 import (
@@ -23,8 +24,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Store turns Trees into objects and keeps the last valid version of each. Only one goroutine
-// may use it.
+// Store turns Trees into Changes, and keeps the last valid version of each object. Only one goroutine may use
+// it.
 type Store struct {
 	options      Options
 	fence        *fence
@@ -37,7 +38,7 @@ type Store struct {
 	allowEmpty bool // AllowEmpty was called since the last Tree
 }
 
-// New returns an empty Store. The error says that the embedded schemas are invalid.
+// New returns an empty Store. It returns an error if the embedded schemas are invalid.
 func New(options Options) (*Store, error) {
 	options.Limits.Documents = cmp.Or(options.Limits.Documents, 20_000)
 	options.Limits.Objects = cmp.Or(options.Limits.Objects, 500_000)
@@ -53,23 +54,23 @@ func New(options Options) (*Store, error) {
 	}, nil
 }
 
-// AllowEmpty lets the next Tree be applied even if it removes every object.
+// AllowEmpty makes the Store apply the next Tree even if that Tree removes every object.
 func (s *Store) AllowEmpty() { s.allowEmpty = true }
 
-// Apply applies a Tree and returns what it changed. It compares only files that the previous Tree
-// does not share, splits only files whose hash changed, and parses only documents whose text
-// changed. It uses all cores. For a folder without problems, the served objects depend only on this
-// Tree.
+// Apply applies a Tree and returns what the Tree changed. It compares only files that the previous Tree does
+// not share. It splits only files whose hash changed, and parses only documents whose text changed. It uses all
+// cores. For a folder without problems, the served objects depend only on this Tree.
 func (s *Store) Apply(tree watcher.Tree) Change {
 	change, _ := s.ApplyUntil(context.Background(), tree, Turn{})
 	return change
 }
 
-// ApplyUntil is Apply with limits. If ctx ends before the Tree is read, it returns the error of ctx
-// and applies nothing. Files that take longer to read than a turn may be left for the next Apply
-// (Change.Waiting), or end this one with ErrNewer.
+// ApplyUntil is Apply with limits. If ctx ends before the Tree is read, it returns the error of ctx and applies
+// nothing. If reading takes longer than turn.Length, files that are not read are left for the next Apply
+// (Change.Waiting). If nothing can be applied without these files, it reads on, until turn.Newer returns true.
+// Then it returns ErrNewer and applies nothing.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
-	if s.options.Strict { // a revision is applied as a whole, or not at all
+	if s.options.Strict { // a folder is applied as a whole, or not at all
 		turn = Turn{}
 	}
 	tree = s.sources.unrendered.strip(tree, func(file string) bool { return s.fence.sourceOf(file) != manifest.OtherFile })
@@ -105,7 +106,7 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 	return change, nil
 }
 
-// The codes of the problems for which a Tree is held.
+// The codes of the problems for which freeze does not apply a Tree.
 const (
 	folderEmptied   = "FolderEmptied"
 	folderMissing   = "FolderMissing"
@@ -113,7 +114,7 @@ const (
 	revisionInvalid = "RevisionInvalid"
 )
 
-// freeze reports whether the Tree must not be applied, and why.
+// freeze returns true if the Tree must not be applied. p is the problem. next has the counts of the Tree.
 func (s *Store) freeze(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
 	p = manifest.Problem{Severity: manifest.Error, File: tree.Root}
 	serving := len(s.serving.served)
@@ -140,7 +141,7 @@ func (s *Store) freeze(tree watcher.Tree, next tally) (p manifest.Problem, held 
 	return p, true
 }
 
-// counted returns "1 object" or "8 objects".
+// counted returns "1 object", or for example "8 objects".
 func counted(objects int) string {
 	if objects == 1 {
 		return "1 object"
@@ -148,7 +149,7 @@ func counted(objects int) string {
 	return fmt.Sprintf("%d objects", objects)
 }
 
-// frozen returns why the folder is frozen and what to do, in one paragraph.
+// frozen returns the message and hint of a problem as sentences of one paragraph.
 func frozen(why manifest.Problem) string {
 	if why.Hint == "" {
 		return why.Message
@@ -156,7 +157,8 @@ func frozen(why manifest.Problem) string {
 	return why.Message + ". " + strings.ToUpper(why.Hint[:1]) + why.Hint[1:]
 }
 
-// adopt applies the edits to the Store and returns what they change.
+// adopt applies the edits to the Store and returns what they change. now is the time from which stale objects
+// are kept.
 func (s *Store) adopt(edits []edit, now time.Time) Change {
 	touched := map[manifest.Key]struct{}{}
 	for _, e := range edits {
@@ -169,12 +171,12 @@ func (s *Store) adopt(edits []edit, now time.Time) Change {
 	clear(s.serving.unsettled)
 	var change Change
 	for key := range touched {
-		if key.Namespace == "" { // Namespaces say what may serve of the others
+		if key.Namespace == "" { // path policies in Namespaces affect the other keys
 			s.serving.settleSafely(key, now, &change)
 		}
 	}
 	s.serving.declare(touched)
-	moved := map[string]struct{}{} // files of which other versions are kept than before
+	moved := map[string]struct{}{} // files whose kept versions changed
 	for key := range touched {
 		if key.Namespace == "" {
 			continue

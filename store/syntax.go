@@ -12,7 +12,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// unfitText returns the problem of a text that cannot be parsed at all.
+// unfitText returns the problem of a text that must not be parsed: it is too large, or has characters that YAML
+// does not allow. unfit is false if the text can be parsed.
 func unfitText(text []byte) (p manifest.Problem, unfit bool) {
 	if n := estimateNodes(text); n > maxNodes {
 		return manifest.Problem{
@@ -53,7 +54,8 @@ func allowedInYAML(r rune) bool {
 	return r != 0xfffe && r != 0xffff
 }
 
-// unfitFile recognizes UTF-16 and binary files. No line of such files can be shown.
+// unfitFile returns the problem of a text in UTF-16, or of a binary file. No line of such a text can be shown.
+// unfit is false for other texts.
 func unfitFile(text []byte) (p manifest.Problem, unfit bool) {
 	switch {
 	case isUTF16(text):
@@ -70,8 +72,8 @@ func unfitFile(text []byte) (p manifest.Problem, unfit bool) {
 	return manifest.Problem{}, false
 }
 
-// isUTF16 reports whether the text begins with a byte order mark of UTF-16, or looks like ASCII in
-// UTF-16: every second one of its first bytes is zero.
+// isUTF16 reports whether the text begins with a byte order mark of UTF-16, or looks like ASCII in UTF-16. In
+// such a text every second byte is zero. It checks at most the first 64 bytes.
 func isUTF16(text []byte) bool {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return true
@@ -87,6 +89,7 @@ func isUTF16(text []byte) bool {
 	return half > 0 && (zero[0] == half && zero[1] == 0 || zero[1] == half && zero[0] == 0)
 }
 
+// notUTF8 returns the problem of a byte, at the offset at, that is not UTF-8.
 func notUTF8(text []byte, at int) manifest.Problem {
 	where := placeAt(text, at)
 	return manifest.Problem{
@@ -96,35 +99,36 @@ func notUTF8(text []byte, at int) manifest.Problem {
 	}
 }
 
-// placeAt returns the place of a byte of the text.
+// placeAt returns the place of the byte at an offset of the text.
 func placeAt(text []byte, at int) place {
 	before := text[:at]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1, 1}
 }
 
-// mistake is a syntax error while it is being explained.
+// mistake is a syntax error and its explanation, while the explanation is searched.
 type mistake struct {
 	finding
 	text   []byte
-	at     int    // the offset where it shows
-	line   string // the line of at
-	before string // the part of the line before at
+	at     int    // the offset of the error
+	line   string // the line of that offset
+	before string // the part of the line before that offset
 }
 
-// nameSyntax returns the parser's message without an explanation. It is cheap, for mistakes that
-// are not shown in detail.
+// nameSyntax returns the finding of a parser's error without an explanation. It is fast, for errors that are
+// not shown in detail.
 func nameSyntax(err error) finding {
 	reason := reasonOf(err)
 	if strings.HasPrefix(reason, "unknown anchor") {
-		reason = "unknown anchor" // its name may be part of a Secret
+		reason = "unknown anchor" // the anchor's name may be part of a Secret
 	}
 	return finding{Problem: manifest.Problem{
 		Code: "InvalidYAML", Severity: manifest.Error, Line: lineIn(err), Message: "the YAML cannot be read: " + reason,
 	}}
 }
 
-// explainSyntax returns where and why the parser rejected the text, and what to do.
+// explainSyntax returns the finding of a parser's error, with the place of the mistake, an explanation and a
+// hint.
 func explainSyntax(text []byte, err error) finding {
 	reason := reasonOf(err)
 	m := &mistake{text: text}
@@ -141,16 +145,17 @@ func explainSyntax(text []byte, err error) finding {
 	return m.finding
 }
 
-// move moves the mistake to another offset.
+// move sets the offset of the mistake, and its line.
 func (m *mistake) move(at int) {
 	start := bytes.LastIndexByte(m.text[:at], '\n') + 1
 	line, _, _ := bytes.Cut(m.text[start:], []byte{'\n'})
 	m.at, m.line, m.before = at, string(bytes.TrimSuffix(line, []byte{'\r'})), string(m.text[start:at])
 }
 
+// say sets the message and the hint.
 func (m *mistake) say(message, hint string) { m.Message, m.Hint = message, hint }
 
-// next returns the character at the mistake, 0 at the end of the text.
+// next returns the byte at the mistake, 0 at the end of the text.
 func (m *mistake) next() byte {
 	if m.at < len(m.text) {
 		return m.text[m.at]
@@ -160,8 +165,8 @@ func (m *mistake) next() byte {
 
 var conflictMarker = regexp.MustCompile(`(?m)^<<<<<<<( |\r?$)`)
 
-// explainLine recognizes common mistakes by the text of the line, independent of the parser's
-// reason.
+// explainLine explains common mistakes by the text, independent of the parser's reason. It returns false if it
+// recognizes none.
 func (m *mistake) explainLine() bool {
 	indent := len(m.line) - len(strings.TrimLeft(m.line, " \t"))
 	switch {
@@ -181,7 +186,8 @@ func (m *mistake) explainLine() bool {
 	return true
 }
 
-// explanations are the parser's reasons in plain words.
+// explanations has for each reason of the parser a function that sets the message and hint. A reason is the
+// beginning of the parser's text.
 var explanations = []struct {
 	reason  string
 	explain func(*mistake)
@@ -220,7 +226,7 @@ var explanations = []struct {
 	}},
 }
 
-// explainReason explains the parser's reason in plain words.
+// explainReason sets the message and hint by the parser's reason. It does nothing for an unknown reason.
 func (m *mistake) explainReason(reason string, err error) {
 	if errors.Is(err, errExtraDocument) {
 		m.say("a second document begins inside this one", "write its --- at the begin of a line that ends with LF or CRLF")
@@ -238,7 +244,7 @@ var (
 	keyAndValue     = regexp.MustCompile(`^\s*(- +)*[^\s#][^#]*?:\s+[^\s#|>&]`)
 )
 
-// strayColon explains "key: value" in a place that already has a value.
+// strayColon explains "key: value" after a value, or inside a value.
 func (m *mistake) strayColon() {
 	if head := strings.TrimLeft(m.before, " -"); strings.Contains(head, ": ") {
 		m.say(`the value holds ": ", which YAML takes for another key`, "put the value in quotes")
@@ -258,7 +264,8 @@ func (m *mistake) strayColon() {
 	}
 }
 
-// lineAbove returns the nearest line above the mistake that is not blank.
+// lineAbove returns the nearest line above the mistake with something besides blanks and a comment, and its
+// number. It returns 1 and "" if there is no such line.
 func (m *mistake) lineAbove() (number int, line string) {
 	above := m.text[:m.at-len(m.before)]
 	for number = bytes.Count(above, []byte{'\n'}); number > 0; number-- {
@@ -272,7 +279,7 @@ func (m *mistake) lineAbove() (number int, line string) {
 	return 1, ""
 }
 
-// misfit explains a line that is neither an item nor a key of the list or mapping around it.
+// misfit explains a line that fits neither the list nor the mapping in which it is.
 func (m *mistake) misfit() {
 	trimmed := strings.TrimLeft(m.before, " ")
 	if strings.ContainsAny(trimmed, `"'`) {
@@ -288,16 +295,18 @@ func (m *mistake) misfit() {
 		`give lines of one object or list the same indentation, and begin all items of a list with "- "`)
 }
 
+// noColon explains a line that is neither a key with a colon nor a list item.
 func (m *mistake) noColon() {
 	m.move(m.at - len(strings.TrimLeft(m.before, " ")))
 	m.say("the line is neither a key with a colon nor a list item", `write "key: value"; to go on with the text above, indent deeper than its key`)
 }
 
+// unclosedQuote explains a quote that is not closed.
 func (m *mistake) unclosedQuote() {
 	m.say("the quote that opens here is never closed", "close it; a quote inside quotes must be escaped")
 }
 
-// specialStart explains plain text that begins with a character that is special in YAML.
+// specialStart explains text without quotes that begins with a special character of YAML, such as * or &.
 func (m *mistake) specialStart() {
 	word := ""
 	if start := strings.LastIndexAny(m.before, " ,[{") + 1; strings.ContainsRune("*&!", rune(m.line[min(start, len(m.line)-1)])) {
@@ -321,5 +330,5 @@ func (m *mistake) specialStart() {
 	}
 }
 
-// inWord reports whether a character can be part of a word in a flow collection.
+// inWord reports whether a character can be part of a word in a list or mapping in brackets.
 func inWord(r rune) bool { return !unicode.IsSpace(r) && !strings.ContainsRune(",[]{}", r) }

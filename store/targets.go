@@ -12,28 +12,28 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 )
 
-// kindBackendTLSPolicy is the one policy of the Gateway API's own group.
+// kindBackendTLSPolicy is the only policy in the Gateway API's own group.
 const kindBackendTLSPolicy = "BackendTLSPolicy"
 
-// Target is a target of an invalid policy, as far as it can be read. If a part cannot be read, the
-// Target selects more, never less. Without a readable sectionName it is the whole object. Without a
-// known kind it is every kind that the policy can target.
+// Target is a target of an invalid policy, as far as it can be read. If a part of the target cannot be read,
+// the Target selects more objects, never less. Without a readable sectionName it is the whole object. Without a
+// known kind there is a Target for every kind that the policy can target.
 type Target struct {
 	apischema.GroupKind
-	// Name is the name of an object in the policy's namespace, "" for a selector.
+	// Name is the name of an object in the policy's namespace. It is "" for a selector.
 	Name string
-	// Labels are those of a selector. A selector without labels selects all objects of the kind
-	// in the policy's namespace.
+	// Labels are the labels of a selector. A selector without labels selects all objects of the kind in the
+	// policy's namespace.
 	Labels map[string]string
-	// Section is the name of a rule, listener or port; "" is the whole object.
+	// Section is the name of a rule, listener or port. It is "" for the whole object.
 	Section string
 }
 
-// maxClosingTargets bounds the targets that are read of one invalid policy. A policy with
-// more of them stands for all objects of its namespace that it may be for.
+// maxClosingTargets is how many targets of one invalid policy are read. A policy with more targets counts as a
+// policy for all objects in its namespace that it can target.
 const maxClosingTargets = 1024
 
-// policyTargets returns the kinds that policies of the kind can target, none for a kind that is no
+// policyTargets returns the kinds that policies of the kind can target. It returns nil for a kind that is no
 // policy.
 func (k *kind) policyTargets() []apischema.GroupKind {
 	switch k.name {
@@ -49,7 +49,7 @@ func (k *kind) policyTargets() []apischema.GroupKind {
 	return nil
 }
 
-// policy reports whether objects of the kind are policies.
+// policy reports whether objects of the kind are policies. It is false for a nil kind.
 func (k *kind) policy() bool { return k != nil && len(k.policyTargets()) > 0 }
 
 // targetReader reads the targets of an object as it is written. The object may be invalid.
@@ -57,22 +57,24 @@ type targetReader struct {
 	kinds []apischema.GroupKind
 	found []Target
 	seen  map[string]bool
-	lost  bool // something that looks like a target could not be read
+	lost  bool // something looks like a target and cannot be read
 
-	// exact is true if a target of a kind that is not in kinds is none.
+	// exact is true if only targets with a kind in kinds count. If it is false, a target without a known kind
+	// counts for all of kinds.
 	exact bool
-	// loose is true if each mapping with a kind of kinds and a name, or with labels to match, is
-	// a target wherever it stands, and that parentRefs are targets: no policy has such fields.
+	// loose is true if targets count anywhere in the object, not only in fields for targets. Then each mapping
+	// with a kind in kinds and a name, or with matchLabels, is a target. parentRefs are targets too, because no
+	// policy has such a field.
 	loose     bool
-	namespace string // of the policy; "" where it does not matter
+	namespace string // of the policy; "" if targets may be in any namespace
 }
 
-// readTargets returns the targets of a policy whose document may be invalid anywhere. lost is true
-// if there are also targets that cannot be read. It looks for fields with targets in the whole
-// object, also under misspelt and duplicate names.
+// readTargets returns the targets of a policy that may be invalid anywhere. It searches the whole object, also
+// under misspelt and duplicate names. lost is true if the policy has other targets that cannot be read. If
+// there are more than maxClosingTargets, it returns a target for all objects of each kind.
 func (k *kind) readTargets(object map[string]any, namespace string) (targets []Target, lost bool) {
 	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
-	r.loose = len(valuesOf(object, "kind")) < 2 // else there is another object in the document
+	r.loose = len(valuesOf(object, "kind")) < 2 // with two kinds, the document has another object
 	r.search(withoutHistory(object))
 	for _, spec := range valuesOf(object, "spec") {
 		if _, isText := spec.(string); isText {
@@ -88,7 +90,7 @@ func (k *kind) readTargets(object map[string]any, namespace string) (targets []T
 	return targets, false
 }
 
-// withoutHistory returns an object without the fields that an API server writes.
+// withoutHistory returns a copy of an object without the fields that an API server writes.
 func withoutHistory(object map[string]any) map[string]any {
 	object = maps.Clone(object)
 	delete(object, "status")
@@ -101,7 +103,7 @@ func withoutHistory(object map[string]any) map[string]any {
 	return object
 }
 
-// search looks for the fields that contain targets.
+// search adds the targets in value and in the values that it contains.
 func (r *targetReader) search(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -130,13 +132,14 @@ func (r *targetReader) search(value any) {
 	}
 }
 
-// namesTargets reports whether a key is targetRefs or a misspelling of it, or "targets", which no
-// policy has as a field but people write.
+// namesTargets reports whether a key is targetRefs, targets, or a misspelling of these. No policy has a field
+// targets, but people write it.
 func namesTargets(key string) bool {
 	return slices.ContainsFunc([]string{"targetRefs", "targets"}, func(name string) bool { return means(key, name) })
 }
 
-// each calls read for the entries of a list, or for an entry that is written without a list.
+// each calls read for the entries in value: for the items of a list, or for value itself. A text counts as an
+// entry with a name. Another value counts as a target that cannot be read.
 func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	switch v := value.(type) {
 	case []any:
@@ -146,7 +149,7 @@ func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	case map[string]any:
 		r.entry(v, read)
 	case string:
-		parts := strings.Split(v, "/") // as kubectl writes it, or with the namespace
+		parts := strings.Split(v, "/") // KIND/NAME as kubectl writes it, or KIND/NAMESPACE/NAME
 		fields := map[string]any{"name": parts[len(parts)-1]}
 		if len(parts) > 1 {
 			fields["kind"] = parts[0]
@@ -160,8 +163,8 @@ func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	}
 }
 
-// entry calls read for an entry. If a mapping has no field of an entry, its values are read as
-// entries.
+// entry calls read for a mapping that is an entry. If the mapping has no field of an entry, its values are read
+// as entries.
 func (r *targetReader) entry(fields map[string]any, read func(fields map[string]any)) {
 	isEntry := len(fields) == 0
 	for _, name := range []string{"group", "kind", "name", "sectionName", "matchLabels"} {
@@ -176,7 +179,8 @@ func (r *targetReader) entry(fields map[string]any, read func(fields map[string]
 	}
 }
 
-// ref reads one of targetRefs. Without a name it has no target, unless it is a selector.
+// ref adds the targets of an entry of targetRefs. An entry without a name is read as a selector if it has
+// matchLabels. Otherwise it is a target that cannot be read.
 func (r *targetReader) ref(fields map[string]any) {
 	var names []string
 	for _, value := range valuesOf(fields, "name") {
@@ -197,8 +201,9 @@ func (r *targetReader) ref(fields map[string]any) {
 	}
 }
 
-// selector reads one of targetSelectors. It leaves out a label that cannot be read, so that the
-// rest selects more. An entry with a name instead of labels is read as one of targetRefs.
+// selector adds the target of an entry of targetSelectors. It leaves out labels that cannot be read, so that
+// the target selects more objects. An entry with a name and without matchLabels is read as an entry of
+// targetRefs.
 func (r *targetReader) selector(fields map[string]any) {
 	labels, written := map[string]string{}, valuesOf(fields, "matchLabels")
 	if len(written) == 0 && len(namesIn(fields["name"])) > 0 {
@@ -216,7 +221,7 @@ func (r *targetReader) selector(fields map[string]any) {
 	r.add(fields, Target{Labels: labels})
 }
 
-// add adds a target for each kind that its fields may mean.
+// add adds a target for each kind that its fields may mean. It sets the kind and the section of target.
 func (r *targetReader) add(fields map[string]any, target Target) {
 	name, _ := fields["sectionName"].(string)
 	if _, isText := resolvePlain(name).(string); isText && len(valuesOf(fields, "sectionName")) == 1 && len(validation.IsDNS1123Subdomain(name)) == 0 {
@@ -231,7 +236,8 @@ func (r *targetReader) add(fields map[string]any, target Target) {
 	}
 }
 
-// kindsOf returns the kind that a target names, or all kinds that it may mean.
+// kindsOf returns the kind that an entry names. If the kind is missing or unknown, it returns all kinds of the
+// reader, or nil if r.exact is true.
 func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	if written := valuesOf(fields, "kind"); len(written) == 1 {
 		found, _, _ := FindKind(textOf(written[0]))
@@ -247,6 +253,6 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	return r.kinds
 }
 
-// repeated marks the name of a key that stands more than once in its mapping. No key that
-// is written can hold it.
+// repeated separates the name of a key that is repeated in its mapping from a number. YAML texts cannot contain
+// it.
 const repeated = "\x00"

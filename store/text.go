@@ -11,26 +11,26 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// textOf returns a value that is a text, "" for other values.
+// textOf returns value if it is a text. It returns "" for other values.
 func textOf(value any) string {
 	s, _ := value.(string)
 	return s
 }
 
-// secretive reports whether the text may be a Secret's. It is used if the document's kind is not
-// known. In doubt it returns true, so that nothing is shown.
+// secretive reports whether a text may be that of a Secret, or may have users. It is used if the document's
+// kind is not known. It returns true if in doubt, so that nothing is shown.
 func secretive(text []byte) bool {
 	return containsAny(text, "ecret", "SECRET", "stringData", "PRIVATE KEY", "tls.key", "assword") || listsUsers(text)
 }
 
-// listsUsers reports whether a text may be a TrafficPolicy with users and password hashes.
+// listsUsers reports whether a text may be that of a TrafficPolicy with users and password hashes.
 func listsUsers(text []byte) bool { return containsAny(text, "asicAuth", "{SHA}", "$apr1$", "$2") }
 
 func containsAny(text []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
 }
 
-// describe returns the type of a value in words.
+// describe returns the type of a value in words, such as "a list".
 func describe(value any) string {
 	switch value.(type) {
 	case nil:
@@ -47,8 +47,9 @@ func describe(value any) string {
 	return "a number"
 }
 
-// keyOf returns the key of an object as far as it can be read. It is zero if the kind is not in the
-// table, or if the name is missing or too long. A problem should not repeat a name of megabytes.
+// keyOf returns the key of an object, with the default namespace if it has none. It returns the zero Key if the
+// kind is not in the table. It also returns the zero Key if the name or namespace is missing or too long, so
+// that no problem repeats a name of megabytes.
 func keyOf(object map[string]any) manifest.Key {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)

@@ -10,28 +10,29 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Turn limits how long slow files delay the other files of a Tree. With the zero value, a Tree is
-// applied as a whole.
+// Turn limits how long slow files delay the other files of a Tree. With the zero value, a Tree is applied as a
+// whole.
 type Turn struct {
-	// Length is how long the files of a Tree are read before those that are read are applied
-	// without the others, if the others cannot matter to them (divide).
+	// Length is how long the files of a Tree are read before something is applied. Then the files that are read
+	// are applied without the others, if divide returns some as ready. 0 means no limit.
 	Length time.Duration
-	// Newer reports whether a newer Tree waits. It is asked when nothing can be applied after
-	// each Length.
+	// Newer reports whether a newer Tree waits. It is called after each Length if no file can be applied. It
+	// may be nil if Length is 0.
 	Newer func() bool
 }
 
-// ErrNewer is the end of an Apply that a newer Tree waits for. What was read is kept for the next one.
+// ErrNewer is the error of an ApplyUntil that ended because a newer Tree waits. The next call reuses what was
+// read.
 var ErrNewer = errors.New("a newer state of the folder waits")
 
-// openFiles are files that are not applied yet, by path, with what was read of incomplete
-// documents.
+// openFiles are the files that are read and not applied yet, by path, and the documents of these files that are
+// not read completely.
 type openFiles struct {
 	files    map[string]*file
 	readings map[*document]*documentReader
 }
 
-// reading is a document that is being read, object by object.
+// reading is a document that is being read, object by object. opened is nil until the first step.
 type reading struct {
 	document *document
 	opened   *documentReader
@@ -40,9 +41,9 @@ type reading struct {
 // readTime is the time that reading a document took.
 type readTime struct{ parse, validate time.Duration }
 
-// read reads the changes of the Tree. Apart from the open files it changes nothing in the Store. It
-// returns the edits to apply, and those that wait for a file that is not read completely. It
-// returns no edits if err is not nil.
+// read reads the files in which the Tree differs from the last applied Tree. It returns the edits to apply now,
+// and the edits that wait for a file that is not read completely. If it returns an error, it returns no edits.
+// In the Store it changes only the open files.
 func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, waiting []edit, stats Stats, err error) {
 	edits, contents := s.sources.compare(tree)
 	parallel(len(edits), func(i int) {
@@ -76,7 +77,7 @@ func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, 
 	return ready, waiting, stats, nil
 }
 
-// open keeps what was read of edits that are not applied yet.
+// open records the files of edits that are not applied yet, and their documents that are not read completely.
 func (s *sources) open(edits []edit, readings []*reading) {
 	s.opened = openFiles{}
 	for _, e := range edits {
@@ -97,7 +98,7 @@ func (s *sources) open(edits []edit, readings []*reading) {
 	}
 }
 
-// toRead returns the documents to read, in the order in which their files are read.
+// toRead returns the documents that must be read, in the order of inOrderOfReading.
 func (s *sources) toRead(edits []edit) (all []*reading) {
 	for _, e := range inOrderOfReading(edits) {
 		for _, d := range e.after.documents {
@@ -109,8 +110,9 @@ func (s *sources) toRead(edits []edit) (all []*reading) {
 	return all
 }
 
-// readFor reads documents until the time is over, at least one object of each. A length of 0 means
-// no limit.
+// readFor reads documents until the time length is over, or ctx ends. It always reads at least one step of the
+// first document. A length of 0 means no limit. It calls count for each document that is read completely, and
+// returns the time that reading took.
 func (s *sources) readFor(ctx context.Context, readings []*reading, length time.Duration, count func()) (took Stats) {
 	begin := time.Now()
 	over := func() bool { return ctx.Err() != nil || length > 0 && time.Since(begin) >= length }
@@ -146,16 +148,16 @@ func (s *sources) readFor(ctx context.Context, readings []*reading, length time.
 	return took
 }
 
-// add adds the figures of a part of an Apply.
+// add adds the figures of another part of the same Apply.
 func (s *Stats) add(more Stats) {
 	s.Documents += more.Documents
 	s.Parse += more.Parse
 	s.Validate += more.Validate
 }
 
-// inOrderOfReading returns the edits that have documents to read. At each level of the folder, the
-// file or directory with fewer bytes to read comes first. So a small change of one team is read
-// before a large one of another team, in whatever files and directories the large one is.
+// inOrderOfReading returns the edits that have documents to read, in the order of reading. At each level of the
+// folder, the file or directory with fewer bytes to read comes first. So a small change of one team is read
+// before a large change of another team.
 func inOrderOfReading(edits []edit) (ordered []edit) {
 	bytes := map[string]int{} // to be read in a file, or in all files of a directory
 	for _, e := range edits {
@@ -201,7 +203,7 @@ func parted(a, b string) (string, string) {
 	return a[:common+len(first)], b[:common+len(second)]
 }
 
-// without returns the Tree without the edits.
+// without returns the Tree with the files of edits as they were in the last applied Tree.
 func (s *sources) without(tree watcher.Tree, edits []edit) watcher.Tree {
 	var set []watcher.File
 	var gone []string

@@ -8,13 +8,12 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// Twins are listeners of one Gateway or ListenerSet that the schema does not let stand
-// beside each other: they share a name, or port, protocol and hostname. Where a sound
-// version of the object serves, it serves on; where there is none, as at a cold start,
-// the object is admitted all the same, with its problems, and translate serves the
-// listeners that are not at fault (docs/design/gateways.md).
+// Twins are listeners of one Gateway or ListenerSet that the schema does not allow together: they have the same
+// name, or the same port, protocol and hostname. If a valid version of such an object is served, it stays
+// served. Otherwise, for example at a start, the object is served with its problems. Then translate serves the
+// listeners without a mistake (docs/design/gateways.md).
 
-// twinRules returns the messages of the schema's rules about twins: listeners of one object with
+// twinRules returns the messages of the schema's rules against twins. Twins are listeners of one object with
 // the same name, or with the same port, protocol and hostname.
 func twinRules() []string {
 	return []string{
@@ -23,7 +22,8 @@ func twinRules() []string {
 	}
 }
 
-// onlyTwins reports whether twins are the only mistake of an object.
+// onlyTwins reports whether twins (see twinRules) are the only mistake of an object. It is false for an object
+// without mistakes.
 func onlyTwins(key manifest.Key, findings []schema.Finding) bool {
 	found := false
 	for _, f := range findings {
@@ -39,12 +39,13 @@ func onlyTwins(key manifest.Key, findings []schema.Finding) bool {
 	return found && hasListeners(key)
 }
 
+// hasListeners reports whether the key is that of a Gateway or ListenerSet.
 func hasListeners(key manifest.Key) bool {
 	return key.Group == gatewayGroup && (key.Kind == "Gateway" || key.Kind == "ListenerSet")
 }
 
-// hasTwins reports whether an object has twins. It is for objects whose schema rules are not run
-// again.
+// hasTwins reports whether an object has twins (see twinRules). It is used for saved objects, for which the
+// rules of the schema do not run again.
 func hasTwins(object map[string]any) bool {
 	spec, _ := object["spec"].(map[string]any)
 	listeners, _ := spec["listeners"].([]any)
@@ -64,7 +65,7 @@ func hasTwins(object map[string]any) bool {
 	return false
 }
 
-// withoutTwins returns the definitions without twins.
+// withoutTwins returns the definitions without twins (see twinRules).
 func withoutTwins(definitions []*definition) []*definition {
 	return slices.DeleteFunc(slices.Clone(definitions), func(d *definition) bool { return d.twins })
 }

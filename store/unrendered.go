@@ -9,14 +9,14 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// The reasons for which files are not loaded that a tool renders first.
+// The reasons why files are not loaded if a tool must render them first.
 const (
 	kustomizeFolder watcher.SkipReason = "KustomizeFolder"
 	helmChart       watcher.SkipReason = "HelmChart"
 )
 
-// unrenderedBy returns why the files beside and below a file are not loaded: the file marks a
-// folder that Kustomize or Helm renders.
+// unrenderedBy returns why the files in and below the directory of a file are not loaded. It returns "" if the
+// file is not the file by which Kustomize or Helm recognizes a folder.
 func unrenderedBy(file string) watcher.SkipReason {
 	switch path.Base(file) {
 	case "kustomization.yaml", "kustomization.yml":
@@ -27,17 +27,17 @@ func unrenderedBy(file string) watcher.SkipReason {
 	return ""
 }
 
-// unrendered finds the folders of Kustomize and Helm. Their files are skipped: objects that were
-// read from them earlier stay served, and at a start none is read. There is one problem for each
-// folder, at the file that marks it.
+// unrendered finds the folders that Kustomize or Helm renders, and skips their files. Objects that were read
+// from these files earlier stay served. Each folder has one problem, at the file by which the folder is
+// recognized (its marker).
 type unrendered struct {
 	last    watcher.Files
-	markers map[string]string // by their directory, "" or ending in "/"
+	markers map[string]string // marker files by their directory, "" or ending in "/"
 }
 
 // strip returns tree with the files of folders that Kustomize or Helm renders moved to Skipped. The function
-// counts reports whether a marker file is considered; under path policies only those in --cluster-paths are, as
-// any other could keep files of other teams from being loaded.
+// counts reports whether a marker file is considered. Under path policies only those in --cluster-paths are,
+// because any other marker could keep files of other teams from being loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files
@@ -65,8 +65,8 @@ func (u *unrendered) mark(file string) {
 	u.markers[dir] = file
 }
 
-// skip moves the files below markers to the skipped files. It reads the whole list of files while
-// there is a marker.
+// skip moves the files in and below the directories of markers to the skipped files. It reads the whole list of
+// files.
 func (u *unrendered) skip(tree watcher.Tree) watcher.Tree {
 	var files []watcher.File
 	below := map[string]int{}
@@ -90,7 +90,7 @@ func (u *unrendered) skip(tree watcher.Tree) watcher.Tree {
 	return tree
 }
 
-// above returns the topmost marker that applies to a file, "" for none.
+// above returns the topmost marker that applies to a file, "" if there is none.
 func (u *unrendered) above(file string) string {
 	if marker := u.markers[""]; marker != "" {
 		return marker
@@ -106,6 +106,7 @@ func (u *unrendered) above(file string) string {
 	return ""
 }
 
+// unrenderedWords returns the message of the problem of a marker. files is the number of its files.
 func unrenderedWords(marker string, files int) string {
 	what := "Kustomize renders this folder"
 	if unrenderedBy(marker) == helmChart {
@@ -114,7 +115,7 @@ func unrenderedWords(marker string, files int) string {
 	return fmt.Sprintf("%s, so gatefold does not load its files (%d); objects that they gave before are still served", what, files)
 }
 
-// renderHint returns what to do about a folder of Kustomize or Helm.
+// renderHint returns the hint of the problem of a folder that Kustomize or Helm renders.
 func renderHint(reason watcher.SkipReason) string {
 	command := "kustomize build DIR > rendered.yaml"
 	if reason == helmChart {

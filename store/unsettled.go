@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// settleSafely is settle with a panic limited to the key. After a panic the served object stays, a
-// policy without such an object closes its targets, and there is a problem.
+// settleSafely runs settle and settleInvalid for a key. If one of them panics, only this key is affected:
+// unsettle restores what was served, and there is a problem.
 func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) {
 	before, serving := s.served[key]
 	set, gone, invalid := len(change.Set), len(change.Gone), len(change.Invalid)
@@ -27,7 +27,9 @@ func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) 
 	s.settleInvalid(key, change)
 }
 
-// unsettle restores the object that was served under a key, after a panic at the places.
+// unsettle restores the object that was served under a key before a panic, and records a problem. places are
+// the places in the code. If no object was served, a policy's targets answer an error. The next Tree decides
+// again.
 func (s *serving) unsettle(key manifest.Key, before served, serving bool, places []string, change *Change) {
 	p := manifest.Problem{
 		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,
@@ -53,7 +55,7 @@ func (s *serving) unsettle(key manifest.Key, before served, serving bool, places
 	s.unsettled[key] = struct{}{}
 }
 
-// closeUnsettled adds the Invalid of an object that could not be served because of a panic.
+// closeUnsettled adds the Invalid of an object that could not be served because of a panic. why is the message.
 func (s *serving) closeUnsettled(o *manifest.Object, why string, change *Change) {
 	if invalid := Withhold(o, why); invalid != nil {
 		s.invalid[o.Key] = invalid

@@ -7,16 +7,16 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Value is a document of a file as decoded JSON: maps, slices, strings, bools, nil, int64 and
-// float64.
+// Value is the value of one document of a file. Any has the types of decoded JSON: maps, slices, strings,
+// bools, nil, int64 and float64.
 type Value struct {
-	Line int // the line of the file that the document begins with, from 1
+	Line int // the line of the file at which the document begins, from 1
 	Any  any
 }
 
-// Values returns the documents of a YAML or JSON file, within the limits for files of the folder,
-// without reading them as objects. The importer uses it for files of other programs. A document
-// that cannot be read is a problem with its line in the file; its value is left out.
+// Values returns the values of the documents of a YAML or JSON file, without reading them as objects. The
+// importer uses it for files of other programs. The limits are those for files of the folder. A document that
+// cannot be read is a problem with its line in the file, and its value is left out.
 func Values(content []byte) (values []Value, problems []manifest.Problem) {
 	const maxDocuments = 20_000
 	for i, part := range splitDocuments(content) {
@@ -39,7 +39,8 @@ func Values(content []byte) (values []Value, problems []manifest.Problem) {
 	return values, problems
 }
 
-// valueOf returns the value of one document; nil for an empty one.
+// valueOf returns the value of one document, nil for an empty one. If it returns problems, the value is
+// incomplete.
 func valueOf(text []byte) (value any, problems []manifest.Problem) {
 	if p, unfit := unfitText(text); unfit {
 		return nil, []manifest.Problem{p}

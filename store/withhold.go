@@ -9,15 +9,15 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// Withhold returns the Invalid for a valid object that gatefold cannot apply; why is the reason. A
-// policy then closes its targets as an invalid one does. The status of other kinds shows the
+// Withhold returns the Invalid for a valid object that gatefold cannot apply. why is the reason, which is the
+// mistake of the Invalid. So the targets of a policy answer an error, and the status of other kinds shows the
 // reason. It returns nil for kinds without targets and status.
 func Withhold(o *manifest.Object, why string) *Invalid {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
 	if err != nil {
 		return nil
 	}
-	// The typed value has neither; the reader of an object wants both.
+	// The typed value has no apiVersion and kind, and closing and newInvalid need them.
 	k := kindOf(o.Key.GroupKind())
 	object["apiVersion"], object["kind"] = k.apiVersions()[0], k.name
 	metadata, _ := object["metadata"].(map[string]any)
@@ -27,7 +27,8 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 	return newInvalid(object, []schema.Finding{{Message: why}})
 }
 
-// StaleBecause returns the Stale of an object whose served version is not in the folder any more.
+// StaleBecause returns the Stale of an object whose served version is no longer in the folder. why is its
+// message.
 func (s *Store) StaleBecause(served *manifest.Object, since time.Time, why string) Stale {
 	place := s.Places([]manifest.Field{{Object: served.Key}})[0]
 	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.problemLists.targetsOf(served), Message: why}
