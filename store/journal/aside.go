@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// asidePrefix begins the names of journals that could not be used.
+// asidePrefix is the prefix of the names of journals that could not be used.
 const asidePrefix = nameOfJournal + ".unusable-"
 
-// maxAside is how many of them are kept for diagnosis: the newest.
+// maxAside is how many unusable journals are kept for diagnosis: the newest.
 const maxAside = 3
 
-// SetAside renames the journal in the state folder dir, so that no start reads it and a person
-// can look at it, and returns its new path. The next Write of an open Journal writes a new
-// file.
+// SetAside renames the journal in the state folder dir and returns its new path. So no start reads it, and a
+// person can examine it. It removes older renamed journals, except for the newest maxAside. If only that fails,
+// it returns both the path and an error. The next Write of an open Journal writes a new file.
 func SetAside(dir string, now time.Time) (path string, err error) {
 	path = filepath.Join(dir, asidePrefix+now.UTC().Format("20060102T150405.000000000"))
 	if err := os.Rename(filepath.Join(dir, nameOfJournal), path); err != nil {

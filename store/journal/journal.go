@@ -1,12 +1,10 @@
-// Package journal keeps on disk what a store.Store gives to be saved, so that a
-// restart can go on from it.
+// Package journal saves the served objects of a store.Store on disk, so that gatefold serves them again after a
+// restart.
 //
-// A journal is one file to which each change is appended and made durable as a
-// whole: whatever moment the process, or the machine, ends at, what is read is
-// what served at some moment, never a mixture. When more than half of it is
-// outdated it is written anew beside and renamed. What is read is data of an
-// unknown past: damaged lines are counted and left out, and nothing found there
-// is an error.
+// A journal is one file. Each change is appended and made durable as a whole. If the process or the machine
+// stops at any moment, the file has what was served at some moment, never a mixture. If more than half of the
+// file is outdated, it is written again next to the old file and renamed. Damaged lines are counted and left
+// out. They are reported, and are no error.
 package journal
 
 import (
@@ -25,21 +23,20 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// ErrInUse means that another gatefold holds the folder.
+// ErrInUse means that another gatefold has locked the folder.
 var ErrInUse = errors.New("another gatefold uses it")
 
-// Options configure a journal and what it must match.
+// Options configure a journal, and say what the journal must match.
 type Options struct {
-	// Dir is the folder of the state. If it does not exist, it is created with access for its
-	// owner only.
+	// Dir is the folder of the state. If it does not exist, it is created with access for its owner only.
 	Dir string
 	// Root is the absolute path of the served folder. The state of another folder is not used.
 	Root string
-	// Fingerprint returns schema.Fingerprint. It is slow, so it is called only when the journal
-	// is read. A result of "" matches nothing.
+	// Fingerprint returns schema.Fingerprint. It is slow, so it is called only if a journal is read or
+	// rewritten. A result of "" matches nothing.
 	Fingerprint func() string
-	// MaxBytes limits how many bytes of texts, and of objects made from them, are read; the
-	// rest is left out. 0 means 512 MiB.
+	// MaxBytes limits the bytes of texts, and the bytes of Checked objects, that are read. With more texts, the
+	// journal is not used. Further Checked objects are left out. 0 means 512 MiB.
 	MaxBytes int64
 }
 
@@ -50,30 +47,31 @@ const (
 	nameOfNext    = "journal.new"
 )
 
-// slack is how much of a journal may be outdated before it is written anew, in
-// bytes, beside as much as is not.
+// slack is how many bytes of a journal may be outdated before it is rewritten, in addition to as many bytes as
+// are not outdated.
 const slack = 1 << 20
 
-// Journal is an open journal, locked for this process. Only one goroutine may use it.
+// Journal is an open journal that this process has locked. Only one goroutine may use it.
 type Journal struct {
 	options Options
 	lock    *os.File
-	file    *os.File // nil: must be written anew
+	file    *os.File // nil: must be rewritten
 	size    int64
-	enough  int64 // size at which it is written anew
+	enough  int64 // size at which it is rewritten
 }
 
-// Content is what Open found.
+// Content is what Open read.
 type Content struct {
 	Saved []store.Saved
 	// Sound is true if the content was validated under the same Fingerprint.
 	Sound bool
-	// Problem says what could not be used; "" if everything could.
+	// Problem says what could not be used. It is "" if everything could be used.
 	Problem string
 }
 
-// Open opens and reads the journal in Options.Dir. The error is ErrInUse, or says why nothing
-// can be saved there.
+// Open locks Options.Dir, and opens and reads the journal in it. It returns ErrInUse if another gatefold has
+// locked the folder, or an error that says why nothing can be saved there. A journal that cannot be read is no
+// error; it is a Problem of the Content.
 func Open(options Options) (*Journal, Content, error) {
 	if options.MaxBytes == 0 {
 		options.MaxBytes = 512 << 20
@@ -85,8 +83,8 @@ func Open(options Options) (*Journal, Content, error) {
 	return j, j.openSafely(), nil
 }
 
-// openSafely opens the journal. One that cannot be read for a mistake in gatefold is set aside, so
-// that no start ends by it.
+// openSafely opens and reads the journal. After a panic it renames the journal (SetAside), so that the next
+// start does not panic too.
 func (j *Journal) openSafely() (content Content) {
 	defer func() {
 		if recover() == nil {
@@ -107,7 +105,7 @@ func (j *Journal) openSafely() (content Content) {
 
 func (j *Journal) path(name string) string { return filepath.Join(j.options.Dir, name) }
 
-// take makes the folder and locks it for this process.
+// take creates the folder if necessary, and locks it for this process.
 func (j *Journal) take() error {
 	if err := os.MkdirAll(j.options.Dir, 0o700); err != nil {
 		return cause(err)
@@ -126,13 +124,13 @@ func (j *Journal) take() error {
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	_ = lock.Truncate(0) // the number is for people
+	_ = lock.Truncate(0) // the process number is for people
 	_, _ = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	j.lock = lock
 	return nil
 }
 
-// holder is ErrInUse with the number of the process.
+// holder returns ErrInUse, with the number of the process that has the lock if it can be read.
 func holder(lock *os.File) error {
 	text := make([]byte, 16)
 	n, _ := lock.ReadAt(text, 0)
@@ -142,7 +140,8 @@ func holder(lock *os.File) error {
 	return ErrInUse
 }
 
-// open reads the journal and makes ready to append to it, or to write it anew.
+// open reads the journal. If the journal can be used and its schema.Fingerprint is the same, the next Write
+// appends to it. Otherwise the next Write rewrites it.
 func (j *Journal) open() Content {
 	j.size = 0
 	file, err := openOwn(j.path(nameOfJournal), os.O_RDWR)
@@ -165,13 +164,12 @@ func (j *Journal) open() Content {
 			return content
 		}
 	}
-	_ = file.Close() // nothing was written to it
+	_ = file.Close() // ignored: nothing was written to it
 	return content
 }
 
-// Write makes changes durable. all returns everything that must be saved, those changes
-// included; Write calls it if the journal has to be rewritten. After an error, the next Open
-// finds either all or none of the changes.
+// Write makes changes durable. all returns everything that must be saved, including changes; Write calls it if
+// it must rewrite the journal. After an error, the next Open finds either all or none of the changes.
 func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 	if err := j.keepLock(); err != nil {
 		return err
@@ -185,12 +183,12 @@ func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 	if j.size <= j.enough {
 		return nil
 	}
-	j.enough = 2 * j.size // where it fails, it is not tried at every change
-	_ = j.rewrite(all())  // what is there holds all, but is longer than it need be
+	j.enough = 2 * j.size // so that a failed rewrite is not repeated at every change
+	_ = j.rewrite(all())  // ignored: the old file is complete, only longer
 	return nil
 }
 
-// keepLock takes the lock again when the folder was removed or replaced.
+// keepLock locks the folder again if the folder or its lock file was removed or replaced.
 func (j *Journal) keepLock() error {
 	if j.lock != nil && same(j.lock, j.path(nameOfLock)) {
 		return nil
@@ -199,19 +197,22 @@ func (j *Journal) keepLock() error {
 	return j.take()
 }
 
-// valid reports whether the file is still there as it was written last.
+// valid reports whether the journal's file is still in the folder, with the size that it had after the last
+// Write.
 func (j *Journal) valid() bool {
 	info, err := j.file.Stat()
 	return err == nil && info.Size() == j.size && same(j.file, j.path(nameOfJournal))
 }
 
+// same reports whether path is the file, and no link to it.
 func same(file *os.File, path string) bool {
 	there, err := os.Lstat(path)
 	here, err2 := file.Stat()
 	return err == nil && err2 == nil && os.SameFile(there, here)
 }
 
-// append adds changes, or leaves the file as it was.
+// append appends changes to the journal. After an error, the file is as it was before, or the next Write
+// rewrites it.
 func (j *Journal) append(changes []store.Saved) error {
 	if len(changes) == 0 {
 		return nil
@@ -228,7 +229,7 @@ func (j *Journal) append(changes []store.Saved) error {
 	if err != nil {
 		_, seek := j.file.Seek(j.size, 0)
 		if truncate := j.file.Truncate(j.size); truncate != nil || seek != nil {
-			_ = j.file.Close() // it is written anew
+			_ = j.file.Close() // the next Write rewrites it
 			j.file = nil
 		}
 		return cause(err)
@@ -237,7 +238,7 @@ func (j *Journal) append(changes []store.Saved) error {
 	return nil
 }
 
-// rewrite puts a journal that holds all in the place of the one before.
+// rewrite replaces the journal by a new file with all.
 func (j *Journal) rewrite(all []store.Saved) error {
 	next := j.path(nameOfNext)
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -261,18 +262,18 @@ func (j *Journal) rewrite(all []store.Saved) error {
 	}
 	if err != nil {
 		_ = file.Close()
-		_ = os.Remove(next) // it takes room that is wanted
+		_ = os.Remove(next) // to free space on the disk
 		return fmt.Errorf("%s: %w", nameOfJournal, cause(err))
 	}
 	if j.file != nil {
-		_ = j.file.Close() // it is replaced
+		_ = j.file.Close() // ignored: it is replaced
 	}
 	j.file, j.size = file, w.size
 	j.enough = 2*w.size + slack
 	return j.syncDir()
 }
 
-// syncDir makes a rename durable.
+// syncDir makes a rename in the folder durable.
 func (j *Journal) syncDir() error {
 	dir, err := os.Open(j.options.Dir)
 	if err != nil {
@@ -285,23 +286,23 @@ func (j *Journal) syncDir() error {
 // Forget makes the next Write rewrite the journal without its old content.
 func (j *Journal) Forget() {
 	if j.file != nil {
-		_ = j.file.Close() // nothing was written to it
+		_ = j.file.Close() // ignored: nothing was written to it
 		j.file = nil
 	}
 }
 
-// Close unlocks the folder.
+// Close closes the files and unlocks the folder.
 func (j *Journal) Close() {
 	for _, file := range []*os.File{j.file, j.lock} {
 		if file != nil {
-			_ = file.Close() // all is durable, or an error was returned
+			_ = file.Close() // ignored: all is durable, or Write returned an error
 		}
 	}
 	j.file, j.lock = nil, nil
 }
 
-// openOwn opens a regular file of this user that no other can write, and no
-// link. A file that is made is for this user alone.
+// openOwn opens a regular file of this user or of root. It returns an error for a link, or for a file that
+// other users own or can write. Only this user can read a file that openOwn creates.
 func openOwn(path string, flags int) (*os.File, error) {
 	file, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -317,7 +318,8 @@ func openOwn(path string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// trusted rejects what other users own or may write.
+// trusted returns an error if another user than this user and root owns the file, or may write it. err is the
+// error with which info was returned.
 func trusted(info fs.FileInfo, err error) error {
 	if err != nil {
 		return cause(err)
@@ -332,7 +334,8 @@ func trusted(info fs.FileInfo, err error) error {
 	return nil
 }
 
-// cause is the system's word without the path, which the caller names.
+// cause returns the system's error without the path, because the caller adds the path. It returns other errors,
+// and nil, unchanged.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

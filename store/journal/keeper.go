@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// The waits between tries to write after one failed.
+// The time between attempts to write after a failure. It doubles from firstRetry to lastRetry.
 const (
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
@@ -23,8 +23,8 @@ const (
 // errSlow means that the last changes were not written in time.
 var errSlow = errors.New("the disk does not answer; the last changes may not be saved")
 
-// Keeper writes a journal in the background, so that nothing waits for the disk. If an object changes again
-// before it is written, only its newest state is written. It retries failed writes until they succeed.
+// Keeper writes a journal in the background, so that its callers do not wait for the disk. If an object changes
+// again before it is written, only its newest state is written. It retries failed writes until they succeed.
 type Keeper struct {
 	options Options
 	all     func() []store.Saved
@@ -38,15 +38,15 @@ type Keeper struct {
 	failing          atomic.Bool
 	size             atomic.Int64
 
-	journal *Journal // of the goroutine, as is what follows; nil when it could not be opened
-	reason  string   // that was reported last
+	journal *Journal // like the next fields, only for the goroutine; nil if it could not be opened
+	reason  string   // the error that was reported last
 	retry   time.Duration
 }
 
-// Start starts a Keeper of a journal. If the journal is nil, it tries to open it again; failed
-// says why it could not be opened. all returns everything that must be saved. report is called
-// once for each reason why saving fails, and with nil when it works again. The Keeper's
-// goroutine calls both, and all only after the first Save.
+// Start starts a Keeper of a journal. If journal is nil, failed is the error of Open, and the Keeper tries to
+// open the journal again. all returns everything that must be saved. report is called for each new error of
+// saving, and with nil when saving works again. The Keeper's goroutine calls both functions. It calls all only
+// after the first Save.
 func Start(options Options, journal *Journal, failed error, all func() []store.Saved, report func(error)) *Keeper {
 	k := &Keeper{
 		options: options, journal: journal, all: all, report: report, retry: firstRetry,
@@ -61,7 +61,7 @@ func Start(options Options, journal *Journal, failed error, all func() []store.S
 	return k
 }
 
-// Save schedules a write and returns at once.
+// Save schedules a write of changes and returns at once.
 func (k *Keeper) Save(changes []store.Saved) {
 	k.mu.Lock()
 	k.begun = true
@@ -71,18 +71,18 @@ func (k *Keeper) Save(changes []store.Saved) {
 	k.mu.Unlock()
 	select {
 	case k.wake <- struct{}{}:
-	default: // it is awake
+	default: // a wake-up is already waiting
 	}
 }
 
-// Failing reports whether the last write failed.
+// Failing reports whether the last write failed. It is true from the start if the journal could not be opened.
 func (k *Keeper) Failing() bool { return k.failing.Load() }
 
 // Size returns the length of the journal in bytes.
 func (k *Keeper) Size() int64 { return k.size.Load() }
 
-// Close writes what is pending and returns when that is done or has failed; after the time
-// patience it returns an error.
+// Close writes the pending changes, unlocks the folder and stops the Keeper. It returns nil after that, even if
+// the write failed. It returns an error if that takes longer than patience.
 func (k *Keeper) Close(patience time.Duration) error {
 	close(k.stop)
 	select {
@@ -93,6 +93,8 @@ func (k *Keeper) Close(patience time.Duration) error {
 	}
 }
 
+// run writes whenever Save is called. After a failure, it writes again after the time retry. It returns after
+// Close is called.
 func (k *Keeper) run(failed error) {
 	defer close(k.done)
 	k.reportChange(failed)
@@ -100,7 +102,7 @@ func (k *Keeper) run(failed error) {
 	for {
 		wake := k.wake
 		if k.failing.Load() {
-			wake = nil // the timer says when
+			wake = nil // the timer decides
 		}
 		select {
 		case <-wake:
@@ -119,7 +121,8 @@ func (k *Keeper) run(failed error) {
 	}
 }
 
-// write writes what waits, false when it cannot.
+// write writes the pending changes. It returns false if that fails; then they are still pending. Before the
+// first Save it writes nothing, and returns false if the journal could not be opened.
 func (k *Keeper) write() bool {
 	k.mu.Lock()
 	begun, batch := k.begun, k.pending
@@ -138,12 +141,12 @@ func (k *Keeper) write() bool {
 		k.retry = firstRetry
 		k.size.Store(k.journal.size)
 	}
-	k.reportChange(err) // first: who sees that it fails may ask why
+	k.reportChange(err) // before failing is set, so that the reason is reported first
 	k.failing.Store(err != nil)
 	return err == nil
 }
 
-// puts is put. A panic is a mistake in gatefold, and an error: it is tried again later.
+// puts is put, and returns a panic as an error.
 func (k *Keeper) puts(batch map[manifest.Key]store.Saved) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -153,13 +156,14 @@ func (k *Keeper) puts(batch map[manifest.Key]store.Saved) (err error) {
 	return k.put(batch)
 }
 
+// put writes the newest state of each object in batch. It opens the journal first if it is not open.
 func (k *Keeper) put(batch map[manifest.Key]store.Saved) error {
 	if k.journal == nil {
 		journal, _, err := Open(k.options)
 		if err != nil {
 			return err
 		}
-		journal.Forget() // it is older than what serves
+		journal.Forget() // its content is outdated
 		k.journal = journal
 	}
 	keys := slices.SortedFunc(maps.Keys(batch), manifest.CompareKeys)
@@ -170,7 +174,7 @@ func (k *Keeper) put(batch map[manifest.Key]store.Saved) error {
 	return k.journal.Write(changes, k.all)
 }
 
-// reportChange reports an error that differs from the last, and its end.
+// reportChange reports an error that differs from the last one, and nil after an error.
 func (k *Keeper) reportChange(err error) {
 	reason := ""
 	if err != nil {

@@ -14,45 +14,46 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// format is the version of the lines. A journal of another one is not used.
+// format is the version of the lines. A journal with another version is not used.
 const format = 1
 
-// maxLine bounds a line: the largest document that is read, with every
+// maxLine is the maximum length of a line in bytes: the length of the largest document that is read, with every
 // character escaped.
 const maxLine = 64 << 20
 
-// line is one line of a journal: the checksum of the rest (CRC-32C, eight
-// hexadecimal digits), a blank, and this as JSON. The first has a Format; then
-// come lines with a Key, and after those of each change one with a Commit.
+// line is the content of one line of a journal. In the file, a line is a checksum, a blank and the JSON of this
+// struct. The checksum is the CRC-32C of the JSON, as eight hexadecimal digits. The first line has a Format.
+// The other lines have a Key. After the lines of each change there is a line with a Commit.
 type line struct {
 	Format      int    `json:"format,omitempty"`
-	Root        string `json:"root,omitempty"` // quoted as in Go, as is Path: both may be no UTF-8
+	Root        string `json:"root,omitempty"` // quoted as in Go, like Path, because they may be no UTF-8
 	Fingerprint string `json:"fingerprint,omitempty"`
 
 	Key   *manifest.Key `json:"key,omitempty"`
-	Path  string        `json:"path,omitempty"` // none: the object serves no more
+	Path  string        `json:"path,omitempty"` // "" if the object is no longer served
 	Line  int           `json:"line,omitempty"`
 	Since *time.Time    `json:"since,omitempty"`
 	Text  *string       `json:"text,omitempty"`
 
-	Checked *store.Checked `json:"checked,omitempty"` // of an earlier gatefold: none
+	Checked *store.Checked `json:"checked,omitempty"` // nil if an older gatefold wrote the line
 
-	Commit *int `json:"commit,omitempty"` // lines since the commit before
+	Commit *int `json:"commit,omitempty"` // number of lines since the previous commit
 }
 
 const crcDigits = 8
 
-// decode reads the text of a line; false where it is damaged.
+// decode fills in the line from its text. It returns false if the text is damaged.
 func (l *line) decode(text []byte) bool {
 	return len(text) > crcDigits && bytes.Equal(text[:crcDigits], crc(text[crcDigits+1:])) &&
 		json.Unmarshal(text[crcDigits+1:], l) == nil
 }
 
+// crc returns the checksum of a text in the form of a line.
 func crc(text []byte) []byte {
 	return fmt.Appendf(nil, "%0*x", crcDigits, crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// writing writes lines. The first error ends it.
+// writing writes lines. After the first error it writes nothing more.
 type writing struct {
 	out    *bufio.Writer
 	buffer bytes.Buffer
@@ -60,6 +61,7 @@ type writing struct {
 	err    error
 }
 
+// line writes one line.
 func (w *writing) line(l line) {
 	w.buffer.Reset()
 	encoder := json.NewEncoder(&w.buffer)
@@ -74,10 +76,12 @@ func (w *writing) line(l line) {
 	w.size += int64(crcDigits + 1 + len(text))
 }
 
+// header writes the first line of a journal.
 func (w *writing) header(o Options) {
 	w.line(line{Format: format, Root: strconv.Quote(o.Root), Fingerprint: o.Fingerprint()})
 }
 
+// record writes the line of an object.
 func (w *writing) record(saved store.Saved) {
 	l := line{Key: &saved.Key, Checked: saved.Checked}
 	if saved.Path != "" {
@@ -93,8 +97,10 @@ func (w *writing) record(saved store.Saved) {
 	w.line(l)
 }
 
+// commit writes the line that ends a change. lines is the number of its objects.
 func (w *writing) commit(lines int) { w.line(line{Commit: &lines}) }
 
+// flush returns the first error, or writes what is buffered.
 func (w *writing) flush() error {
 	if w.err != nil {
 		return w.err

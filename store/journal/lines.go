@@ -8,20 +8,20 @@ import (
 	"runtime"
 )
 
-// readLine is a line as it was read.
+// readLine is a line that was read from a journal.
 type readLine struct {
 	line   line
-	length int64 // with its break
-	sound  bool  // else it is damaged, or too long
+	length int64 // in bytes, with its line break
+	sound  bool  // false if the line is damaged or too long
 }
 
-// linesOf reads all lines, in their order; one without its end, which was being
-// written, is none. They are decoded on all cores, a piece of the journal on each. A panic of
-// the decoding becomes one of the reader.
+// linesOf returns all lines in their order. It leaves out a last line without a line break, because writing
+// that line was interrupted. The lines are decoded on all cores, a piece of the journal on each. If the
+// decoding panics, the iterator panics with the same value.
 func linesOf(in io.Reader) iter.Seq[readLine] {
 	return func(yield func(readLine) bool) {
 		buffered := bufio.NewReaderSize(in, 1<<16)
-		var pieces []chan piece // that are being decoded
+		var pieces []chan piece // the pieces that are being decoded
 		for more := true; more || len(pieces) > 0; pieces = pieces[1:] {
 			for more && len(pieces) < runtime.GOMAXPROCS(0) {
 				var texts []rawLine
@@ -43,15 +43,16 @@ func linesOf(in io.Reader) iter.Seq[readLine] {
 	}
 }
 
-// pieceBytes is how much of a journal is decoded by one goroutine, at least.
+// pieceBytes is the minimum size of a piece. One goroutine decodes a piece.
 const pieceBytes = 1 << 18
 
-// piece is a part of a journal, decoded; or the panic that ended the decoding.
+// piece has the decoded lines of a part of a journal, or the value of the panic that ended the decoding.
 type piece struct {
 	lines    []readLine
 	panicked any
 }
 
+// decodeAll returns the piece of the lines in texts.
 func decodeAll(texts []rawLine) (decoded piece) {
 	defer func() { decoded.panicked = recover() }()
 	decoded.lines = make([]readLine, len(texts))
@@ -62,13 +63,14 @@ func decodeAll(texts []rawLine) (decoded piece) {
 	return decoded
 }
 
-// rawLine is the text of a line, without its break; a part of it where it is too long.
+// rawLine is the text of a line without its line break. If the line is longer than maxLine, text is its
+// beginning.
 type rawLine struct {
 	text   []byte
 	length int64
 }
 
-// readPiece reads lines until they are a piece, or no more can be read.
+// readPiece returns the lines of the next piece. more is false at the end of the journal.
 func readPiece(in *bufio.Reader) (texts []rawLine, more bool) {
 	for size := int64(0); size < pieceBytes; {
 		raw, ok := readRaw(in)
@@ -81,7 +83,7 @@ func readPiece(in *bufio.Reader) (texts []rawLine, more bool) {
 	return texts, true
 }
 
-// readRaw reads one line; false at the end, and where it cannot be read any further.
+// readRaw returns the next line. ok is false at the end of the journal, or after an error.
 func readRaw(in *bufio.Reader) (raw rawLine, ok bool) {
 	for {
 		piece, err := in.ReadSlice('\n')

@@ -15,22 +15,23 @@ import (
 // found is what was read of one object.
 type found struct {
 	saved  store.Saved
-	length int64 // of its line
+	length int64 // of its line, in bytes
 }
 
-// reading reads a journal.
+// reading is a journal that is being read, and what was read so far.
 type reading struct {
 	options Options
 	saved   map[manifest.Key]found
 
-	staged  []found // since the last commit
-	bytes   int64   // of texts, outdated ones left out
-	checked int64   // bytes of what stands beside them
-	damaged int     // lines before the last commit
-	broken  int     // lines since
+	staged  []found // the objects since the last commit
+	bytes   int64   // of texts, without those of outdated lines before the last commit
+	checked int64   // bytes of Checked objects, counted in the same way
+	damaged int     // number of damaged lines before the last commit
+	broken  int     // number of damaged lines after the last commit
 }
 
-// all reads everything. end is where the last commit ends.
+// all reads the whole journal and returns its content. end is the offset after the last commit. If the journal
+// cannot be used, the content has only a Problem, and end is 0.
 func (r *reading) all(in io.Reader) (content Content, end int64) {
 	next, stop := iter.Pull(linesOf(in))
 	defer stop()
@@ -67,7 +68,8 @@ func (r *reading) all(in io.Reader) (content Content, end int64) {
 	return content, end
 }
 
-// take books one line, false when it means nothing.
+// take adds the object of one line, or applies the objects before a commit. It returns false if the line has
+// neither an object nor a commit.
 func (r *reading) take(l line, length int64) bool {
 	switch {
 	case l.Commit != nil:
@@ -100,7 +102,7 @@ func (r *reading) take(l line, length int64) bool {
 		saved.Since = *l.Since
 	}
 	if r.checked+int64(saved.Checked.Len()) > r.options.MaxBytes {
-		saved.Checked = nil // the text says the same
+		saved.Checked = nil // the object can be read from its text
 	}
 	r.bytes += int64(len(saved.Text))
 	r.checked += int64(saved.Checked.Len())
