@@ -11,7 +11,8 @@ import (
 // Authorities is the key of CA certificates in the data of a ConfigMap or Secret.
 const Authorities Part = "ca.crt"
 
-// maxAuthorities bounds a bundle; those of operating systems hold some 150.
+// maxAuthorities is the maximum number of certificates in a bundle. The bundles of operating systems have about
+// 150.
 const maxAuthorities = 500
 
 // Bundle is a list of CA certificates.
@@ -19,8 +20,9 @@ type Bundle struct {
 	certificates []*x509.Certificate
 }
 
-// ReadBundle parses CA certificates in PEM. For input that Envoy would reject it returns a
-// Fault and no Bundle: no certificate in PEM, or one that cannot be parsed or is truncated.
+// ReadBundle parses CA certificates in PEM. It returns a Fault and no Bundle if the text has no certificate in
+// PEM, or more than maxAuthorities. It does the same if a certificate cannot be parsed or is cut off, because
+// Envoy would reject it.
 func ReadBundle(text []byte) (*Bundle, *Fault) {
 	const hint = "write the CA certificates in PEM"
 	bundle, begun := &Bundle{}, bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
@@ -43,7 +45,7 @@ func ReadBundle(text []byte) (*Bundle, *Fault) {
 	if len(bundle.certificates) == 0 {
 		return nil, &Fault{Authorities, "there is no certificate in PEM", hint}
 	}
-	if n := len(bundle.certificates); begun > n { // the decoder passes over what is no PEM
+	if n := len(bundle.certificates); begun > n { // pem.Decode skips text that is no PEM
 		return nil, &Fault{Authorities, fmt.Sprintf("%d of %d certificates are cut off, or are not in PEM", begun-n, begun), hint}
 	}
 	return bundle, nil
@@ -52,7 +54,7 @@ func ReadBundle(text []byte) (*Bundle, *Fault) {
 // Add appends the certificates of another bundle.
 func (b *Bundle) Add(other *Bundle) { b.certificates = append(b.certificates, other.certificates...) }
 
-// NotAfter returns when the last of the certificates expires.
+// NotAfter returns the time at which the last of the certificates expires.
 func (b *Bundle) NotAfter() (last time.Time) {
 	for _, c := range b.certificates {
 		if c.NotAfter.After(last) {

@@ -1,5 +1,5 @@
-// Package keypair reads a certificate with its private key, as a Secret of type
-// kubernetes.io/tls holds them: what it takes, Envoy takes.
+// Package keypair reads a certificate with its private key, for example from a Secret of type
+// kubernetes.io/tls. Envoy accepts everything that this package accepts.
 package keypair
 
 import (
@@ -17,40 +17,40 @@ import (
 	"strings"
 )
 
-// Bounds of what Envoy takes.
+// Limits of keys and certificates.
 const (
-	minRSA   = 2048 // bits; BoringSSL in Envoy rejects shorter ones
-	maxRSA   = 8192 // bits; a longer one makes each handshake cost 100 ms and more
+	minRSA   = 2048 // bits; BoringSSL in Envoy rejects shorter keys
+	maxRSA   = 8192 // bits; with a longer key, each handshake takes 100 ms or more
 	maxChain = 16   // certificates
 )
 
-// Part is one of the two PEM texts of a pair: the certificate or the key.
+// Part is the name of a PEM text in the data of a Secret or ConfigMap.
 type Part string
 
-// The parts, by their keys in a Secret's data.
+// The parts of a Pair.
 const (
 	Certificate Part = "tls.crt"
 	Key         Part = "tls.key"
 )
 
-// Fault says what is wrong with a pair. Its texts contain nothing of the key or certificate.
+// Fault is what is wrong with a pair or bundle. Its texts contain nothing of the key or certificates.
 type Fault struct {
 	Part          Part
 	Message, Hint string
 }
 
-// Pair is a certificate chain and its matching private key.
+// Pair is a certificate chain and the private key of its first certificate.
 type Pair struct {
-	// Chain is in DER, the server's own certificate first.
+	// Chain has the certificates in DER, the server's own certificate first.
 	Chain [][]byte
-	// Leaf is the first of Chain.
+	// Leaf is the first certificate of Chain.
 	Leaf *x509.Certificate
-	key  []byte // PKCS #8 in DER
+	key  []byte // PKCS #8 in DER; nil if the function Leaf returned the pair
 }
 
-// Read parses the PEM of both parts. For input that Envoy would reject it returns a Fault and
-// no Pair: no PEM, a key of another certificate, an unsupported type or size of key. It does
-// not check whether the certificate has expired.
+// Read parses the PEM of a certificate chain and of its private key. For input that Envoy would reject, it
+// returns a Fault and no Pair. Such input is no PEM, a key of another certificate, or an unsupported type or
+// size of key. It does not check whether the certificate has expired.
 func Read(certificates, key []byte) (*Pair, *Fault) {
 	pair, fault := readChain(certificates)
 	if fault != nil {
@@ -64,15 +64,15 @@ func Read(certificates, key []byte) (*Pair, *Fault) {
 		return nil, fault
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil { // of no kind that judge lets pass
+	if err != nil { // impossible: judge rejects other kinds of keys
 		return nil, &Fault{Key, "the private key is of a kind that cannot be used", keyHint}
 	}
 	pair.key = der
 	return pair, nil
 }
 
-// Leaf returns the first certificate of a PEM text, nil if there is none. It does not parse
-// keys.
+// Leaf returns a Pair with the certificates of a PEM text and without a key. It returns nil if the text has no
+// certificate, or a certificate that cannot be read.
 func Leaf(certificates []byte) *Pair {
 	pair, fault := readChain(certificates)
 	if fault != nil {
@@ -86,6 +86,7 @@ const (
 	keyHint = "write one private key in PEM, not encrypted: RSA of 2048 bits or more, ECDSA P-256, P-384 or P-521, or Ed25519"
 )
 
+// readChain returns a Pair with the certificates of a PEM text and without a key.
 func readChain(text []byte) (*Pair, *Fault) {
 	pair := &Pair{}
 	for {
@@ -114,7 +115,7 @@ func readChain(text []byte) (*Pair, *Fault) {
 	return pair, nil
 }
 
-// readKey takes the first private key of the text.
+// readKey returns the first private key of a PEM text.
 func readKey(text []byte) (crypto.Signer, *Fault) {
 	for {
 		var block *pem.Block
@@ -135,7 +136,8 @@ func readKey(text []byte) (crypto.Signer, *Fault) {
 	}
 }
 
-// parseKey goes by the content: labels are often wrong.
+// parseKey parses a private key in PKCS #8, PKCS #1 or SEC 1. It does not use the PEM label, because labels are
+// often wrong. It returns nil if the key cannot be read.
 func parseKey(der []byte) crypto.Signer {
 	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		signer, _ := key.(crypto.Signer)
@@ -150,7 +152,8 @@ func parseKey(der []byte) crypto.Signer {
 	return nil
 }
 
-// judge rejects kinds and sizes of key, and a key that is not the certificate's.
+// judge returns a Fault if Envoy does not accept the kind or size of a key. It also returns a Fault if the key
+// does not belong to the certificate.
 func judge(key crypto.Signer, leaf *x509.Certificate) *Fault {
 	switch k := key.(type) {
 	case *rsa.PrivateKey:
@@ -187,11 +190,11 @@ func (p *Pair) KeyPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: p.key})
 }
 
-// sumPrefix is as many characters of a sum as are shown.
+// sumPrefix is how many digits of a sum are shown.
 const sumPrefix = 12
 
-// Sum returns the first digits of the SHA-256 of the server's own certificate, in hex. It is
-// public.
+// Sum returns the first sumPrefix digits of the SHA-256 of the server's own certificate, in hex. It is not
+// secret.
 func (p *Pair) Sum() string {
 	sum := sha256.Sum256(p.Leaf.Raw)
 	return hex.EncodeToString(sum[:])[:sumPrefix]

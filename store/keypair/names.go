@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Covers reports whether one of names, as Pair.Names returns them, matches host: it is equal,
-// or is a wildcard in place of the host's first label (RFC 9525, section 6.3). A host that is a
-// wildcard is matched by the same wildcard only.
+// Covers reports whether one of names matches host. names are those of Pair.Names. A name matches if it is
+// equal, or is a wildcard in place of the host's first label (RFC 9525, section 6.3). If host is a wildcard,
+// only the same wildcard matches.
 func Covers(names []string, host string) bool {
 	_, parent, dotted := strings.Cut(host, ".")
 	return slices.ContainsFunc(names, func(name string) bool {
@@ -15,8 +15,8 @@ func Covers(names []string, host string) bool {
 	})
 }
 
-// CoversSome reports whether one of names matches host or, if host is a wildcard, some host
-// below it.
+// CoversSome reports whether one of names matches host. If host is a wildcard, it also returns true if a name
+// is below host.
 func CoversSome(names []string, host string) bool {
 	suffix, wild := strings.CutPrefix(host, "*")
 	return Covers(names, host) || wild && slices.ContainsFunc(names, func(name string) bool {
