@@ -1,5 +1,4 @@
-// Package manifest holds what every package says of a user's manifests: the Key and the Object
-// that a document defines, the Problem of one that is wrong, the Verdict of a condition, and
-// the name that a misspelt one is Nearest to. It reads no YAML and knows no schema; package
-// store does.
+// Package manifest has the types with which all packages describe a user's manifests. A document defines an
+// Object with a Key. A Problem is a mistake, and a Verdict is the result of a condition. Nearest finds the name
+// that was probably meant. The package reads no YAML and has no schemas; package store does that.
 package manifest

@@ -2,11 +2,11 @@ package manifest
 
 import "strings"
 
-// longestMisspelt is the longest text that Nearest looks for.
+// longestMisspelt is the length in bytes up to which Nearest compares a name.
 const longestMisspelt = 60
 
-// Nearest returns the candidate with the smallest Distance to name in lower case. It is ""
-// when all differ in more than a third of the letters.
+// Nearest returns the candidate with the smallest Distance to name, ignoring case. It returns "" if every
+// candidate differs in more than a third of the letters, or if name is longer than 60 bytes.
 func Nearest(name string, candidates []string) string {
 	if len(name) > longestMisspelt {
 		return ""
@@ -22,13 +22,13 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Distance counts the letters to insert, remove, replace or swap with their
-// neighbour to make b of a; it is 100 for texts longer than that.
+// Distance returns how many bytes must be inserted, removed, replaced or swapped with the next one to change a
+// into b. It returns 100 if a or b is longer than 100 bytes.
 func Distance(a, b string) int {
 	if len(a) > 100 || len(b) > 100 {
 		return 100
 	}
-	var before []int // the row before the last
+	var before []int // the row before last
 	last := make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Key names one object. Version is not part of it: v1 and v1beta1 of one kind
-// are one object, as they are in Kubernetes.
+// Key identifies one object. It has no version: v1 and v1beta1 of one kind are the same object, as in
+// Kubernetes.
 type Key struct {
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind"`
@@ -44,34 +44,34 @@ func CompareKeys(a, b Key) int {
 	return cmp.Compare(a.Name, b.Name)
 }
 
-// Object is one valid object with defaults. It is immutable. It has no file and line, because
-// those change without the object changing; Store.Locate finds them when a Problem is shown.
+// Object is one valid object with defaults. It is immutable. It has no file and line, because these change
+// without a change of the object. Store.Locate finds them when a Problem is shown.
 type Object struct {
 	Key Key
-	// Hash is the hash of the object's content after pruning and defaulting. Comments, the
-	// order of fields and the place do not affect it.
+	// Hash is the hash of the object's content after pruning and defaulting. Comments, the order of fields and
+	// the place of the object do not change it.
 	Hash [32]byte
 	// Source is the kind of file that the object comes from.
 	Source Source
-	// Value is a pointer to the typed object in the version that the kinds
-	// table names, such as *api.HTTPRoute.
+	// Value is a pointer to the typed object, in the first version in the table of kinds, such as
+	// *api.HTTPRoute.
 	Value metav1.Object
 }
 
 // Source is a kind of file.
 type Source int8
 
-// The sources. Objects of cluster paths win conflicts with those of other files.
+// The kinds of files. Objects of cluster paths win conflicts with those of other files.
 const (
-	AnyFile      Source = iota // no path policies are in force
+	AnyFile      Source = iota // there are no path policies
 	ClusterPaths               // a file that --cluster-paths names
-	OtherFile                  // another one: its author may write into some namespaces
+	OtherFile                  // another file; path policies limit its namespaces
 )
 
 // Same reports whether two objects have the same content and source.
 func (o *Object) Same(other *Object) bool { return o.Hash == other.Hash && o.Source == other.Source }
 
-// As returns the object's value as type T; ok is false for another type or a nil object.
+// As returns the object's value as type T. ok is false if the value has another type, or o is nil.
 func As[T metav1.Object](o *Object) (value T, ok bool) {
 	if o == nil {
 		return value, false

@@ -5,62 +5,63 @@ import (
 	"slices"
 )
 
-// Severity says whether a Problem keeps something from working.
+// Severity says how serious a Problem is.
 type Severity string
 
 // The severities.
 const (
-	Error   Severity = "error"   // something is not used, or its previous version is
-	Warning Severity = "warning" // it is used, but hardly as meant
+	Error   Severity = "error"   // something is not used, or its last valid version is used
+	Warning Severity = "warning" // it is used, but probably not in the intended way
 )
 
-// Problem is one mistake in the user's files, with the same text wherever it is shown:
-// validate, status, admin pages and log. It is a value, never an error.
+// Problem is one mistake in the user's files. It has the same text in validate, status, admin pages and log. It
+// is a value, never an error.
 type Problem struct {
 	// Code is the stable name of the type of mistake, such as UnknownField.
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
-	// File, Line and Column are the place; Line and Column count from 1, Column in characters.
+	// File, Line and Column are the place of the mistake. Line and Column count from 1, Column in characters.
 	// translate leaves them empty and sets Object and Field; Store.Locate fills them in.
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
-	// Object is the object of the mistake; zero if the document could not be parsed.
+	// Object is the object with the mistake. It is zero if the document could not be parsed.
 	Object Key `json:"object,omitzero"`
-	// Field is the path inside the object: spec.rules[0].matches[1].path.value.
+	// Field is the path of the field in the object: spec.rules[0].matches[1].path.value.
 	Field string `json:"field,omitempty"`
 	// Message says what is wrong; Hint says what to do.
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
-	// Cause is the field of another object that causes the problem, zero for none. Store.Locate
-	// adds its file and line to Message.
+	// Cause is the field of another object that causes the problem, zero if there is none. Store.Locate adds
+	// its file and line to Message.
 	Cause Field `json:"-"`
-	// Excerpt is the line with a caret under the column. It is always empty for Secrets.
+	// Excerpt is the line of the place, and below it carets that mark the place. It is always empty for
+	// Secrets.
 	Excerpt string `json:"excerpt,omitempty"`
-	// Unserved are the policies that the problem reports as not served; nil for none.
+	// Unserved are the policies that the problem reports as not served. It is nil if there are none.
 	Unserved *[]Unserved `json:"-"`
 }
 
 // Unserved is a policy of a kind that gatefold does not serve.
 type Unserved struct {
 	Policy Key
-	// Targets are the policy's targets as text: "HTTPRoute shop/cart", with "#" and the name of
-	// a rule or listener, or "each HTTPRoute in namespace shop", with labels: " with
+	// Targets are the policy's targets as text, such as "HTTPRoute shop/cart". "#" and the name of a rule or
+	// listener may follow. For a selector it is "each HTTPRoute in namespace shop", with labels: " with
 	// app=cart,tier=web".
 	Targets []string
-	// File, Line and Column are where the policy is written; zero if that is the place of the
-	// Problem.
+	// File, Line and Column are the place at which the policy is written. They are zero if the Problem has the
+	// same place.
 	File         string
 	Line, Column int
 }
 
-// SortProblems orders problems by place, then object, field, code and message.
+// SortProblems orders problems by place, then by object, field, code and message.
 func SortProblems(problems []Problem) {
 	slices.SortFunc(problems, compareProblems)
 }
 
-// compareProblems looks no further than to where two differ: of thousands most are of
-// different files.
+// compareProblems orders problems as SortProblems does. It compares no further than the first difference,
+// because most problems are in different files.
 func compareProblems(a, b Problem) int {
 	if c := cmp.Compare(a.File, b.File); c != 0 {
 		return c
@@ -81,7 +82,7 @@ type Field struct {
 	Path string
 }
 
-// Count returns how many problems are errors and how many are warnings.
+// Count returns how many problems are errors, and how many are warnings.
 func Count(problems []Problem) (errors, warnings int) {
 	for _, p := range problems {
 		if p.Severity == Error {

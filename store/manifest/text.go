@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the problem as people read it in a terminal:
+// Text returns the problem as text for a terminal:
 //
 //	routes/shop.yaml:12:9: error: UnknownField: spec.rules[0] has no field "pathh"
 //	   |
@@ -16,8 +16,8 @@ import (
 //	   = in HTTPRoute default/shop, spec.rules[0].matches[0].pathh
 //	   = help: did you mean "path"?
 //
-// It ends with a newline. With color it holds ANSI escapes, but none that a file
-// brought along by its name, its keys or its values.
+// The text ends with a newline. If color is true, it contains ANSI escape sequences. Escape sequences in the
+// user's files are always removed.
 func (p Problem) Text(color bool) string {
 	paint := painter(color)
 	var b strings.Builder
@@ -48,7 +48,7 @@ func (p Problem) Text(color bool) string {
 	return b.String()
 }
 
-// printable shows every character that would steer a terminal as U+FFFD.
+// printable returns text with U+FFFD in place of each character that is not printable.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -58,7 +58,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// Position returns file:line:column, as far as they are known.
+// Position returns file:line:column. It leaves out the column or the line if they are 0.
 func (p Problem) Position() string {
 	switch {
 	case p.Line == 0:
@@ -69,7 +69,7 @@ func (p Problem) Position() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// subject names the object and the field as far as they are known.
+// subject returns the object and the field, as far as they are known. It returns "" if neither is known.
 func (p Problem) subject() string {
 	switch {
 	case p.Object.IsZero() && p.Field != "":
@@ -91,7 +91,8 @@ const (
 	blue   style = "\x1b[34m"
 )
 
-// painter gives a function that wraps text in a style, or leaves it as it is.
+// painter returns a function that adds the escape sequences of a style to a text. If color is false, the
+// function returns the text unchanged.
 func painter(color bool) func(style, string) string {
 	return func(s style, text string) string {
 		if !color || text == "" {

@@ -2,7 +2,7 @@ package manifest
 
 import "cmp"
 
-// Verdict is the reason and message of a failed condition. The zero Verdict is success.
+// Verdict is the reason and message of a condition that is not met. The zero Verdict means success.
 type Verdict[R ~string] struct {
 	Reason  R
 	Message string
@@ -13,10 +13,11 @@ func Because[R ~string](reason R, message string) Verdict[R] {
 	return Verdict[R]{Reason: reason, Message: message}
 }
 
-// Good reports whether the verdict is zero: nothing failed.
+// Good reports whether the Verdict is success: it has no reason.
 func (v Verdict[R]) Good() bool { return v.Reason == "" }
 
-// And combines two verdicts: the reason is the first that is set, the message has both texts.
+// And combines two verdicts. The reason is the first one that is set; the message has both texts, joined by ";
+// ".
 func (v Verdict[R]) And(more Verdict[R]) Verdict[R] {
 	out := Verdict[R]{Reason: cmp.Or(v.Reason, more.Reason), Message: v.Message}
 	switch {
