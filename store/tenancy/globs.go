@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Globs are patterns of file paths, relative to the root of the folder, with slashes. Within a
-// part, * matches any characters, ? one, and [a-z] one of a range; the part ** matches any
-// number of parts, also none.
+// Globs are patterns of file paths with slashes, relative to the root of the folder. Between two slashes, *
+// matches any characters, ? matches one character, and [a-z] matches one character of a range. The part **
+// matches any number of directories, also none.
 type Globs []string
 
-// anyParts is the part of a pattern that stands for any number of parts.
+// anyParts is the pattern between slashes that matches any number of directories.
 const anyParts = "**"
 
-// Parse parses patterns that commas, spaces or line breaks separate. The error says which is
-// invalid, and what to write.
+// Parse parses patterns that are separated by commas, spaces or line breaks. It returns an error if a pattern
+// is invalid or there is none. The error says which pattern, and what to write.
 func Parse(text string) (Globs, error) {
 	globs, err := entries(text, "a path, such as teams/shop/**")
 	if err != nil {
@@ -30,6 +30,7 @@ func Parse(text string) (Globs, error) {
 	return globs, nil
 }
 
+// check returns an error if a pattern is invalid.
 func check(glob string) error {
 	for part := range strings.SplitSeq(glob, "/") {
 		_, err := path.Match(part, "")
@@ -53,27 +54,27 @@ func (g Globs) Match(file string) bool {
 	return slices.ContainsFunc(g, func(glob string) bool { return fits(strings.Split(glob, "/"), parts) })
 }
 
-// MatchBelow reports whether one of the patterns may match a path below the directory, at any
-// depth.
+// MatchBelow reports whether one of the patterns may match a path below the directory, at any depth.
 func (g Globs) MatchBelow(directory string) bool {
 	parts := strings.Split(directory, "/")
 	return slices.ContainsFunc(g, func(glob string) bool { return fitsBelow(strings.Split(glob, "/"), parts) })
 }
 
+// fitsBelow reports whether a pattern may match a path below a directory. Both are split at slashes.
 func fitsBelow(glob, directory []string) bool {
 	for i, part := range directory {
 		switch {
 		case i == len(glob), glob[i] != anyParts && !fitsPart(glob[i], part):
 			return false
 		case glob[i] == anyParts:
-			return true // it takes in the rest of the directory, and more
+			return true // ** matches the rest of the directory, and more
 		}
 	}
 	return len(glob) > len(directory)
 }
 
-// fits compares part by part. When a part does not fit, the last ** before it
-// takes in one part more: an earlier one need never be tried again.
+// fits reports whether a pattern matches a path. Both are split at slashes. If a part of the path does not
+// match, the last ** before it matches one more part; an earlier ** does not need to be tried again.
 func fits(glob, parts []string) bool {
 	g, p := 0, 0
 	star, taken := -1, 0
@@ -97,10 +98,11 @@ func fits(glob, parts []string) bool {
 	return g == len(glob)
 }
 
+// fitsPart reports whether a pattern without slashes matches one part of a path.
 func fitsPart(glob, part string) bool {
 	fits, err := path.Match(glob, part)
 	return fits && err == nil
 }
 
-// String returns the patterns in a form that Parse reads.
+// String returns the patterns in a form that Parse can read.
 func (g Globs) String() string { return strings.Join(g, ", ") }

@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// The annotations of a Namespace. Read knows what each of them means.
+// The annotations of a Namespace that Read knows.
 const (
-	// AnnotationPaths names the files that may define objects of the namespace.
+	// AnnotationPaths has the files that may define objects of the namespace.
 	AnnotationPaths = "gatefold.io/paths"
-	// AnnotationPorts names the ports that Gateways and ListenerSets of the namespace may
-	// open from files outside of the cluster paths.
+	// AnnotationPorts has the ports that Gateways and ListenerSets of the namespace may open, if they are not
+	// in a file of the cluster paths.
 	AnnotationPorts = "gatefold.io/gateway-ports"
-	// AnnotationHosts names the hostnames that routes and listeners of the namespace may serve.
-	// It applies with or without cluster paths.
+	// AnnotationHosts has the hostnames that routes and listeners of the namespace may serve. It applies with
+	// or without cluster paths.
 	AnnotationHosts = "gatefold.io/hostnames"
 )
 
@@ -23,27 +23,27 @@ func Annotations() []string { return []string{AnnotationPaths, AnnotationPorts, 
 
 // Grant is what the annotations of a Namespace allow.
 type Grant struct {
-	// Paths are the files that may define objects of the namespace; nil is any file.
+	// Paths are the files that may define objects of the namespace. nil means any file.
 	Paths Globs
-	// Ports are those that Gateways and ListenerSets of the namespace may open; nil is none.
+	// Ports are the ports that Gateways and ListenerSets of the namespace may open. nil means none.
 	Ports Ports
-	// Hosts are those that routes and listeners of the namespace may serve; nil is every host.
+	// Hosts are the hostnames that routes and listeners of the namespace may serve. nil means every hostname.
 	Hosts []string
 }
 
-// Asks reports whether a Namespace has annotations that only path policies enforce. Hosts are
-// enforced without them, too.
+// Asks reports whether a Namespace has annotations that apply only with path policies: for paths or ports. The
+// annotation for hostnames also applies without path policies.
 func (g Grant) Asks() bool { return g.Paths != nil || g.Ports != nil }
 
-// Restricts reports whether a Namespace has an annotation that restricts something. If it is
-// not enforced, more is allowed than its author means.
+// Restricts reports whether a Namespace has the annotation for paths. If this annotation is not enforced, more
+// files may define objects than its author intends.
 func (g Grant) Restricts() bool { return g.Paths != nil }
 
 // Fault is an invalid value of an annotation.
 type Fault struct{ Annotation, Message string }
 
-// Read returns what the annotations of a Namespace allow, and the invalid ones. It ignores
-// annotations that it does not know.
+// Read returns what the annotations of a Namespace allow, and the invalid annotations. It ignores other
+// annotations.
 func Read(annotations map[string]string) (g Grant, faults []Fault) {
 	for _, name := range Annotations() {
 		text, written := annotations[name]
@@ -69,8 +69,8 @@ func (g *Grant) set(annotation, text string) (err error) {
 	return err
 }
 
-// entries splits a value at commas, spaces and line breaks; it is an error when nothing
-// is left. wanted says what to write.
+// entries splits a value at commas, spaces and line breaks. It returns an error if nothing is left. wanted is
+// the end of that error, and says what to write.
 func entries(text, wanted string) ([]string, error) {
 	all := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	if len(all) == 0 {

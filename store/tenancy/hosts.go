@@ -8,14 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// maxHosts is how many hostnames an annotation may have: each may be a virtual host of
-// every listener that a route of the namespace attaches to.
+// maxHosts is how many hostnames an annotation may have. Each may become a virtual host of every listener to
+// which a route of the namespace attaches.
 const maxHosts = 64
 
-// ParseHosts parses hostnames that commas, spaces or line breaks separate, such as
-// "*.team-a.example.com, team-a.example.com". Valid are those that the Gateway API allows in
-// listeners and routes (Gateway API, Hostname). The error says which is invalid, and what to
-// write.
+// ParseHosts parses hostnames that are separated by commas, spaces or line breaks, such as
+// "*.team-a.example.com, team-a.example.com". A hostname is valid if the Gateway API allows it in listeners and
+// routes (Gateway API, Hostname). The error says which hostname is invalid, and what to write.
 func ParseHosts(text string) ([]string, error) {
 	list, err := entries(strings.ToLower(text), `hostnames, such as "*.team-a.example.com, team-a.example.com"`)
 	if err != nil {
@@ -32,6 +31,7 @@ func ParseHosts(text string) ([]string, error) {
 	return list, nil
 }
 
+// checkHost returns an error if a hostname is invalid, or is "*".
 func checkHost(host string) error {
 	name, wild := strings.CutPrefix(host, "*.")
 	switch {

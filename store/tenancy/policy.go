@@ -1,11 +1,11 @@
-// Package tenancy holds the path policies of a folder that several teams share: which
-// files may define objects of which namespaces, and what else a namespace may have.
+// Package tenancy has the path policies of a folder that several teams share. They say which files may define
+// objects of which namespaces, and what else a namespace may have.
 //
-// Path policies are in force when the operator names cluster paths, the files of the
-// platform. Namespaces and other cluster-scoped objects, and what opens ports, come from
-// those files alone. A Namespace says by annotations (Grant) what its namespace has beside
-// them. A namespace that no Namespace declares has nothing, and a Namespace without the
-// annotation of paths takes objects from any file.
+// Path policies apply if the operator names cluster paths, the files of the platform team. Only these files may
+// define cluster-scoped objects such as Namespaces. Other files may open ports only if the annotations of a
+// Namespace (Grant) allow it. The annotations also limit which files may define objects of the namespace. A
+// Namespace without the annotation for paths accepts objects from any file. Objects of a namespace without a
+// Namespace are rejected.
 package tenancy
 
 import (
@@ -15,18 +15,17 @@ import (
 	"slices"
 )
 
-// Policy holds the path policies of all namespaces. Its zero value rejects nothing.
+// Policy has the path policies of all namespaces. The zero Policy rejects nothing.
 type Policy struct {
 	cluster Globs
-	// declared holds what the definitions of each Namespace give.
+	// declared has the grants of the definitions of each Namespace.
 	declared map[string][]Grant
 }
 
-// New returns a Policy in which cluster names the platform's files. The policies are in force
-// if cluster has patterns.
+// New returns a Policy with the cluster paths. The path policies apply if cluster has patterns.
 func New(cluster Globs) Policy { return Policy{cluster: cluster, declared: map[string][]Grant{}} }
 
-// InForce reports whether path policies are in force.
+// InForce reports whether path policies apply.
 func (p *Policy) InForce() bool { return len(p.cluster) > 0 }
 
 // Cluster reports whether a file belongs to the cluster paths.
@@ -35,8 +34,8 @@ func (p *Policy) Cluster(file string) bool { return p.cluster.Match(file) }
 // ClusterBelow reports whether a directory may have files of the cluster paths, at any depth.
 func (p *Policy) ClusterBelow(directory string) bool { return p.cluster.MatchBelow(directory) }
 
-// Declare records the grants of all definitions of a Namespace: what one of them forbids is
-// forbidden. It returns false if nothing changed.
+// Declare records the grants of all definitions of a Namespace. Something is allowed only if all of them allow
+// it. It returns false if nothing changed.
 func (p *Policy) Declare(namespace string, grants []Grant) (changed bool) {
 	before, known := p.declared[namespace]
 	if !p.InForce() || known && reflect.DeepEqual(before, grants) {
@@ -46,19 +45,19 @@ func (p *Policy) Declare(namespace string, grants []Grant) (changed bool) {
 	return true
 }
 
-// Forget removes a Namespace. It returns false if it was unknown.
+// Forget removes the grants of a Namespace. It returns false if there were none.
 func (p *Policy) Forget(namespace string) (changed bool) {
 	_, known := p.declared[namespace]
 	delete(p.declared, namespace)
 	return known
 }
 
-// Violation says why a file must not define an object, and what to do. The zero Violation means
-// that it may.
+// Violation is the reason why a file must not define an object, and what to do. The zero Violation means that
+// the file may define it.
 type Violation struct{ Message, Hint string }
 
-// CheckNamespace checks whether a file may define an object of a namespace; "" is a cluster-scoped
-// object.
+// CheckNamespace returns a Violation if a file must not define objects of a namespace. The namespace "" means
+// cluster-scoped objects.
 func (p *Policy) CheckNamespace(file, namespace string) Violation {
 	switch {
 	case !p.InForce():
@@ -84,8 +83,8 @@ func (p *Policy) CheckNamespace(file, namespace string) Violation {
 	return Violation{}
 }
 
-// CheckPort checks whether a Gateway or ListenerSet of a namespace may open a port. Port 0
-// checks whether the namespace may have Gateways at all.
+// CheckPort returns a Violation if a Gateway or ListenerSet of a namespace must not open a port. For port 0, it
+// returns a Violation if the namespace must not have Gateways at all. file is the file of the object.
 func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
@@ -107,8 +106,9 @@ func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	return Violation{}
 }
 
-// CheckSharedPort checks a port that several namespaces are granted: it belongs to the first
-// namespace by name, whatever Gateways exist, so that no team takes a port from another.
+// CheckSharedPort returns a Violation if a port belongs to another namespace. A port that is granted to several
+// namespaces belongs to the first namespace by name. Existing Gateways do not matter, so that no team takes a
+// port from another team.
 func (p *Policy) CheckSharedPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
@@ -124,13 +124,13 @@ func (p *Policy) CheckSharedPort(file, namespace string, port int32) Violation {
 	return Violation{}
 }
 
-// mayOpen reports whether all definitions of a Namespace give it a port.
+// mayOpen reports whether all definitions of a Namespace allow a port.
 func (p *Policy) mayOpen(namespace string, port int32) bool {
 	return !slices.ContainsFunc(p.declared[namespace], func(g Grant) bool { return !g.Ports.Has(port) })
 }
 
-// Overlaps returns, for each namespace with a port that belongs to another one, the first such
-// other namespace.
+// Overlaps returns a map with an entry for each namespace with a port that belongs to another namespace. The
+// value is the first such other namespace.
 func (p *Policy) Overlaps() map[string]string {
 	out := map[string]string{}
 	var before []string
@@ -147,7 +147,7 @@ func (p *Policy) Overlaps() map[string]string {
 	return out
 }
 
-// overlap reports whether two namespaces may have a port in common.
+// overlap reports whether the first definitions of two Namespaces have a port in common.
 func overlap(a, b []Grant) bool {
 	for _, r := range a[0].Ports {
 		if slices.ContainsFunc(b[0].Ports, func(s PortRange) bool { return r.First <= s.Last && s.First <= r.Last }) {
@@ -157,7 +157,7 @@ func overlap(a, b []Grant) bool {
 	return false
 }
 
-// checkCluster judges a cluster-scoped object.
+// checkCluster returns a Violation if a file must not define cluster-scoped objects.
 func (p *Policy) checkCluster(file string) Violation {
 	if p.Cluster(file) {
 		return Violation{}

@@ -13,8 +13,8 @@ type Ports []PortRange
 // PortRange is the ports from First to Last, both included.
 type PortRange struct{ First, Last int32 }
 
-// ParsePorts parses numbers and ranges that commas, spaces or line breaks separate, such as
-// "8443, 9000-9100". The error says which is invalid, and what to write.
+// ParsePorts parses ports and ranges that are separated by commas, spaces or line breaks, such as "8443,
+// 9000-9100". The error says which entry is invalid, and what to write.
 func ParsePorts(text string) (Ports, error) {
 	list, err := entries(text, `ports, such as "8443, 9000-9100"`)
 	if err != nil {
@@ -52,12 +52,12 @@ func portOf(text string) (port int32, ok bool) {
 	return int32(number), err == nil && number > 0
 }
 
-// Has reports whether a port is in the set.
+// Has reports whether a port is in one of the ranges.
 func (p Ports) Has(port int32) bool {
 	return slices.ContainsFunc(p, func(r PortRange) bool { return r.First <= port && port <= r.Last })
 }
 
-// String returns the ports in a form that ParsePorts reads.
+// String returns the ports in a form that ParsePorts can read.
 func (p Ports) String() string {
 	var all []string
 	for _, r := range p {
