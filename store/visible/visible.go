@@ -1,6 +1,6 @@
-// Package visible writes texts of others so that a reader sees all of them, and a terminal or a
-// log viewer obeys none. Names of files, objects and nodes are anybody's choice: they may hold
-// escape sequences, line ends and characters that turn the direction of writing.
+// Package visible writes texts of others so that a reader sees all of them and a terminal or log viewer obeys
+// none. Names of files, objects and nodes are such texts. They may contain escape sequences, line ends, and
+// characters that change the direction of writing.
 package visible
 
 import (
@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns text on one line: invisible characters become their JSON escapes, such as
-// \u001b, and bytes that are not UTF-8 become U+FFFD.
+// Text returns text on one line. Invisible characters become their JSON escapes, such as \u001b. Bytes that are
+// not UTF-8 become U+FFFD.
 func Text(text string) string {
 	if !strings.ContainsFunc(text, hidden) {
 		return text
@@ -24,10 +24,10 @@ func Text(text string) string {
 	return string(appendVisible(nil, []byte(text), ""))
 }
 
-// hidden reports whether r cannot be seen, or stands for a byte that is not UTF-8.
+// hidden reports whether r is invisible, or replaces a byte that is not UTF-8.
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 
-// appendVisible appends text, in which the characters of keep stay as they are.
+// appendVisible appends text to to, in the form of Text. The characters of keep are not escaped.
 func appendVisible(to, text []byte, keep string) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
@@ -47,10 +47,10 @@ func appendVisible(to, text []byte, keep string) []byte {
 	return to
 }
 
-// Writer escapes as Text does, but keeps line ends and tabs. JSON keeps its meaning, since
-// invisible characters occur only in strings there. Several goroutines may use it.
+// Writer writes texts in the form of Text, but keeps line ends and tabs. JSON keeps its meaning, because it has
+// invisible characters only in strings. Several goroutines may use it.
 type Writer struct {
-	// Color lets the escape sequences of colors pass.
+	// Color is true if ANSI color sequences are not escaped.
 	Color bool
 
 	mu   sync.Mutex
@@ -64,7 +64,7 @@ func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 // Unwrap returns the underlying writer.
 func (w *Writer) Unwrap() io.Writer { return w.to }
 
-// Write implements io.Writer. It keeps an incomplete UTF-8 character until its end is written.
+// Write implements io.Writer. It keeps the bytes of an incomplete UTF-8 character until the next call.
 func (w *Writer) Write(text []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,6 +96,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// part is a part of a text. color is true if the part is an ANSI color sequence.
 type part struct {
 	text  []byte
 	color bool
