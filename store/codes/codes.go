@@ -1,6 +1,6 @@
-// Package codes is the list of all codes of problems: what causes each one and how a
-// user fixes it. docs/reference/problems.md is generated from it, and testdata has an
-// example of each code that `gatefold validate` can find.
+// Package codes has the list of all codes of problems, with the cause of each and what a user does to fix it.
+// docs/reference/problems.md is generated from the list. testdata has an example of each code that `gatefold
+// validate` can find.
 package codes
 
 import (
@@ -12,8 +12,7 @@ import (
 // Severity says how serious the problems of a code are.
 type Severity string
 
-// The severities. Problems of a code with Either are errors or warnings, depending on the
-// object.
+// The severities. Problems of a code with Either are errors or warnings, depending on the object.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
@@ -24,14 +23,15 @@ const (
 type Entry struct {
 	Name     string
 	Severity Severity
-	Cause    string // what is wrong and what it means for traffic
+	Cause    string // what is wrong, and what it means for traffic
 	Fix      string // what to do
 }
 
-// page is where the entries are published, each under the lower-case name of its code.
+// page is the address of the page with all entries. The anchor of an entry is the name of its code in lower
+// case.
 const page = "https://github.com/gatefold/gatefold/blob/main/docs/reference/problems.md"
 
-// URL returns the address of a code's entry, or of the whole page for an unknown code.
+// URL returns the address of a code's entry. For an unknown code it returns the address of the whole page.
 func URL(code string) string {
 	if _, ok := Find(code); !ok {
 		return page
@@ -46,7 +46,7 @@ func All() []Entry {
 	return all
 }
 
-// Find returns the entry of a code.
+// Find returns the entry of a code. It returns false for an unknown code.
 func Find(code string) (Entry, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(e Entry) bool { return e.Name == code })

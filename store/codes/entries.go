@@ -1,6 +1,6 @@
 package codes
 
-// ofFiles are the codes of files, and of documents that are no objects yet.
+// ofFiles returns the entries about files, and about documents that cannot be read as objects.
 func ofFiles() []Entry {
 	return []Entry{
 		{"AliasCycle", Error, "A YAML anchor contains an alias of itself, so the value has no end. gatefold does not read the document.", "Remove the alias, or write the value out."},
@@ -41,7 +41,7 @@ func ofFiles() []Entry {
 	}
 }
 
-// ofObjects are the codes of single objects: identity, schema, path policies.
+// ofObjects returns the entries about single objects: their identity, schema and path policies.
 func ofObjects() []Entry {
 	return []Entry{
 		{"ClusterPathsBroken", Error, "With `--cluster-paths`, a Namespace or folder of the platform cannot be read at a start that knows no last valid version. gatefold serves nothing, because the rights of teams are not known.", "Correct the file that the message names."},

@@ -1,6 +1,6 @@
 package codes
 
-// ofGateways are the codes of GatewayClasses, Gateways, ListenerSets and certificates.
+// ofGateways returns the entries about GatewayClasses, Gateways, ListenerSets and certificates.
 func ofGateways() []Entry {
 	return []Entry{
 		{"AddressNotAssigned", Error, "No address of `--address-pool` is left for the Gateway. It is not served.", "Give a larger pool, or write an address into `spec.addresses`."},
@@ -28,7 +28,7 @@ func ofGateways() []Entry {
 	}
 }
 
-// ofRoutes are the codes of routes and their backends.
+// ofRoutes returns the entries about routes and their backends.
 func ofRoutes() []Entry {
 	return []Entry{
 		{"BackendNotFound", Error, "A reference leads to a Service, Backend or route that does not exist. Its share of requests answers 500.", "Create the object, or correct the reference; the hint has the nearest name."},
@@ -63,7 +63,7 @@ func ofRoutes() []Entry {
 	}
 }
 
-// ofPolicies are the codes of policies and extensions.
+// ofPolicies returns the entries about policies and extensions.
 func ofPolicies() []Entry {
 	return []Entry{
 		{"AnyToken", Warning, "A provider of tokens has no `issuer` or no `audiences`: a token that the provider issued for another service is accepted, too.", "Write the `iss` and the `aud` of tokens that are for this service."},
