@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// alternative returns the candidate that means what name means: its singular or plural, or
-// what words has for it. It gives "" when there is none, and never a name that is not
-// among the candidates.
+// alternative returns the candidate that probably means the same as name: its singular or plural, with or
+// without "Ref", or an entry of words for name. It returns "" if there is none.
 func alternative(name string, candidates []string, words map[string][]string) string {
 	name = strings.ToLower(name)
 	for _, candidate := range candidates {
@@ -27,8 +26,8 @@ func alternative(name string, candidates []string, words map[string][]string) st
 	return ""
 }
 
-// fieldWords are the fields that people mean, by the names that other gateways and older
-// versions have for them, in lower case.
+// fieldWords returns fields by names that people write instead. Such names are those of other gateways and
+// older versions, in lower case.
 func fieldWords() map[string][]string {
 	return map[string][]string{
 		"host":               {"hostnames", "hostname"},
@@ -79,7 +78,7 @@ func fieldWords() map[string][]string {
 	}
 }
 
-// valueWords are the values of enums that people mean, by what they write, in lower case.
+// valueWords returns values of enums by texts that people write instead, in lower case.
 func valueWords() map[string][]string {
 	return map[string][]string{
 		"prefix":         {"PathPrefix"},

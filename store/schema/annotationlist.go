@@ -5,16 +5,16 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// Annotation is an annotation or a label that gatefold reads.
+// Annotation is an annotation that gatefold reads, or a label if Label is true.
 type Annotation struct {
 	Name    string
 	Label   bool
 	Kinds   []string
-	Values  []string // those that it may have, nil for many
+	Values  []string // the allowed values; nil if there are too many to list
 	Meaning string
 }
 
-// Annotations returns all that gatefold reads (docs/reference/annotations.md).
+// Annotations returns all annotations and labels that gatefold reads (docs/reference/annotations.md).
 func Annotations() []Annotation {
 	return []Annotation{
 		{api.AnnotationAccessLog, false, []string{"Gateway"}, []string{"json", "text", "off"}, "The form of the access log on Envoy's standard output; json when it is not set."},

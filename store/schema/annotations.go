@@ -9,10 +9,10 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// ownPrefix is that of the annotations that gatefold alone reads.
+// ownPrefix is the prefix of the annotations that only gatefold reads.
 const ownPrefix = "gatefold.io"
 
-// annotationsOf returns the annotations with ownPrefix that a kind has.
+// annotationsOf returns the annotations with ownPrefix that objects of a kind can have.
 func annotationsOf(kind string) []string {
 	switch kind {
 	case "Gateway":
@@ -23,7 +23,8 @@ func annotationsOf(kind string) []string {
 	return nil
 }
 
-// kindWithAnnotation returns the kind that has an annotation, "" for none.
+// kindWithAnnotation returns the kind that can have an annotation with ownPrefix. It returns "" if there is
+// none.
 func kindWithAnnotation(name string) string {
 	for _, kind := range []string{"Gateway", "Namespace"} {
 		if slices.Contains(annotationsOf(kind), name) {
@@ -33,9 +34,9 @@ func kindWithAnnotation(name string) string {
 	return ""
 }
 
-// ownAnnotations rejects annotations that look like gatefold's and that the kind does not
-// have: what they were meant to protect would be open. Labels of these names are the same
-// mistake.
+// ownAnnotations reports annotations that look like gatefold's and are unknown for the kind. Otherwise a
+// misspelt annotation would protect nothing. It also reports known annotations without a value, and labels with
+// the name of an annotation.
 func (w *walk) ownAnnotations(object map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	known := annotationsOf(w.kind)
@@ -53,8 +54,8 @@ func (w *walk) ownAnnotations(object map[string]any) {
 	}
 }
 
-// seemsOwn reports whether an annotation has gatefold's prefix, one that is spelt like it,
-// or on a Namespace none at all.
+// seemsOwn reports whether an annotation has gatefold's prefix or a similar one. It also returns true if the
+// annotation has no prefix, and the kind has an annotation with this name.
 func (w *walk) seemsOwn(name string) bool {
 	prefix, _, prefixed := strings.Cut(strings.ToLower(name), "/")
 	rest, begins := strings.CutPrefix(prefix, "gatefold")
@@ -67,7 +68,8 @@ func (w *walk) seemsOwn(name string) bool {
 	return slices.Contains(annotationsOf(w.kind), ownPrefix+"/"+prefix)
 }
 
-// annotationHint says what an unknown annotation may have been meant as.
+// annotationHint returns the hint of the problem of an unknown annotation: a similar annotation, another kind,
+// or the known annotations.
 func (w *walk) annotationHint(name string) string {
 	local := strings.ToLower(name)
 	if _, after, prefixed := strings.Cut(local, "/"); prefixed {

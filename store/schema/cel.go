@@ -17,19 +17,19 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// The rules (x-kubernetes-validations) are compiled by the API server's
-// library. They are run here, not by its Validator: that one makes the map of
-// a schema's properties anew for each field a rule reads, which is most of its
-// time. A test holds both against each other.
+// The API server's library compiles the CEL rules (x-kubernetes-validations). The functions of this file run
+// the rules, without the library's Validator. That Validator is slow, because it makes the map of a schema's
+// properties again for each field that a rule reads. A test compares the results of both.
 
 // rule is one compiled CEL rule of a node.
 type rule struct {
 	program celgo.Program
 	message string
-	field   string // where it points below the node; "" is the node
+	field   string // the field below the node that the rule is about; "" for the node
 }
 
-// compileRules compiles the rules of s for n.
+// compileRules compiles the rules of the schema s and sets n.rules and n.self. root is true for the schema of a
+// whole object.
 func (c *compiler) compileRules(n *node, s *structural.Structural, root bool) (err error) {
 	if len(s.XValidations) == 0 {
 		return nil
@@ -44,7 +44,8 @@ func (c *compiler) compileRules(n *node, s *structural.Structural, root bool) (e
 	return err
 }
 
-// sharedRules returns the rules of s, those of an earlier scalar if they are the same.
+// sharedRules returns the compiled rules of the schema s. If s is a scalar with the same rules as an earlier
+// scalar, it returns the same slice.
 func (c *compiler) sharedRules(s *structural.Structural) ([]rule, error) {
 	if s.Items != nil || s.Properties != nil || s.AdditionalProperties != nil {
 		return rulesOf(s, false)
@@ -62,8 +63,8 @@ func (c *compiler) sharedRules(s *structural.Structural) ([]rule, error) {
 	return rules, err
 }
 
-// rulesOf compiles the rules of s. A rule about the value before (oldSelf) is left out:
-// there is none, every Check is a create.
+// rulesOf compiles the rules of the schema s. It leaves out rules about the previous value (oldSelf), because
+// each Check is like the creation of an object.
 func rulesOf(s *structural.Structural, root bool) (rules []rule, err error) {
 	results, err := cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
 		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.StoredExpressionsEnvLoader())
@@ -86,7 +87,7 @@ func rulesOf(s *structural.Structural, root bool) (rules []rule, err error) {
 	return rules, nil
 }
 
-// memoized is a schema whose parts are made once.
+// memoized is a schema whose properties, items and additional properties are made only once.
 type memoized struct {
 	common.Schema
 	properties map[string]common.Schema
@@ -94,6 +95,7 @@ type memoized struct {
 	additional common.SchemaOrBool
 }
 
+// memoizedValues is the schema of additional properties, made only once.
 type memoizedValues struct {
 	common.SchemaOrBool
 	schema common.Schema
@@ -104,6 +106,7 @@ func (m *memoized) Items() common.Schema                      { return m.items }
 func (m *memoized) AdditionalProperties() common.SchemaOrBool { return m.additional }
 func (m *memoizedValues) Schema() common.Schema               { return m.schema }
 
+// memoize returns the schema with its parts made once, at every depth.
 func memoize(s common.Schema) common.Schema {
 	m := &memoized{Schema: s, properties: s.Properties()}
 	for name, property := range m.properties {
@@ -122,13 +125,14 @@ func memoize(s common.Schema) common.Schema {
 	return m
 }
 
-// self is what a rule sees: one name, self.
+// self is the environment of a rule. It has one variable, self.
 type self struct{ value ref.Val }
 
 func (s *self) ResolveName(name string) (any, bool) { return s.value, name == cel.ScopedVarName }
 func (s *self) Parent() celgo.Activation            { return nil }
 
-// obey runs the rules on v and what is in it, while the budget lasts.
+// obey runs the rules of n on v, and the rules of the nodes in n on the values in v. It stops when the budget
+// is used up.
 func (w *walk) obey(n *node, v any) {
 	if !n.ruled || v == nil || w.budget < 0 {
 		return
@@ -155,8 +159,8 @@ func (w *walk) obey(n *node, v any) {
 	}
 }
 
-// ruledNames gives, in a fixed order, the names in object below which there
-// are rules: where the budget ends must not depend on chance.
+// ruledNames returns the names in object with values that have rules. The order is fixed, so that the budget
+// always ends at the same rule.
 func (n *node) ruledNames(object map[string]any) []string {
 	if n.values != nil && n.values.ruled {
 		return slices.Sorted(maps.Keys(object))
@@ -164,7 +168,7 @@ func (n *node) ruledNames(object map[string]any) []string {
 	return n.ruledFields
 }
 
-// run evaluates the rules of one node.
+// run evaluates the rules of one node on v, and records the rules that v violates.
 func (w *walk) run(n *node, v any) {
 	activation := &self{common.UnstructuredToVal(v, n.self)}
 	for _, rule := range n.rules {
@@ -176,13 +180,13 @@ func (w *walk) run(n *node, v any) {
 		case w.budget < 0:
 			w.violated(rule, "the object is too large for its rules to be checked", "split it into several")
 			return
-		case err != nil || result != types.True: // an error is a field that the rule cannot do without
+		case err != nil || result != types.True: // an error means that a needed field is missing
 			w.violated(rule, rule.message, "")
 		}
 	}
 }
 
-// violated records that a rule of the node at the present path is broken.
+// violated records that the value at the current path violates a rule.
 func (w *walk) violated(r rule, message, hint string) {
 	field := pathText(w.path)
 	if r.field != "" {

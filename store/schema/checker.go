@@ -6,24 +6,24 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// checker is one version of one kind, compiled.
+// checker is the compiled schema of one version of one kind.
 type checker struct {
 	root       *node
-	deprecated string // a warning for people, or ""
+	deprecated string // the message of the warning; "" if the version is not deprecated
 	secret     bool   // values must not be shown
 
-	// more is what the schema of a kind of the core cannot say. It is called
-	// unless a blocking finding was made: types and required fields are right.
+	// more has the checks of a kind of Kubernetes that its Go type cannot express. It runs only without
+	// blocking findings, so that types and required fields are valid.
 	more func(*walk, map[string]any)
 
 	kind     string
 	unserved *notServed
 
-	// places lists where a field of a name may stand.
+	// places returns the paths of the objects that have a field, by the name of the field.
 	places func() map[string][]string
 }
 
-// finish adds what all kinds have in common.
+// finish adds the fields of all kinds: apiVersion, kind and metadata.
 func (c *checker) finish(k *kind) {
 	c.kind, c.unserved = k.Kind, k.unserved
 	c.root.add("apiVersion", &node{typ: "string"})
@@ -37,15 +37,15 @@ func (c *checker) finish(k *kind) {
 	})
 }
 
-// run checks one object in place; the findings are not sorted. The rules need
-// not be run on an object that obeyed them before.
+// run checks one object, and changes it as Set.Check does. It returns the findings unsorted. If obeyed is true,
+// it does not run the CEL rules, because the object passed them before.
 func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 	dropSilently(object)
 	w := &walk{checker: c, path: make([]step, 0, 16), budget: celconfig.RuntimeCELCostBudget}
 	if c.deprecated != "" {
 		w.found = append(w.found, Finding{Code: DeprecatedVersion, Field: "apiVersion", Message: c.deprecated, Warning: true})
 	}
-	w.ownAnnotations(object) // before nulls are dropped
+	w.ownAnnotations(object) // nulls must still be in the object
 	w.object(c.root, object)
 	if w.blocked {
 		return w.found
@@ -59,7 +59,7 @@ func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 	return w.found
 }
 
-// dropSilently removes what kubectl prints and only a cluster can mean.
+// dropSilently removes fields that only a cluster uses, and that kubectl prints.
 func dropSilently(object map[string]any) {
 	delete(object, "status")
 	if metadata, ok := object["metadata"].(map[string]any); ok {

@@ -16,15 +16,16 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// The kinds of the core: the Go type is the schema, and to it come the checks
-// and defaults of the API server that bear on what gatefold does with the kind.
+// The kinds of Kubernetes itself have no CRD, and their Go type is the schema. The functions of this file add
+// the checks and defaults of the API server that matter to gatefold.
 
+// coreChecker returns the checker whose schema is the Go type T.
 func coreChecker[T any]() *checker {
 	return &checker{root: fromType(reflect.TypeFor[T]())}
 }
 
-// namespaceChecker reads what a Namespace gives to its namespace, so that a mistake there
-// leaves the last valid grant in force.
+// namespaceChecker returns the checker of Namespaces. It also checks the annotations for path policies, so that
+// the last valid version stays in use after a mistake.
 func namespaceChecker() *checker {
 	c := coreChecker[corev1.Namespace]()
 	c.more = func(w *walk, object map[string]any) {
@@ -41,6 +42,7 @@ func namespaceChecker() *checker {
 	return c
 }
 
+// configMapChecker returns the checker of ConfigMaps. It also checks the CA certificates in ca.crt.
 func configMapChecker() *checker {
 	c := coreChecker[corev1.ConfigMap]()
 	c.root.at("data").keys = worded(validation.IsConfigMapKey)
@@ -58,8 +60,8 @@ func configMapChecker() *checker {
 	return c
 }
 
-// authorityRules wants that CA certificates can be read, where there are any: what is
-// half written leaves those before it in force.
+// authorityRules reports CA certificates that cannot be read. text is the value of ca.crt, which is in the
+// given field. An empty text is no mistake.
 func authorityRules(w *walk, field string, text []byte) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return
@@ -69,6 +71,7 @@ func authorityRules(w *walk, field string, text []byte) {
 	}
 }
 
+// secretChecker returns the checker of Secrets.
 func secretChecker() *checker {
 	c := coreChecker[corev1.Secret]()
 	c.secret = true
@@ -79,8 +82,8 @@ func secretChecker() *checker {
 	return c
 }
 
-// secretRules folds stringData into data, as the API server does, and wants
-// what a Secret of type kubernetes.io/tls must hold.
+// secretRules moves stringData into data, as the API server does. It reports CA certificates that cannot be
+// read. In a Secret of type kubernetes.io/tls, it also reports a missing or invalid certificate or key.
 func secretRules(w *walk, object map[string]any) {
 	plain := entries(object, "stringData")
 	if len(plain) > 0 {
@@ -116,13 +119,15 @@ func secretRules(w *walk, object map[string]any) {
 	}
 }
 
-// decoded returns what an entry of data stands for; that it is base64 was checked.
+// decoded returns the decoded value of a key in data. It returns nil if there is no such key. The base64 is
+// already validated.
 func decoded(object map[string]any, key keypair.Part) []byte {
 	text, _ := entries(object, "data")[string(key)].(string)
 	content, _ := base64.StdEncoding.DecodeString(text)
 	return content
 }
 
+// endpointSliceChecker returns the checker of EndpointSlices.
 func endpointSliceChecker() *checker {
 	c := coreChecker[discoveryv1.EndpointSlice]()
 	c.root.limits.Required = []string{"addressType"}
@@ -143,8 +148,8 @@ func endpointSliceChecker() *checker {
 	return c
 }
 
-// endpointAddresses wants each address to be of the slice's type. Unlike the
-// API server it takes loopback addresses: on one machine they are meant.
+// endpointAddresses reports addresses that do not have the addressType of the EndpointSlice. Unlike the API
+// server it accepts loopback addresses, which are useful on one machine.
 func endpointAddresses(w *walk, object map[string]any) {
 	kind, _ := object["addressType"].(string)
 	endpoints, _ := object["endpoints"].([]any)
@@ -161,6 +166,7 @@ func endpointAddresses(w *walk, object map[string]any) {
 	}
 }
 
+// isAddress reports whether a text is an address of an addressType.
 func isAddress(text, kind string) bool {
 	if kind == string(discoveryv1.AddressTypeFQDN) {
 		return len(validation.IsDNS1123Subdomain(text)) == 0
@@ -169,7 +175,7 @@ func isAddress(text, kind string) bool {
 	return err == nil && ip.Zone() == "" && ip.Is4() == (kind == string(discoveryv1.AddressTypeIPv4))
 }
 
-// addressHint names the type that the address would fit.
+// addressHint returns a hint with the addressType that an address has. It returns "" if the text is no address.
 func addressHint(text string) string {
 	for _, kind := range []string{"IPv4", "IPv6", "FQDN"} {
 		if isAddress(text, kind) {
@@ -179,7 +185,7 @@ func addressHint(text string) string {
 	return ""
 }
 
-// entries returns the free map in a field; nil when it is not there.
+// entries returns the map in a field of an object. It returns nil if the field is missing or no map.
 func entries(object map[string]any, name string) map[string]any {
 	m, _ := object[name].(map[string]any)
 	return m

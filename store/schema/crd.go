@@ -10,15 +10,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// crds holds copies of the CRDs of sigs.k8s.io/gateway-api, unchanged (a test
-// compares), our own, and the list of what they leave out.
+// crds has the embedded files. The CRDs of sigs.k8s.io/gateway-api are unchanged copies, which a test compares.
+// The others are gatefold's own CRDs, the list of what gatefold does not serve, and descriptions of fields.
 //
 //go:embed crds notserved.yaml described.yaml
 var crds embed.FS
 
 type version = apiextensionsv1.CustomResourceDefinitionVersion
 
-// parseCRD reads the CRD in an embedded file.
+// parseCRD parses the CRD in an embedded file. It panics if that fails.
 func parseCRD(file string) *apiextensionsv1.CustomResourceDefinition {
 	text, err := crds.ReadFile(file)
 	must(err, file)
@@ -27,7 +27,7 @@ func parseCRD(file string) *apiextensionsv1.CustomResourceDefinition {
 	return crd
 }
 
-// readCRD returns the versions of the CRD in an embedded file.
+// readCRD returns the versions of the CRD in an embedded file, by name.
 func readCRD(file string) map[string]version {
 	versions := map[string]version{}
 	for _, v := range parseCRD(file).Spec.Versions {
@@ -36,9 +36,8 @@ func readCRD(file string) map[string]version {
 	return versions
 }
 
-// internalSchema returns the schema of a version in the form that it is compiled
-// from, a copy. Status is left out: files do not have it, and compiling its rules would
-// take time for nothing.
+// internalSchema returns a copy of the schema of a version, in the form that can be compiled. It leaves out
+// status, because files do not have it and its rules take time to compile.
 func internalSchema(v version) *apiextensions.JSONSchemaProps {
 	internal := &apiextensions.JSONSchemaProps{}
 	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, internal, nil)
@@ -47,8 +46,8 @@ func internalSchema(v version) *apiextensions.JSONSchemaProps {
 	return internal
 }
 
-// compileVersion makes a version of a CRD ready to check objects, after patch
-// has changed its schema; nil leaves it as it is.
+// compileVersion returns the checker of a version of a CRD. If patch is not nil, it changes the schema before
+// the schema is compiled.
 func compileVersion(v version, patch func(*apiextensions.JSONSchemaProps)) *checker {
 	internal := internalSchema(v)
 	if patch != nil {
@@ -62,6 +61,7 @@ func compileVersion(v version, patch func(*apiextensions.JSONSchemaProps)) *chec
 	return &checker{root: root, deprecated: deprecation(v)}
 }
 
+// deprecation returns the warning of a deprecated version. It returns "" if the version is not deprecated.
 func deprecation(v version) string {
 	switch {
 	case !v.Deprecated:
@@ -72,7 +72,7 @@ func deprecation(v version) string {
 	return "the version " + v.Name + " is deprecated"
 }
 
-// must panics: what is embedded was wrong when it was built in.
+// must panics if err is not nil. It is used for embedded files, in which an error is a bug in gatefold.
 func must(err error, what string) {
 	if err != nil {
 		panic(fmt.Errorf("embedded schema %s: %w", what, err))

@@ -9,10 +9,11 @@ import (
 // describedFile has the descriptions of fields whose schema is a Go type of Kubernetes.
 const describedFile = "described.yaml"
 
-// notUsed describes the other fields of these types.
+// notUsed is the description of fields of these types that describedFile does not have.
 const notUsed = "Kubernetes has the field. gatefold takes it, and does not use it."
 
-// described adds descriptions to the fields of an object that have none: where the schema is a Go type, and below metadata.
+// described adds descriptions to the fields in out that have none. These are fields whose schema is a Go type,
+// and the fields of metadata.
 func (k *kind) described(out JSONSchema) {
 	text, err := crds.ReadFile(describedFile)
 	must(err, describedFile)
@@ -32,7 +33,8 @@ func (k *kind) described(out JSONSchema) {
 	}
 }
 
-// describe gives the fields below a path the words for them, where they have none.
+// describe adds descriptions to the fields in s that have none. words has the descriptions by path; a field
+// that is not in words is described as not used. path is the path of s.
 func (s JSONSchema) describe(path string, words map[string]string) {
 	fields, _ := s["properties"].(JSONSchema)
 	for name, field := range fields {

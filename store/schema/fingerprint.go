@@ -8,10 +8,10 @@ import (
 	"runtime"
 )
 
-// Fingerprint returns a hash of the program's file, which contains the schemas and the code
-// that validates. An object that passed Check passes it again under the same fingerprint. It is
-// "" if the system does not show the file. debug.ReadBuildInfo is not enough: built outside of
-// a repository, as in a container, two versions of gatefold have the same.
+// Fingerprint returns a hash of the program's file. That file contains the schemas and the code that validates.
+// So an object that passed Check passes it again under the same fingerprint. It returns "" if the file cannot
+// be read. debug.ReadBuildInfo is not enough. It is the same for two versions that are built outside of a
+// repository, for example in a container.
 func Fingerprint() string {
 	program, err := openProgram()
 	if err != nil {
@@ -25,8 +25,8 @@ func Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// openProgram opens the file of the program. On Linux that is the one that runs, even
-// where an upgrade has put another one in its place.
+// openProgram opens the file of the running program. On Linux this is the right file even if an upgrade
+// replaced it.
 func openProgram() (*os.File, error) {
 	if runtime.GOOS == "linux" {
 		return os.Open("/proc/self/exe")

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// fromType turns a Go type of the Kubernetes API into nodes, by its json tags.
-// The types it is used for are not recursive.
+// fromType returns the node of a Go type of the Kubernetes API, by its json tags. The type must not be
+// recursive.
 func fromType(t reflect.Type) *node {
 	switch t {
 	case reflect.TypeFor[metav1.Time]():
@@ -40,6 +40,7 @@ func fromType(t reflect.Type) *node {
 	return fromScalar(t)
 }
 
+// fromScalar returns the node of a string, a boolean or an integer. It panics for other types.
 func fromScalar(t reflect.Type) *node {
 	switch t.Kind() {
 	case reflect.String:
@@ -56,7 +57,7 @@ func fromScalar(t reflect.Type) *node {
 	panic("no schema for Go type " + t.String())
 }
 
-// addFields adds the fields of a struct, those of inlined structs too.
+// addFields adds the fields of a struct to n, and those of inlined structs. It leaves out status.
 func (n *node) addFields(t reflect.Type) {
 	for field := range t.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -70,6 +71,7 @@ func (n *node) addFields(t reflect.Type) {
 	}
 }
 
+// isBase64 returns what is wrong with a text that is not base64. It returns "" for base64.
 func isBase64(s string) string {
 	if _, err := base64.StdEncoding.DecodeString(s); err != nil {
 		return "is not base64; plain text belongs in stringData of a Secret, data of a ConfigMap"

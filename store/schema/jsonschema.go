@@ -11,13 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// JSONSchema is a JSON Schema, draft 7, as editors read it.
+// JSONSchema is a JSON Schema, draft 7, for editors.
 type JSONSchema map[string]any
 
-// JSONSchema returns the schema of an object of one of the kinds, of all kinds without one. An
-// object of another kind fits it, too: a folder may hold what gatefold does not read. The schema
-// knows types, values and required fields. It does not know the rules that compare fields; they are
-// in the descriptions.
+// JSONSchema returns the schema of an object of one of kinds, or of any kind if kinds is empty. Objects of
+// other kinds are also valid, because a folder may have objects that gatefold does not read. The schema has
+// types, values and required fields. CEL rules are only in its descriptions.
 func (s *Set) JSONSchema(kinds ...schema.GroupKind) JSONSchema {
 	definitions, cases, versions, names := JSONSchema{}, []any{}, map[string]bool{}, map[string]bool{}
 	for _, gk := range slices.SortedFunc(maps.Keys(s.kinds), compareGroupKinds) {
@@ -54,7 +53,7 @@ func (s *Set) JSONSchema(kinds ...schema.GroupKind) JSONSchema {
 
 func compareGroupKinds(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) }
 
-// suggested takes any text, and has editors propose some.
+// suggested returns a schema that accepts any text. Editors suggest texts.
 func suggested(texts map[string]bool) JSONSchema {
 	var all []any
 	for _, text := range slices.Sorted(maps.Keys(texts)) {
@@ -97,6 +96,8 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 	return out
 }
 
+// instead returns what to write instead of the field or value at a path that gatefold does not serve. It
+// returns otherwise if that is not known.
 func (k *kind) instead(path, otherwise string) string {
 	if hint := k.unserved.Instead[k.Kind][path]; hint != "" {
 		return hint
@@ -104,6 +105,7 @@ func (k *kind) instead(path, otherwise string) string {
 	return otherwise
 }
 
+// appendNew appends name to list, unless list already has it.
 func appendNew(list any, name string) []any {
 	all, _ := list.([]any)
 	if slices.Contains(all, any(name)) {
@@ -112,7 +114,7 @@ func appendNew(list any, name string) []any {
 	return append(all, name)
 }
 
-// jsonMetadata is the schema of metadata, with the annotations and labels that gatefold reads.
+// jsonMetadata returns the schema of metadata, with the annotations and labels that gatefold reads.
 func (k *kind) jsonMetadata() JSONSchema {
 	out := jsonOfNode(metadataNode(k.GroupKind))
 	fields := out["properties"].(JSONSchema)
@@ -137,7 +139,7 @@ func (k *kind) jsonMetadata() JSONSchema {
 	return out
 }
 
-// say adds a sentence to a description.
+// say appends a sentence to the description.
 func (s JSONSchema) say(sentence string) {
 	if before, _ := s["description"].(string); before != "" {
 		sentence = before + "\n\n" + sentence
@@ -145,7 +147,7 @@ func (s JSONSchema) say(sentence string) {
 	s["description"] = sentence
 }
 
-// find returns the schema at a path such as spec, rules[], name; nil if there is none.
+// find returns the schema at a path such as spec, rules[], name. It returns nil if there is none.
 func (s JSONSchema) find(path []string) JSONSchema {
 	for _, name := range path {
 		plain := strings.TrimRight(name, "[]")
@@ -162,7 +164,7 @@ func (s JSONSchema) find(path []string) JSONSchema {
 	return s
 }
 
-// forbid makes a field one that no object may have, and says why.
+// forbid makes the schema reject the field at a path. why is its description and error message.
 func (s JSONSchema) forbid(path []string, why string) {
 	parent := s.find(path[:len(path)-1])
 	if parent == nil {
@@ -176,7 +178,7 @@ func (s JSONSchema) forbid(path []string, why string) {
 	}
 }
 
-// jsonOfProps translates the schema of a CRD.
+// jsonOfProps returns the JSON Schema of the schema of a CRD. It rejects unknown fields.
 func jsonOfProps(p *apiextensions.JSONSchemaProps) JSONSchema {
 	out := jsonOfRules(p)
 	if p.Description != "" {
@@ -196,8 +198,8 @@ func jsonOfProps(p *apiextensions.JSONSchemaProps) JSONSchema {
 	return out
 }
 
-// jsonOfRules translates what a schema wants of values. The parts of allOf, anyOf, oneOf and not are
-// made of it, too: they say nothing of unknown fields.
+// jsonOfRules returns the JSON Schema of the types, limits and fields in a schema. Unlike jsonOfProps it does
+// not reject unknown fields, so that it can be used for the parts of allOf, anyOf, oneOf and not.
 func jsonOfRules(p *apiextensions.JSONSchemaProps) JSONSchema {
 	out := JSONSchema{}
 	switch {
@@ -232,8 +234,8 @@ func jsonOfRules(p *apiextensions.JSONSchemaProps) JSONSchema {
 	if p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil {
 		out["additionalProperties"] = jsonOfProps(p.AdditionalProperties.Schema)
 	}
-	// One of the parts of oneOf is often told from the others by a default, which JSON Schema does
-	// not fill in: that it is one alone is not wanted.
+	// oneOf becomes anyOf. Often only a default makes the parts of oneOf exclusive, and JSON Schema does not
+	// fill in defaults.
 	for name, parts := range map[string][]apiextensions.JSONSchemaProps{"allOf": p.AllOf, "anyOf": slices.Concat(p.AnyOf, p.OneOf)} {
 		for i := range parts {
 			all, _ := out[name].([]any)
@@ -246,7 +248,8 @@ func jsonOfRules(p *apiextensions.JSONSchemaProps) JSONSchema {
 	return out
 }
 
-// jsonOfPart translates a part of allOf, anyOf, oneOf or not, whose fields are those of the whole.
+// jsonOfPart returns the JSON Schema of a part of allOf, anyOf, oneOf or not. The part's fields are also fields
+// of the whole schema.
 func jsonOfPart(p *apiextensions.JSONSchemaProps) JSONSchema {
 	out := jsonOfRules(p)
 	if p.Properties != nil {
@@ -259,7 +262,7 @@ func jsonOfPart(p *apiextensions.JSONSchemaProps) JSONSchema {
 	return out
 }
 
-// jsonOfNode translates a node that was made of a Go type.
+// jsonOfNode returns the JSON Schema of a node that was made from a Go type.
 func jsonOfNode(n *node) JSONSchema {
 	out := JSONSchema{}
 	switch {
@@ -295,7 +298,7 @@ func jsonOfNode(n *node) JSONSchema {
 	return out
 }
 
-// plainJSON returns a value as JSON has it; nil for what is empty.
+// plainJSON returns a value in the types of decoded JSON. It returns nil for a nil pointer or slice.
 func plainJSON(value any) (out any) {
 	text, err := json.Marshal(value)
 	must(err, "JSON Schema")

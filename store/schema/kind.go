@@ -7,24 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kind is one row of the table of kinds. The table repeats what the CRDs say
-// of scope and versions, so that they need not be read to know it; a test
-// compares.
+// kind is one row of the table of kinds. The table repeats the scope and the versions of the CRDs, so that they
+// are known without reading the CRDs. A test compares the table with the CRDs.
 type kind struct {
 	schema.GroupKind
 	namespaced bool
-	versions   []string // served; the storage version first
+	versions   []string // the versions that can be used; the storage version first
 
-	file string          // kinds with a CRD
-	core func() *checker // kinds of the core
+	file string          // the CRD of the kind; "" for a kind of Kubernetes
+	core func() *checker // for a kind of Kubernetes, returns its checker
 	// patch changes the schema of the CRD before it is compiled.
 	patch func(*apiextensions.JSONSchemaProps)
 
 	unserved *notServed
-	checks   map[string]func() *checker // by version; compiled on the first call
+	checks   map[string]func() *checker // by version; each is compiled on its first call
 }
 
-// prepare sets up checks, without compiling.
+// prepare sets checks, without compiling.
 func (k *kind) prepare() {
 	k.checks = map[string]func() *checker{}
 	crd := sync.OnceValue(func() map[string]version { return readCRD(k.file) })
@@ -43,6 +42,7 @@ func (k *kind) prepare() {
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
+// crdKinds returns the kinds that have a CRD.
 func crdKinds() []*kind {
 	gateway := func(name, plural string, versions ...string) *kind {
 		return &kind{
@@ -80,6 +80,7 @@ func crdKinds() []*kind {
 	}
 }
 
+// coreKinds returns the kinds of Kubernetes itself.
 func coreKinds() []*kind {
 	core := func(group, name string, namespaced bool, build func() *checker) *kind {
 		return &kind{

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// metadataNode is the schema of the metadata of a kind's objects: ObjectMeta's
-// fields, a name as the API server wants it, and sound labels.
+// metadataNode returns the schema of metadata of a kind: the fields of ObjectMeta, with the API server's checks
+// of the name, namespace, labels and annotations.
 func metadataNode(gk schema.GroupKind) *node {
 	n := fromType(reflect.TypeFor[metav1.ObjectMeta]())
 	n.limits.Required = []string{"name"}
@@ -20,7 +20,7 @@ func metadataNode(gk schema.GroupKind) *node {
 	}
 	n.at("namespace").valid = func(s string) string {
 		if s == "" {
-			return "" // the same as none
+			return "" // the same as no namespace
 		}
 		return worded(validation.IsDNS1123Label)(s)
 	}
@@ -32,8 +32,8 @@ func metadataNode(gk schema.GroupKind) *node {
 	return n
 }
 
-// worded makes a sentence of what one of Kubernetes' checks says first, without
-// the regular expression it ends in.
+// worded returns a function that runs a check of Kubernetes. The function returns the first error as a
+// sentence, without the regular expression at its end. It returns "" if the check passes.
 func worded(check func(string) []string) func(string) string {
 	return func(s string) string {
 		wrong := check(s)

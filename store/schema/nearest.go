@@ -9,7 +9,7 @@ import (
 )
 
 // nearest returns a suggestion for an unknown field as text: a similar sibling, the places of that field in the
-// kind, or the siblings if they are at most 12. It returns "" if it has none.
+// kind, or all siblings. It returns "" if it has no suggestion, or if more than 12 siblings would be listed.
 func nearest(name string, siblings map[string]*node, places map[string][]string, path []step) string {
 	names := slices.Sorted(maps.Keys(siblings))
 	like := manifest.Nearest(name, names)
@@ -31,8 +31,8 @@ func nearest(name string, siblings map[string]*node, places map[string][]string,
 	return "the fields here are " + strings.Join(names, ", ")
 }
 
-// didYouMean proposes the value that name is most like in its letters or, of the values
-// that people write for one another, in its meaning.
+// didYouMean returns a hint with the candidate that name probably means. The candidate has similar letters, or
+// else the same meaning. It returns "" if there is no such candidate.
 func didYouMean(name string, candidates []string) string {
 	like := manifest.Nearest(name, candidates)
 	if like == "" {
@@ -44,7 +44,7 @@ func didYouMean(name string, candidates []string) string {
 	return "did you mean " + shown(like) + "?"
 }
 
-// pattern is the path without indexes: spec.rules[].matches[].
+// pattern returns a path without indexes, such as spec.rules[].matches[].
 func pattern(path []step) string {
 	var text strings.Builder
 	for i, s := range path {
@@ -60,8 +60,8 @@ func pattern(path []step) string {
 	return text.String()
 }
 
-// closestPlaces returns the at most two places that share most with here; of
-// equals the shorter.
+// closestPlaces returns the places with the most leading parts in common with here, at most two. Of equal
+// places, it prefers the shorter place.
 func closestPlaces(places []string, here string) []string {
 	best := slices.Clone(places)
 	slices.SortFunc(best, func(a, b string) int {
@@ -76,7 +76,7 @@ func closestPlaces(places []string, here string) []string {
 	return best[:min(2, len(best))]
 }
 
-// shared counts the leading parts that two patterns have in common.
+// shared returns the number of leading parts that two patterns have in common.
 func shared(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	n := 0
@@ -86,7 +86,8 @@ func shared(a, b string) int {
 	return n
 }
 
-// collectPlaces lists for each field name of n's spec where it may stand.
+// collectPlaces adds the paths at which a field may be to into, by the name of the field. It adds all fields of
+// n and of the nodes in n. at is the path of n.
 func collectPlaces(n *node, at string, into map[string][]string) {
 	for name, child := range n.fields {
 		where := at
@@ -105,6 +106,7 @@ func collectPlaces(n *node, at string, into map[string][]string) {
 	}
 }
 
+// fieldNames returns the names of the fields of n. It returns "" if there are more than 12.
 func fieldNames(n *node) string {
 	if len(n.fields) > 12 {
 		return ""

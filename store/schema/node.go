@@ -11,44 +11,44 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
-// node is one place in a kind's schema, in the form that the walk wants. It is
-// not changed once its checker is finished.
+// node is the schema of one value in a kind, in the form that walk needs. It does not change after
+// checker.finish.
 type node struct {
-	typ         string // object, array, string, integer, number, boolean; "" takes anything
+	typ         string // object, array, string, integer, number, boolean; "" for any type
 	nullable    bool
 	intOrString bool
 	preserve    bool // unknown fields are kept
 
 	fields   map[string]*node // of an object
 	defaults []string         // the fields that have a default
-	values   *node            // of a free map
+	values   *node            // the schema of the values of a map
 	items    *node            // of an array
 	listType string           // set, map or atomic
-	listKeys []string         // the fields that tell the items of a list map apart
+	listKeys []string         // the fields that identify the items of a list of type map
 
-	def    any // default; nil is none
+	def    any // the default; nil if there is none
 	limits structural.ValueValidation
 	regexp *regexp.Regexp              // limits.Pattern
-	valid  func(string) (wrong string) // what a string must be beyond limits, in words
-	keys   func(string) (wrong string) // the same for the keys of a free map
-	formed validation.SchemaValidator  // has limits.Format, of a string; nil without
-	rest   validation.SchemaValidator  // allOf, anyOf, oneOf, not; nil without
+	valid  func(string) (wrong string) // a check of a string beyond limits; returns "" if valid
+	keys   func(string) (wrong string) // the same check for the keys of a map
+	formed validation.SchemaValidator  // checks limits.Format of a string; nil without a format
+	rest   validation.SchemaValidator  // checks allOf, anyOf, oneOf, not; nil without these
 
-	rules []rule        // CEL
-	self  common.Schema // what the rules' self is; nil without rules
-	ruled bool          // there are rules here or below
+	rules []rule        // CEL rules
+	self  common.Schema // the schema of the rules' self; nil without rules
+	ruled bool          // this node or a node in it has rules
 
-	ruledFields []string // the fields that are ruled, sorted
+	ruledFields []string // the names of the fields that are ruled, sorted
 }
 
-// compiler turns the schema of one CRD into nodes.
+// compiler makes nodes from the schema of one CRD.
 type compiler struct {
-	// scalars holds the compiled rules of scalars, by type and text: many fields are of
-	// one type, such as api.PositiveDuration, and have the same rules.
+	// scalars has the compiled rules of scalars, by their type and rules. Many fields have the same type, such
+	// as api.PositiveDuration, and the same rules.
 	scalars map[string][]rule
 }
 
-// node returns the node of a schema and all below it; root is the whole object's.
+// node returns the node of a schema, with the nodes in it. root is true for the schema of a whole object.
 func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	n := &node{
 		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString,
@@ -67,6 +67,7 @@ func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	return n, c.descend(n, s)
 }
 
+// limit sets the limits, the pattern, the format and the rest of n from a schema.
 func (n *node) limit(s *structural.Structural) (err error) {
 	if s.ValueValidation == nil {
 		return nil
@@ -92,13 +93,13 @@ func (n *node) format(name string) {
 	n.formed = validatorOf(structural.Generic{Type: "string"}, structural.ValueValidation{Format: name})
 }
 
-// validatorOf returns the API server's validator of some of what a schema says.
+// validatorOf returns the API server's validator for a part of a schema.
 func validatorOf(generic structural.Generic, some structural.ValueValidation) validation.SchemaValidator {
 	part := structural.Structural{Generic: generic, ValueValidation: &some}
 	return validation.NewSchemaValidatorFromOpenAPI(part.ToKubeOpenAPI())
 }
 
-// descend adds to n the nodes of all that s holds.
+// descend adds the nodes of the schemas in s to n.
 func (c *compiler) descend(n *node, s *structural.Structural) (err error) {
 	if s.Items != nil {
 		if n.items, err = c.node(s.Items, false); err != nil {
@@ -126,7 +127,7 @@ func (c *compiler) descend(n *node, s *structural.Structural) (err error) {
 	return nil
 }
 
-// add makes child the field name of n.
+// add adds a field to n.
 func (n *node) add(name string, child *node) {
 	if n.fields == nil {
 		n.fields = map[string]*node{}
@@ -137,7 +138,7 @@ func (n *node) add(name string, child *node) {
 	}
 }
 
-// child returns the node of a field, or nil when it is unknown.
+// child returns the node of a field, or of the values if n is a map. It returns nil if the field is unknown.
 func (n *node) child(name string) *node {
 	if field := n.fields[name]; field != nil {
 		return field
@@ -145,7 +146,7 @@ func (n *node) child(name string) *node {
 	return n.values
 }
 
-// at returns the node at a path such as spec.ports[].port, which must exist.
+// at returns the node at a path such as spec.ports[].port. The path must exist.
 func (n *node) at(path string) *node {
 	for name := range strings.SplitSeq(path, ".") {
 		name, list := strings.CutSuffix(name, "[]")
@@ -157,7 +158,7 @@ func (n *node) at(path string) *node {
 	return n
 }
 
-// setDefault gives the field name of n a default.
+// setDefault sets the default of a field of n.
 func (n *node) setDefault(name string, value any) {
 	n.fields[name].def = value
 	n.defaults = append(n.defaults, name)

@@ -9,19 +9,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// notServedFile lists what kgateway's API has and gatefold does not serve.
+// notServedFile has the fields, values and kinds of kgateway's API that gatefold does not serve.
 const notServedFile = "notserved.yaml"
 
-// fieldNotServed begins what is said of a field.
+// fieldNotServed is the beginning of a message about a field that is not served.
 const fieldNotServed = "kgateway has the field "
 
-// notServed is the content of that file.
+// notServed is the content of notServedFile.
 type notServed struct {
-	// Fields are paths without indexes by kind: spec.headerModifiers.request.set[].secretRef.
+	// Fields has paths without indexes, by kind: spec.headerModifiers.request.set[].secretRef.
 	Fields map[string][]string `json:"fields"`
-	// Instead says, by kind and path, what to do in place of a field or value.
+	// Instead has hints for the user, by kind and by the path of a field or value.
 	Instead map[string]map[string]string `json:"instead"`
-	// Values are values by kind and path: texts or booleans.
+	// Values has values that are not served, by kind and path. They are texts or booleans.
 	Values map[string]map[string][]any `json:"values"`
 	Kinds  []KindNotServed             `json:"kinds"`
 }
@@ -30,16 +30,17 @@ type notServed struct {
 type KindNotServed struct {
 	Group string `json:"group"`
 	Kind  string `json:"kind"`
-	// Error is true if ignoring the object changes how traffic is served.
+	// Error is true if traffic is served differently because the object is ignored.
 	Error bool `json:"error"`
-	// Of is the project that the kind belongs to; "" is kgateway.
+	// Of is the project of the kind. "" means kgateway.
 	Of string `json:"of"`
-	// Targets is true if the kind has targetRefs to objects that are served without it. Meaning
-	// says what that means for traffic if it has none.
+	// Targets is true if the kind has targetRefs. Its targets are served without it. Meaning says what ignoring
+	// the object means for traffic, if no targets can be read.
 	Targets bool   `json:"targets"`
 	Meaning string `json:"meaning"`
 }
 
+// readNotServed returns the content of notServedFile.
 func readNotServed() (all notServed) {
 	text, err := crds.ReadFile(notServedFile)
 	must(err, notServedFile)
@@ -47,8 +48,8 @@ func readNotServed() (all notServed) {
 	return all
 }
 
-// KindNotServed returns the entry of a kind of kgateway or agentgateway that gatefold does not
-// serve; ok is false for all other kinds.
+// KindNotServed returns the entry of a kind of kgateway or agentgateway that gatefold does not serve. ok is
+// false for all other kinds.
 func (s *Set) KindNotServed(gk schema.GroupKind) (k KindNotServed, ok bool) {
 	i := slices.IndexFunc(s.unserved, func(k KindNotServed) bool { return k.Group == gk.Group && k.Kind == gk.Kind })
 	if i < 0 {
@@ -57,7 +58,8 @@ func (s *Set) KindNotServed(gk schema.GroupKind) (k KindNotServed, ok bool) {
 	return s.unserved[i], true
 }
 
-// notServedField reports a field at the present path that kgateway has; false for others.
+// notServedField reports a field at the current path that kgateway has and gatefold does not serve. It returns
+// false, and reports nothing, for other fields.
 func (w *walk) notServedField(name string) bool {
 	at := pattern(w.path)
 	if !slices.Contains(w.unserved.Fields[w.kind], at) {
@@ -68,7 +70,8 @@ func (w *walk) notServedField(name string) bool {
 	return true
 }
 
-// notServedValue reports a value at the present path that kgateway has; false for others.
+// notServedValue reports a value at the current path that kgateway has and gatefold does not serve. It returns
+// false, and reports nothing, for other values.
 func (w *walk) notServedValue(value any) bool {
 	at := pattern(w.path)
 	if !slices.Contains(w.unserved.Values[w.kind][at], value) {

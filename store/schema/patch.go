@@ -8,16 +8,14 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 )
 
-// patchHTTPRoute adds to the HTTPRoute schema what routes that include and
-// delegate to each other need (docs/design/inputs.md; the embedded file stays as it
-// was released):
+// patchHTTPRoute changes the HTTPRoute schema for inclusion and delegation of routes (docs/design/inputs.md).
+// The embedded file stays as it was released. The changes are:
 //
-//   - rules[].allowedRoutes, as listeners have it and with namespaces.from None,
-//     and not together with backendRefs (GEP-1058, Summary of Changes 2);
-//   - the path type PathPostfix (GEP-1058, Path Matching, option 2), checked as
-//     the others are, but that it need not begin with a slash;
-//   - backendRefs[].namespace: "" is as if it were not set (EP-10943,
-//     Delegating by label selector).
+//   - rules[].allowedRoutes, with the schema of a listener's allowedRoutes, and the value None for
+//     namespaces.from. A rule cannot have both allowedRoutes and backendRefs (GEP-1058, Summary of Changes 2).
+//   - the path type PathPostfix (GEP-1058, Path Matching, option 2). It is checked like the other types, except
+//     that its value may begin without a slash.
+//   - backendRefs[].namespace: "" means that the field is not set (EP-10943, Delegating by label selector).
 func patchHTTPRoute(root *apiextensions.JSONSchemaProps) {
 	edit(root, []string{"spec", "rules", "[]"}, func(rule *apiextensions.JSONSchemaProps) {
 		rule.Properties = maps.Clone(rule.Properties)
@@ -34,7 +32,7 @@ func patchHTTPRoute(root *apiextensions.JSONSchemaProps) {
 	edit(root, []string{"spec", "rules", "[]", "matches", "[]", "path"}, patchPath)
 }
 
-// patchPath adds PathPostfix to the rules of a path match.
+// patchPath adds PathPostfix to the rules and the types of a path match.
 func patchPath(path *apiextensions.JSONSchemaProps) {
 	path.XValidations = slices.Clone(path.XValidations)
 	for i := range path.XValidations {
@@ -49,8 +47,8 @@ func patchPath(path *apiextensions.JSONSchemaProps) {
 	})
 }
 
-// listenerAllowedRoutes is the schema of a listener's allowedRoutes, without
-// the default that a listener gives it.
+// listenerAllowedRoutes returns the schema of a listener's allowedRoutes without its default, and with the
+// value None for namespaces.from.
 func listenerAllowedRoutes() apiextensions.JSONSchemaProps {
 	root := internalSchema(readCRD("crds/" + gatewayGroup + "_gateways.yaml")["v1"])
 	var found apiextensions.JSONSchemaProps
@@ -63,8 +61,8 @@ func listenerAllowedRoutes() apiextensions.JSONSchemaProps {
 	return found
 }
 
-// edit changes the schema at a path of properties; "[]" stands for the items of
-// a list. A path that is not there is a mistake in what is embedded.
+// edit changes the schema at a path of properties. "[]" in the path means the items of a list. It panics if the
+// path does not exist, because that is a bug in gatefold.
 func edit(s *apiextensions.JSONSchemaProps, path []string, change func(*apiextensions.JSONSchemaProps)) {
 	if len(path) == 0 {
 		change(s)

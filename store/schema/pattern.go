@@ -8,8 +8,8 @@ const (
 	hostname = "a host name: lower-case letters, digits and '-' in labels joined by '.'"
 )
 
-// patternWords says in words what a pattern of Gateway API's CRDs demands; ""
-// for a pattern that is not known.
+// patternWords returns the meaning of a pattern of the Gateway API's CRDs in words. It returns "" for an
+// unknown pattern.
 func patternWords(pattern string) string {
 	switch pattern {
 	case `^` + dnsName + `$`:
@@ -36,7 +36,8 @@ func patternWords(pattern string) string {
 	return ""
 }
 
-// patternHint adds what people do wrong most often.
+// patternHint returns a hint for a common mistake in the text s, which does not match a pattern. words is the
+// result of patternWords. It returns "" for other mistakes.
 func patternHint(s, words string) string {
 	isHost := strings.HasPrefix(words, hostname)
 	switch {

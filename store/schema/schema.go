@@ -1,17 +1,15 @@
-// Package schema says whether one object is what its kind wants: it prunes
-// unknown fields, fills defaults and validates, as a Kubernetes API server
-// would on a create, and words what it finds for people.
+// Package schema checks single objects against the schema of their kind. Like a Kubernetes API server at a
+// creation, it removes unknown fields, sets defaults and validates. Its findings are texts for people.
 //
-// Kinds with a CRD (Gateway API v1.6.3, experimental channel, and our own) are
-// checked against it: the CRD is read into a structural schema, its CEL rules
-// are compiled, both by k8s.io/apiextensions-apiserver. Fields, defaults and
-// values are then checked in one walk over the object, which knows value and
-// schema at once and so can say what was meant; a test holds its verdicts
-// against those of the API server's validator. Kinds of the core have no CRD:
-// the Go types of k8s.io/api are their schema, and the few rules that matter
-// here are added to it.
+// Kinds with a CRD are checked against the CRD. These are the kinds of the Gateway API (v1.6.3, experimental
+// channel) and gatefold's own kinds. k8s.io/apiextensions-apiserver reads the CRD into a structural schema and
+// compiles its CEL rules. One walk over the object then checks fields, defaults and values. The walk knows
+// value and schema at the same time, so a finding can name what was probably meant. A test compares the results
+// with those of the API server's validator.
 //
-// An embedded schema that does not compile is our mistake and panics.
+// Kinds of Kubernetes itself have no CRD. Their schema is the Go type in k8s.io/api, with a few added rules.
+//
+// If an embedded schema cannot be compiled, the package panics, because that is a bug in gatefold.
 package schema
 
 import (
@@ -24,19 +22,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Set holds the schemas of all kinds that gatefold knows. It is safe for
-// concurrent use.
+// Set has the schemas of all kinds that gatefold knows. Several goroutines may use it.
 type Set struct {
 	kinds    map[schema.GroupKind]*kind
 	unserved []KindNotServed
 }
 
-// loaded is the set of the program: it is made of embedded files alone, and never changes.
+// loaded returns the result of load, which depends only on embedded files. load runs only once.
 var loaded = sync.OnceValues(load)
 
-// Load returns the set, which is shared. It is fast: a kind's schema is parsed and compiled
-// once, when the kind is first checked. The error says that the embedded files do not match the
-// table of kinds.
+// Load returns the Set, which all callers share. It is fast, because the schema of a kind is compiled when the
+// kind is first checked. It returns an error if the embedded files do not match the table of kinds.
 func Load() (*Set, error) { return loaded() }
 
 func load() (*Set, error) {
@@ -55,10 +51,9 @@ func load() (*Set, error) {
 	return s, nil
 }
 
-// Versions returns the served versions of a kind, the storage version first; nil for an unknown
-// kind. The versions of one kind have the same fields with the same types (a test proves it):
-// an object that passed the Check of one may be read as the storage version. Only the allowed
-// values differ.
+// Versions returns the versions of a kind that can be used, the storage version first. It returns nil for an
+// unknown kind. All versions of a kind have the same fields with the same types, as a test proves. So an object
+// that passed Check in one version can be read as the storage version. Only the allowed values differ.
 func (s *Set) Versions(gk schema.GroupKind) []string {
 	if k := s.kinds[gk]; k != nil {
 		return slices.Clone(k.versions)
@@ -66,30 +61,30 @@ func (s *Set) Versions(gk schema.GroupKind) []string {
 	return nil
 }
 
-// Namespaced reports whether the kind is namespaced; false for an unknown kind.
+// Namespaced reports whether the objects of a kind have a namespace. It returns false for an unknown kind.
 func (s *Set) Namespaced(gk schema.GroupKind) bool {
 	k := s.kinds[gk]
 	return k != nil && k.namespaced
 }
 
-// Check prunes, defaults and validates object in place, in the version that it is written in,
-// and returns all findings, sorted by field. If a finding is an error, object must not be used.
+// Check prunes, defaults and validates object in place, in its own version. It returns all findings, sorted by
+// field. If a finding is an error, object must not be used.
 //
-// object is decoded JSON: maps, slices, strings, bools, nil and numbers as int64 or float64. A
-// float64 without fraction becomes an int64 where the schema has an integer. Check drops
-// without a finding what kubectl prints and users do not mean to set (status,
-// metadata.managedFields, metadata.resourceVersion), and fields that are null, as the API
-// server does.
+// object is decoded JSON: maps, slices, strings, bools, nil, and numbers as int64 or float64. A float64 without
+// fraction becomes an int64 if the schema has an integer. Check removes some fields without a finding: status,
+// metadata.managedFields and metadata.resourceVersion, which kubectl prints and users do not want to set. Like
+// the API server it also removes fields that are null.
 func (s *Set) Check(gvk schema.GroupVersionKind, object map[string]any) []Finding {
 	return s.check(gvk, object, false)
 }
 
-// Recheck is Check for an object that passed Check under the same Fingerprint: it skips the CEL
-// rules, which take most of the time.
+// Recheck is Check for an object that passed Check under the same Fingerprint. It does not run the CEL rules,
+// which take most of the time.
 func (s *Set) Recheck(gvk schema.GroupVersionKind, object map[string]any) []Finding {
 	return s.check(gvk, object, true)
 }
 
+// check is Check if obeyed is false, and Recheck if obeyed is true.
 func (s *Set) check(gvk schema.GroupVersionKind, object map[string]any, obeyed bool) []Finding {
 	k := s.kinds[gvk.GroupKind()]
 	if k == nil {
@@ -106,6 +101,7 @@ func (s *Set) check(gvk schema.GroupVersionKind, object map[string]any, obeyed b
 	return found
 }
 
+// unserved returns the finding of a version that the kind does not have.
 func unserved(k *kind, version string) Finding {
 	return Finding{
 		Code:    UnknownVersion,

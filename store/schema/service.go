@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
+// serviceChecker returns the checker of Services.
 func serviceChecker() *checker {
 	c := coreChecker[corev1.Service]()
 	c.root.limits.Required = []string{"spec"}
@@ -29,8 +30,8 @@ func serviceChecker() *checker {
 	return c
 }
 
-// serviceRules checks what depends on the type and on other ports, and sets
-// targetPort's default.
+// serviceRules reports ports that are missing, have no name, or are equal, and invalid external names. It sets
+// the default of targetPort.
 func serviceRules(w *walk, object map[string]any) {
 	spec := entries(object, "spec")
 	ports, _ := spec["ports"].([]any)
@@ -55,7 +56,8 @@ func serviceRules(w *walk, object map[string]any) {
 	}
 }
 
-// twice reports the port number i if an earlier one has the same id.
+// twice reports the port with the index i at the path at, if an earlier port has the same id. first has the
+// index of the first port with each id.
 func twice(w *walk, first map[string]int, id, at string, i int) {
 	if earlier, found := first[id]; found {
 		w.addAt(DuplicateEntry, at, fmt.Sprintf("%s is in spec.ports[%d] already", id, earlier), "remove one of the two, or tell them apart")
@@ -64,7 +66,8 @@ func twice(w *walk, first map[string]int, id, at string, i int) {
 	first[id] = i
 }
 
-// targetPort checks a port's target; none, 0 and "" stand for the port itself.
+// targetPort reports an invalid targetPort of a port. If targetPort is missing, 0 or "", it sets targetPort to
+// the port. at is the path of the port.
 func targetPort(w *walk, at string, port map[string]any) {
 	switch target := port["targetPort"].(type) {
 	case int64:
@@ -85,6 +88,7 @@ func targetPort(w *walk, at string, port map[string]any) {
 	}
 }
 
+// externalName reports a missing or invalid externalName.
 func externalName(w *walk, spec map[string]any) {
 	name, _ := spec["externalName"].(string)
 	const at = "spec.externalName"

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// integral returns a float64 without fraction as an int64: decoders that know no
-// schema read every JSON number as a float64.
+// integral returns a float64 without fraction as an int64. It returns false for other values and for very large
+// numbers. It is needed because decoders without a schema read every JSON number as a float64.
 func integral(v any) (int64, bool) {
 	f, isFloat := v.(float64)
 	if !isFloat || f != math.Trunc(f) || math.Abs(f) >= 1<<53 {
@@ -16,7 +16,7 @@ func integral(v any) (int64, bool) {
 	return int64(f), true
 }
 
-// takes reports whether v has the type that n wants.
+// takes reports whether v has the type that n needs.
 func (n *node) takes(v any) bool {
 	switch v.(type) {
 	case map[string]any:
@@ -35,7 +35,7 @@ func (n *node) takes(v any) bool {
 	return false
 }
 
-// text checks a string. It reports the first mistake only: the others would repeat it.
+// text checks a string. It reports only the first mistake, because others would repeat it.
 func (w *walk) text(n *node, s string) {
 	length := int64(utf8.RuneCountInString(s))
 	limits := &n.limits
@@ -85,7 +85,7 @@ func (w *walk) scalar(n *node, v any) {
 	}
 }
 
-// allows reports whether v, a scalar, is in n's enum.
+// allows reports whether the scalar v is in the enum of n.
 func (n *node) allows(v any) bool {
 	for _, allowed := range n.limits.Enum {
 		if allowed.Object == v {
@@ -98,13 +98,15 @@ func (n *node) allows(v any) bool {
 	return false
 }
 
+// key checks a key of a map.
 func (w *walk) key(n *node, key string) {
 	if wrong := n.keys(key); wrong != "" {
 		w.add(InvalidValue, "the key "+shown(key)+" "+wrong, "")
 	}
 }
 
-// identity is what makes an item of a set or a list map the same as another.
+// identity returns a text that is equal for equal items of a list. If keys is not empty and item is an object,
+// it compares only the fields in keys.
 func identity(item any, keys []string) string {
 	if object, ok := item.(map[string]any); ok && len(keys) > 0 {
 		own := make([]any, len(keys))
@@ -118,7 +120,7 @@ func identity(item any, keys []string) string {
 	}
 	text, err := json.Marshal(item)
 	if err != nil {
-		return "" // not JSON: a type error was reported
+		return "" // not JSON, which is already reported
 	}
 	return string(text)
 }

@@ -8,24 +8,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// walk goes through one object along its schema, once: it drops unknown fields,
-// fills defaults and checks values. It allocates where it finds something.
+// walk goes through one object once, along its schema. It removes unknown fields, sets defaults and checks
+// values. It allocates memory only for findings.
 type walk struct {
 	*checker
 	path    []step
 	found   []Finding
-	blocked bool  // something was found that keeps CEL rules from running
-	budget  int64 // what CEL rules may still cost, as the API server counts
+	blocked bool  // a finding prevents the CEL rules from running
+	budget  int64 // the cost that CEL rules may still have, in units of the API server
 }
 
-// maxFindings is how many findings one object gets at most: a file that is no
-// YAML for us may be all unknown fields.
+// maxFindings is the maximum number of findings of one object. An object of another program may have only
+// unknown fields.
 const maxFindings = 200
 
-// step is one part of a path: a field's name, a free map's key or an index.
+// step is one step of a path: a field, a key of a map or an index.
 type step struct {
 	name  string
-	index int // of an item; or one of the constants below
+	index int // index of an item; aField or aKey for a name
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	aKey   = -2
 )
 
-// into goes to what n has under a name; out goes back.
+// into appends the field or key name of n to the path. out removes the last step.
 func (w *walk) into(name string, n *node) {
 	if n.fields[name] == nil && n.values != nil {
 		w.path = append(w.path, step{name, aKey})
@@ -48,12 +48,12 @@ func (w *walk) intoItem(index int) { w.path = append(w.path, step{index: index})
 
 func (w *walk) out() { w.path = w.path[:len(w.path)-1] }
 
-// add records what is wrong at the present path.
+// add records a finding at the current path.
 func (w *walk) add(code, message, hint string) {
 	w.addAt(code, pathText(w.path), message, hint)
 }
 
-// addAt records what is wrong at a path given as text.
+// addAt records a finding at the path field. After maxFindings it records none.
 func (w *walk) addAt(code, field, message, hint string) {
 	w.blocked = w.blocked || blocks(code)
 	if len(w.found) < maxFindings {
@@ -61,7 +61,7 @@ func (w *walk) addAt(code, field, message, hint string) {
 	}
 }
 
-// pathText writes a path as Finding.Field has it.
+// pathText returns a path in the form of Finding.Field.
 func pathText(path []step) string {
 	var text []byte
 	for _, s := range path {
@@ -79,7 +79,7 @@ func pathText(path []step) string {
 	return string(text)
 }
 
-// value checks v against n. When changed, v is to be replaced by the result.
+// value checks v against n. If changed is true, the caller must replace v by result.
 func (w *walk) value(n *node, v any) (result any, changed bool) {
 	if whole, ok := integral(v); ok && (n.typ == "integer" || n.intOrString) {
 		v, changed = whole, true
@@ -108,6 +108,7 @@ func (w *walk) value(n *node, v any) (result any, changed bool) {
 	return v, changed
 }
 
+// object checks an object against n and changes it in place.
 func (w *walk) object(n *node, object map[string]any) {
 	w.fill(n, object)
 	for _, name := range n.limits.Required {
@@ -137,8 +138,8 @@ func (w *walk) object(n *node, object map[string]any) {
 	}
 }
 
-// fill drops nulls and then sets defaults, in the order of the API server: a
-// field that is null has its default.
+// fill removes nulls and then sets defaults, in the order of the API server. So a field that is null gets its
+// default.
 func (w *walk) fill(n *node, object map[string]any) {
 	for name, v := range object {
 		if v != nil {
@@ -155,6 +156,7 @@ func (w *walk) fill(n *node, object map[string]any) {
 	}
 }
 
+// list checks a list against n and changes it in place.
 func (w *walk) list(n *node, list []any) {
 	w.count(n.limits.MinItems, n.limits.MaxItems, len(list), "items")
 	if n.items == nil {
@@ -170,7 +172,7 @@ func (w *walk) list(n *node, list []any) {
 	w.duplicates(n, list)
 }
 
-// duplicates reports items of sets and list maps that are there twice.
+// duplicates reports items that are repeated in a list of type set or map.
 func (w *walk) duplicates(n *node, list []any) {
 	if len(list) < 2 || (n.listType != "set" && n.listType != "map") {
 		return
@@ -184,7 +186,7 @@ func (w *walk) duplicates(n *node, list []any) {
 			continue
 		}
 		if at < 0 {
-			continue // told already
+			continue // already reported
 		}
 		first[id] = -1
 		w.intoItem(i)
@@ -193,10 +195,10 @@ func (w *walk) duplicates(n *node, list []any) {
 	}
 }
 
-// unknown reports the field name, which the object of n does not have.
+// unknown reports the field name, which objects of n do not have.
 func (w *walk) unknown(n *node, name string) {
 	if len(w.found) >= maxFindings {
-		return // looking for what was meant takes a while
+		return // finding a suggestion takes time
 	}
 	w.intoField(name)
 	defer w.out()
@@ -207,6 +209,7 @@ func (w *walk) unknown(n *node, name string) {
 	w.add(UnknownField, "unknown field "+shown(name), hint)
 }
 
+// missing reports the required field name of n, which an object does not have.
 func (w *walk) missing(n *node, name string) {
 	w.intoField(name)
 	hint := ""

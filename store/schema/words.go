@@ -13,7 +13,7 @@ import (
 // shownLength is how many characters of a value a message shows.
 const shownLength = 60
 
-// shown quotes a string for a message, cut to shownLength characters.
+// shown returns a string in quotes for a message. It shows at most shownLength characters.
 func shown(s string) string {
 	start := []rune(s[:min(len(s), shownLength*utf8.UTFMax+1)])
 	if len(start) <= shownLength {
@@ -22,15 +22,15 @@ func shown(s string) string {
 	return strconv.Quote(string(start[:shownLength])) + "…"
 }
 
-// hides reports whether the value at the present path must not be shown: it is a Secret's, or
-// among the users and keys of a policy.
+// hides reports whether the value at the current path must not be shown. That is so for a value of a Secret,
+// and for the users and keys of a policy.
 func (w *walk) hides() bool {
 	return w.secret || slices.ContainsFunc(w.path, func(at step) bool {
 		return at.index == aField && (at.name == "basicAuth" || at.name == "apiKeyAuth")
 	})
 }
 
-// quoted is the value in a message, after a blank; nothing for a Secret's.
+// quoted returns a blank and the value v for a message. It returns "" if the value must not be shown.
 func (w *walk) quoted(v any) string {
 	if w.hides() {
 		return ""
@@ -41,7 +41,7 @@ func (w *walk) quoted(v any) string {
 	return fmt.Sprintf(" %v", v)
 }
 
-// name is the last part of the present path: weight, hostnames[0].
+// name returns the last field in the current path with its indexes, such as weight or hostnames[0].
 func (w *walk) name() string {
 	from := len(w.path) - 1
 	for from > 0 && w.path[from].index != aField {
@@ -50,7 +50,7 @@ func (w *walk) name() string {
 	return pathText(w.path[max(from, 0):])
 }
 
-// describe names the type of v, with its article.
+// describe returns the type of v in words, such as "a list".
 func describe(v any) string {
 	switch v.(type) {
 	case nil:
@@ -69,7 +69,7 @@ func describe(v any) string {
 	return "of an unknown type"
 }
 
-// wanted names the type that n takes, with its article.
+// wanted returns the type of n in words, such as "a list".
 func (n *node) wanted() string {
 	switch {
 	case n.intOrString:
@@ -93,7 +93,7 @@ func (w *walk) wrongType(n *node, v any) {
 	w.add(WrongType, message+", wants "+n.wanted(), w.typeHint(n, v))
 }
 
-// typeHint says how to write a value of the expected type instead of v.
+// typeHint returns a hint how to write a value of the type of n instead of v. It returns "" if it has none.
 func (w *walk) typeHint(n *node, v any) string {
 	switch n.typ {
 	case "string":
@@ -115,6 +115,8 @@ func (w *walk) typeHint(n *node, v any) string {
 	return ""
 }
 
+// stringHint returns a hint how to write the boolean or number v as a string. secret is true if v must not be
+// shown.
 func stringHint(v any, secret bool) string {
 	switch v.(type) {
 	case bool:
@@ -128,8 +130,8 @@ func stringHint(v any, secret bool) string {
 	return ""
 }
 
-// plain reads s as a number or boolean; nil when it is neither, or too long to
-// be meant as one.
+// plain returns the number or boolean that s is in JSON. It returns nil if s is something else, or is too long
+// to be meant as a number or boolean.
 func plain(s string) any {
 	var v any
 	if len(s) > 20 || json.Unmarshal([]byte(s), &v) != nil {
@@ -182,7 +184,8 @@ func (w *walk) tooShort(s string, least int64) {
 	w.add(InvalidValue, fmt.Sprintf("%s%s has fewer than %d characters", w.name(), w.quoted(s), least), "")
 }
 
-// count checks how many items or entries there are.
+// count reports a list or map that has too many or too few items. least and most may be nil. what is the name
+// of the items.
 func (w *walk) count(least, most *int64, n int, what string) {
 	switch count := int64(n); {
 	case most != nil && count > *most:
@@ -194,7 +197,7 @@ func (w *walk) count(least, most *int64, n int, what string) {
 	}
 }
 
-// digits writes a number out, as people do: 1000000.
+// digits returns a number without an exponent, such as 1000000.
 func digits(number float64) string { return strconv.FormatFloat(number, 'f', -1, 64) }
 
 func (w *walk) outOfRange(n *node, v any) {
@@ -239,8 +242,8 @@ func (w *walk) duplicate(n *node, item any, first int) {
 	w.add(DuplicateEntry, fmt.Sprintf("%s repeats%s of %s[%d]", w.name(), what, base, first), "remove one of the two, or tell them apart")
 }
 
-// noForm reports a value that fits none of the forms of an anyOf or oneOf. In
-// the CRDs we hold that is a Gateway's address only.
+// noForm reports a value that does not match any part of an anyOf or oneOf. In the embedded CRDs, only the
+// addresses of a Gateway can be such a value.
 func (w *walk) noForm(v any) {
 	address, _ := v.(map[string]any)
 	if text, ok := address["value"].(string); ok && address["type"] == "IPAddress" {
