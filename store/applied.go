@@ -7,8 +7,8 @@ import (
 )
 
 // Former returns the version of an object that was served when Applied was last called. Its Since is the time
-// at which that version began to replace a newer one; zero if it was the newest. Its Object is nil if none was
-// served.
+// from which that version replaces a newer version. Since is zero if no newer version existed. Its Object is
+// nil if no version was served.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.history.withheld[key]; ok {
 		return former.Withheld
@@ -21,7 +21,8 @@ func (s *Store) Former(key manifest.Key) Withheld {
 }
 
 // Applied records that the objects of all Changes so far are served, except for the objects in withheld. For
-// each of those, withheld has the earlier version that is served instead. The Store saves that earlier version.
+// each such object, withheld has the earlier version that is served instead. The Store saves that earlier
+// version.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.history.previous {
 		now, ok := withheld[key]
@@ -45,9 +46,9 @@ func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	s.history.previous = map[manifest.Key]served{} // a new map, because a cleared map keeps its memory
 }
 
-// Anew returns a new Store that starts from the objects that were served when Applied was last called. It reads
-// the next Tree completely. Use it if a panic left the Store in an inconsistent state. The error is the same as
-// that of New.
+// Anew returns a new Store with the objects that were served when Applied was last called. It reads the next
+// Tree completely. Use it if a panic left the Store in an inconsistent state. The error is the same as that of
+// New.
 func (s *Store) Anew() (*Store, error) {
 	fresh, err := New(s.options)
 	if err != nil {

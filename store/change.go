@@ -10,11 +10,11 @@ import (
 type Change struct {
 	// Set has the added and changed objects, sorted by key.
 	Set []*manifest.Object
-	// Gone has the keys of objects that are no longer served, and of objects that are no longer reported in
-	// Invalid. It has no key of Set, and is sorted.
+	// Gone has the keys of objects that are no longer served. It also has the keys of objects that were in
+	// Invalid and no longer belong there, unless they are served now. It has no key of Set, and is sorted.
 	Gone []manifest.Key
-	// Invalid has the objects without a served version that became invalid, or whose mistakes changed, sorted
-	// by key. If a version was served until now, its key is also in Gone.
+	// Invalid has objects without a served version, sorted by key. An object is in Invalid if it became
+	// invalid, or if its mistakes changed. If a version was served until now, its key is also in Gone.
 	Invalid []*Invalid
 	// Problems has every current problem, new or old, in the order of SortProblems.
 	Problems []manifest.Problem
@@ -27,8 +27,8 @@ type Change struct {
 	// do. It is "" if the Tree was applied. If it is not "", Set has only objects of Restore that no previous
 	// Change had.
 	Hold string
-	// Waiting has the paths of files that changed and are not applied yet, because reading one of them takes
-	// long. The next Apply of the same Tree continues with these files.
+	// Waiting has the paths of files that changed and are not applied yet, because reading at least one of the
+	// files takes long. The next Apply of the same Tree continues with these files.
 	Waiting []string
 	// Restored is true if Hold is not "" and Set has objects of Restore.
 	Restored bool

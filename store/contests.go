@@ -79,7 +79,7 @@ func (s *problemLists) keptProblems() []manifest.Problem {
 	return all
 }
 
-// mistakeProblems returns the problems of keys for which a panic prevented the decision which object is served.
+// mistakeProblems returns the problems of keys for which settle panicked.
 func (s *problemLists) mistakeProblems() []manifest.Problem {
 	return slices.Collect(maps.Values(s.serving.mistakes))
 }

@@ -20,12 +20,12 @@ const (
 	maxMistakes   = 20      // YAML mistakes that are listed for one document
 )
 
-// errExtraDocument means that a text has a second document that splitDocuments did not find. The line break
-// before its "---" is a line break only in YAML, such as U+2028.
+// errExtraDocument means that splitDocuments did not find the second document of a text. The line break before
+// its "---" is a line break only in YAML, such as U+2028.
 var errExtraDocument = errors.New("yaml: a second document begins without a line of its own for ---")
 
-// parseYAML returns the root node of one document, nil for an empty one. It accepts duplicate keys and alias
-// bombs; the decoder checks these. It returns a panic of the parser as an error.
+// parseYAML returns the root node of one document. It returns nil for an empty document. It accepts duplicate
+// keys and alias bombs; decoder checks for them later. It returns a panic of the parser as an error.
 func parseYAML(text io.Reader) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -57,8 +57,8 @@ func estimateNodes(text []byte) int {
 	return n
 }
 
-// decoder converts YAML nodes to the values that encoding/json would return, except that integers are int64.
-// For every value it agrees with sigs.k8s.io/yaml, and so with kubectl. Unlike them, it rejects duplicate keys.
+// decoder converts YAML nodes to the values of encoding/json, except that integers are int64. For every value
+// it agrees with sigs.k8s.io/yaml, and so with kubectl. Unlike sigs.k8s.io/yaml, it rejects duplicate keys.
 type decoder struct {
 	problems []finding
 	path     fieldPath

@@ -8,12 +8,12 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Files that are read completely can be applied before a file that takes longer to read. This is done only if
-// the files do not affect each other. So an object that moves between two files is always served, and a route
-// is not applied before the Service to which it refers.
+// Some files of a Tree take longer to read than others. Files that are read completely can be applied first, if
+// the files do not affect each other. So an object that moves between two files is always served. A route is
+// not applied before the Service to which it refers.
 
-// divide splits edits into those that can be applied now, and those that must wait. An edit waits if its file
-// is not read completely. An edit also waits if it has objects of a namespace that a waiting edit mentions, or
+// divide returns the edits that can be applied now, and the edits that must wait. An edit waits if its file is
+// not read completely. An edit also waits if it has objects of a namespace that a waiting edit mentions, or
 // mentions a namespace of a waiting edit's objects.
 func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	waits := make([]bool, len(edits))

@@ -78,7 +78,7 @@ func (d *documentReader) step() (done bool) {
 	return true
 }
 
-// documentReader is a document that is being read, and what was read of it so far.
+// documentReader is a document that is being read. It has the part of the result that is read so far.
 type documentReader struct {
 	reader
 	*result
@@ -154,9 +154,9 @@ func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifes
 	d.problems = append(d.problems, finding{Problem: p})
 }
 
-// shows reports whether excerpts of an object may be shown. They may be shown if the document contains nothing
-// that looks like a Secret. They may also be shown if the object is alone in its document, has a known kind
-// other than Secret, and has no users.
+// shows reports whether excerpts of an object may be shown. They may be shown if nothing in the document looks
+// like a Secret. Excerpts may also be shown if the object is alone in its document, has a known kind other than
+// Secret, and has no users.
 func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
@@ -203,8 +203,8 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	d.readObject(at, object)
 }
 
-// readObject validates the object at a path and adds it to the result, as an item if it is valid, or as
-// rejected if it is invalid.
+// readObject validates the object at a path. It adds a valid object to the items of the result, and an invalid
+// object to the rejected objects.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	known := len(d.problems)
 	gvk, ok := d.identify(at, object)
@@ -260,8 +260,8 @@ func (d *documentReader) nameAt(at fieldPath) place {
 	return find(d.root, slices.Concat(at, parsePath("metadata.name")))
 }
 
-// identify returns the object's kind. ok is false if the kind or version is not in the table kinds; then
-// identify has reported a problem or recorded a foreign kind.
+// identify returns the object's kind. ok is false if the kind or version is not in the table kinds. In that
+// case, identify has reported a problem or recorded a foreign kind.
 func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apischema.GroupVersionKind, ok bool) {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, isText := object[field].(string); !isText || text == "" {
@@ -338,9 +338,10 @@ func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k 
 	}
 }
 
-// typed returns a validated object as a manifest.Object, and its canonical text. The hash is that of the
-// canonical text, in which apiVersion is the first version of the kind. So a new apiVersion alone does not
-// change the hash. It returns an error if the object does not fit the Go type of its kind.
+// typed returns a validated object as a manifest.Object, and its canonical text. The canonical text is the
+// object's JSON with the first version of its kind as apiVersion. The hash is that of the canonical text, so a
+// new apiVersion alone does not change the hash. It returns an error if the object does not fit the Go type of
+// its kind.
 func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byte, err error) {
 	object["apiVersion"] = k.apiVersions()[0]
 	canonical, err = json.Marshal(object) // Marshal sorts keys

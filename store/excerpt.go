@@ -54,8 +54,7 @@ func marked(text []byte, at place) string {
 	return shown.String() + "\n" + marks.String()
 }
 
-// window returns the part of a line that an excerpt shows, and the column of the place in that part. "…"
-// replaces what is left out.
+// window returns the visible part of a line, and the column in that part. "…" replaces the rest of the line.
 func window(line []byte, column int) (part string, at int) {
 	count := utf8.RuneCount(line)
 	column = min(max(column, 1), count+1)

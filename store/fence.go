@@ -106,8 +106,8 @@ func (f *fence) admits(file string, key manifest.Key) bool {
 // rejects reports whether the path policies reject a definition.
 func (f *fence) rejects(d *definition) bool { return !f.permits(d.file.path, d.object) }
 
-// inside returns the definitions of a key that the path policies accept. It records in f.outside whether they
-// reject any.
+// inside returns the definitions of a key that the path policies accept. It records in f.outside whether the
+// path policies reject any definition.
 func (f *fence) inside(key manifest.Key, definitions []*definition) []*definition {
 	delete(f.outside, key)
 	if !slices.ContainsFunc(definitions, f.rejects) {

@@ -35,8 +35,8 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 }
 
 // freezeForFlag returns true if the flag --cluster-paths seems to be missing. That is so if a Namespace has the
-// annotation for paths, and gatefold serves nothing yet or serves this Namespace with such an annotation. p is
-// the problem.
+// annotation for paths, and gatefold serves nothing yet. It is also so if gatefold serves this Namespace with
+// that annotation. p is the problem.
 func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
 		return manifest.Problem{}, false
@@ -56,12 +56,12 @@ func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, hel
 	}, true
 }
 
-// servesNothing reports whether the next Tree counts as the first one: nothing is served, or
+// servesNothing reports whether the next Tree counts as the first Tree: nothing is served, or
 // Options.KeepNothing is set.
 func (s *Store) servesNothing() bool { return len(s.serving.served) == 0 || s.options.KeepNothing }
 
-// hiding returns the first file, by path, that may contain Namespaces that cannot be read. It returns "" if
-// there is none.
+// hiding returns the first file, by path, with content that cannot be read and may be Namespaces. It returns ""
+// if there is none.
 func hiding(edits []edit) (first string) {
 	for _, e := range edits {
 		if e.after != nil && e.after.tally.hidden > 0 && (first == "" || e.path < first) {

@@ -83,9 +83,8 @@ type edit struct {
 	before, after *file
 }
 
-// split splits the content of a file into documents. A document with the same text as a document in known has
-// the result of that document. If the content has more documents than limit, the file gets a problem and no
-// documents.
+// split splits the content of a file into documents. A document with the same text as a document of known has
+// the same result. If the content has more documents than limit, the file gets a problem and no documents.
 func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" {
@@ -110,7 +109,8 @@ func (f *file) split(content []byte, limit int, known ...*file) {
 }
 
 // adopt returns a document for each part. A document with the same text as an old document has the old
-// document's result. Usually only a few documents in the middle differ, and only these are compared by a map.
+// document's result. Usually only a few documents in the middle differ, so it compares from both ends first,
+// and finds the rest by a map.
 func adopt(parts []part, old []*document) []*document {
 	documents := make([]*document, len(parts))
 	begin := 0
@@ -141,7 +141,7 @@ const (
 	maxProblems  = 200 // problems in total
 )
 
-// finish collects the definitions, rejected objects and problems of the file's documents, and counts them. All
+// finish collects and counts the definitions, rejected objects and problems of the file's documents. All
 // documents must be read.
 func (f *file) finish(r reader) {
 	all := f.oddities()

@@ -31,7 +31,7 @@ type foreign struct {
 	unserved *manifest.Unserved
 }
 
-// remedies returns kinds that gatefold does not read and that people write by mistake, with the hint what to
+// remedies returns kinds that people use by mistake and gatefold does not read. The values are hints what to
 // write instead.
 func remedies() map[apischema.GroupKind]string {
 	const ingress = "convert it to a Gateway and HTTPRoutes, for example with ingress2gateway"
@@ -122,7 +122,7 @@ func (s *sight) first() *[]manifest.Unserved {
 }
 
 // isForeign reports whether a document is no Kubernetes object. Such a document has neither apiVersion nor
-// kind, not even misspelt. It also has no metadata, spec or field that looks like that of a Kubernetes object.
+// kind, not even misspelt. It also has no metadata, spec or other field of a Kubernetes object.
 func isForeign(object map[string]any) bool {
 	for key, value := range object {
 		items, isList := value.([]any)
@@ -188,7 +188,7 @@ func allKindNames() []string {
 	return names
 }
 
-// isForeignList reports whether a document that is a list contains nothing that looks like a Kubernetes object.
+// isForeignList reports whether no item of a list looks like a Kubernetes object.
 func isForeignList(list []any) bool {
 	return !slices.ContainsFunc(list, func(item any) bool {
 		object, ok := item.(map[string]any)

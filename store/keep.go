@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// keeps reports whether an object stays served although its file no longer defines it. It does if the file is
-// skipped or broken. It also does if the file defines an object that path policies reject, because that may be
-// the same object with a wrong name.
+// keeps reports whether an object stays served although its file no longer defines it. It returns true if the
+// file is skipped or broken. It also returns true if path policies reject a definition in the file, which may
+// be the same object with a wrong name.
 func (s *serving) keeps(before served) bool {
 	path := before.path()
 	f := s.sources.files[path]

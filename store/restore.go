@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Saved is one served object in a form that can be saved. A Store that restores all objects of another Store
-// continues as that Store would. Stale objects stay stale, the served one of two definitions stays served, and
-// an empty folder is frozen. Several goroutines may read it.
+// Saved is one served object in a form that can be saved. A Store continues the work of another Store if it
+// restores all objects of that Store. Stale objects stay stale, the served definition of two stays served, and
+// an empty folder is frozen. Several goroutines may read a Saved.
 type Saved struct {
 	Key manifest.Key
 	// Path is the file of the object. It is "" if the object is no longer served.
@@ -40,7 +40,7 @@ func (s *Store) Unsaved() []Saved {
 }
 
 // Saved returns all served objects, sorted by key. It includes restored Secrets and policies whose content was
-// not saved; these have only Key and Path.
+// not saved, with only Key and Path.
 func (s *Store) Saved() []Saved {
 	all := make([]Saved, 0, len(s.serving.served)+len(s.saves.absent))
 	for key := range s.serving.served {
@@ -86,10 +86,10 @@ func (s *Store) save(key manifest.Key) Saved {
 	return saved
 }
 
-// Restore initializes a Store, before its first Tree, with the saved objects of another Store. If sound is
-// true, the objects are not validated again, because they were validated under the same schema.Fingerprint.
-// Restore returns the keys of the objects that cannot be used, sorted. If all has more objects than the limits
-// allow, it uses none. The next Change has all restored objects.
+// Restore initializes a Store, before its first Tree, with the saved objects of another Store. sound means that
+// the objects passed validation under the same schema.Fingerprint; they are not validated again. Restore
+// returns the keys of the objects that cannot be used, sorted. If all has more objects than the limits allow,
+// no object is used. The next Change has all restored objects.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -144,8 +144,8 @@ func (r reader) again(saved Saved) *result {
 }
 
 // restorePolicies declares the restored Namespaces, and removes restored objects that the path policies reject.
-// Objects can be rejected because the cluster paths changed. It does nothing without path policies, so that the
-// first Tree can be frozen if a Namespace has annotations for them.
+// Objects can be rejected because the cluster paths changed. Without path policies it does nothing. So a
+// Namespace with annotations of path policies stays, and the first Tree can be frozen (freezeForFlag).
 func (s *Store) restorePolicies() {
 	if !s.fence.policy.InForce() {
 		return
@@ -199,7 +199,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	return true
 }
 
-// restoredObjects returns what Restored returns, and only once.
+// restoredObjects returns the result of Restored once, and nil after that.
 func (s *Store) restoredObjects() []*manifest.Object {
 	objects := s.Restored()
 	if objects != nil {

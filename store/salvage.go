@@ -18,11 +18,11 @@ import (
 )
 
 // If a policy is invalid, its targets must answer an error. So gatefold searches policies and their targets
-// also in documents that it cannot read as objects. These are documents of another version or kind that is
-// probably meant as a policy, and documents with YAML mistakes.
+// also in documents with mistakes. Such a document has YAML mistakes, or has another version or kind than a
+// policy, which is probably a mistake.
 
-// reject records an object that is invalid because of findings. problems are the same findings as the document
-// reports them. For a policy, it also records the targets.
+// reject records an object that findings make invalid. problems has the same findings as problems of the
+// document. For a policy, it also records the targets.
 func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
 	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
 	if k.policy() {
@@ -58,8 +58,7 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 	d.broken = broken
 }
 
-// foreignTargets returns the kinds that gatefold serves and that policies of other programs can have as
-// targets.
+// foreignTargets returns kinds that gatefold serves. Policies of other programs can have them as targets.
 func foreignTargets() []apischema.GroupKind {
 	return []apischema.GroupKind{
 		{Group: gatewayGroup, Kind: kindGateway}, {Group: gatewayGroup, Kind: "HTTPRoute"},
@@ -67,9 +66,9 @@ func foreignTargets() []apischema.GroupKind {
 	}
 }
 
-// openedBy returns the targets of a policy of another program as text, and the policy itself. These targets are
-// served without the policy. It returns "" and nil if the object is no policy, or has no target of a kind that
-// gatefold serves.
+// openedBy returns text such as "HTTPRoute shop/cart is served without it", with the targets of a policy of
+// another program. It also returns the policy. It returns "" and nil if the object is no policy, or has no
+// target of a kind that gatefold serves.
 func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	spec, _ := object["spec"].(map[string]any)
 	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
@@ -78,9 +77,9 @@ func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	return servedWithout(object)
 }
 
-// servedWithout returns the targets of a policy that gatefold does not serve as text, such as "HTTPRoute
-// shop/cart is served without it", and the policy itself. It returns "" and nil if the object has no target of
-// a kind that gatefold serves.
+// servedWithout returns text such as "HTTPRoute shop/cart is served without it", with the targets of a policy
+// that gatefold does not serve. It also returns the policy. It returns "" and nil if the object has no target
+// of a kind that gatefold serves.
 func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
 	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
 	r.search(object)
@@ -154,8 +153,8 @@ func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 // maxSalvageDepth is how deep in lists and mappings salvage searches policies.
 const maxSalvageDepth = 6
 
-// salvage records the policies in a value of a document that could not be read. at is the path of the value;
-// depth is how deep the value is inside the first one.
+// salvage records the policies in a value of a document that could not be read. at is the path of the value.
+// depth is how deep the value is inside the value of the first call.
 func (d *documentReader) salvage(at fieldPath, value any, depth int) {
 	if depth > maxSalvageDepth {
 		return
@@ -192,8 +191,8 @@ func isList(object map[string]any) bool {
 	return strings.HasSuffix(strings.ToLower(name), "list")
 }
 
-// itemOf returns an item of a list. If the item has no kind and the list has a kind such as TrafficPolicyList,
-// it returns a copy with the kind TrafficPolicy and the list's apiVersion.
+// itemOf returns an item of a list. If the item has no kind, and the list has a kind such as TrafficPolicyList,
+// it returns a copy of the item. The copy has the kind TrafficPolicy and the list's apiVersion.
 func itemOf(list, item map[string]any) map[string]any {
 	name, _ := list["kind"].(string)
 	name, typed := strings.CutSuffix(name, kindList)

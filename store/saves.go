@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// saves records which served objects must be saved, and what was restored.
+// saves records which served objects must be saved, and the state of Restore.
 type saves struct {
 	on       bool                      // Options.Save
 	unsaved  map[manifest.Key]struct{} // keys that changed since the last call of Unsaved
@@ -22,7 +22,7 @@ func (s *saves) changed(key manifest.Key) {
 	}
 }
 
-// history has what was served when Applied was last called, for the keys that changed since then.
+// history has the objects that were served when Applied was last called, for the keys that changed since then.
 type history struct {
 	begun    bool // Restore or Applied was called
 	previous map[manifest.Key]served
@@ -43,8 +43,8 @@ type formerVersion struct {
 	text []byte
 }
 
-// Withheld is a version of an object that is served instead of the folder's version, which gatefold could not
-// translate. Since is the time since when it is served instead.
+// Withheld is a version of an object that is served instead of the folder's version. gatefold could not
+// translate the folder's version. Since is the time from which Object is served instead.
 type Withheld struct {
 	Object *manifest.Object
 	Since  time.Time

@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// serving has the objects that are served, and every definition that could be served.
+// serving has the served objects, and every definition that could be served.
 type serving struct {
 	sources     *sources
 	fence       *fence
@@ -88,8 +88,8 @@ func (s *serving) carryOver(e edit) (old, fresh []*definition) {
 	return old[begin:oldEnd], fresh[begin:end]
 }
 
-// settle decides which object is served under a key, and adds what changes to change. now is the time from
-// which a stale object is kept.
+// settle decides which object is served under a key, and adds the result to change if something changed. now is
+// the time from which a stale object is kept.
 func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	s.doubt(key)
 	definitions := s.found[key]
@@ -161,8 +161,9 @@ func preferred(definitions []*definition) []*definition {
 	return platform
 }
 
-// choose returns the definition to serve. It prefers the definition in the file that is served now, and there
-// the unchanged one. If that file has none, or with Options.KeepNothing, it returns the first definition.
+// choose returns the definition to serve. It prefers the definitions in the file that is served now, and of
+// these the unchanged one. If that file has no definition, or with Options.KeepNothing, it returns the first
+// definition.
 func (s *serving) choose(definitions []*definition, before served) *definition {
 	own := definitions
 	if s.keepNothing {
@@ -179,9 +180,9 @@ func (s *serving) choose(definitions []*definition, before served) *definition {
 	return own[0]
 }
 
-// candidates returns the definitions that may be served, from those that the path policies accept. These are
-// the definitions without twins (see twinRules). If there are none, it returns all of them, unless a valid
-// version is served and kept.
+// candidates returns the definitions that may be served. inside are the definitions that the path policies
+// accept. The result has those without twins (see twinRules). If all have twins, the result is inside, or nil
+// if a valid version stays served.
 func (s *serving) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := withoutTwins(inside)
 	if len(best) > 0 || len(inside) == 0 {

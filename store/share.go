@@ -9,15 +9,15 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// sharer makes objects share equal strings, so that they use less memory. For example, ten thousand routes name
-// the same Gateway. It keeps a fixed number of strings, each at an index that its hash determines. A string can
-// replace another one at the same index. Several goroutines may use it at once.
+// sharer makes objects share equal strings, to use less memory. For example, ten thousand routes name the same
+// Gateway. It has a fixed number of strings, each at an index that its hash determines. A string replaces
+// another string with the same index. Several goroutines may use it at once.
 type sharer struct {
 	seed  maphash.Seed
 	words [1024]atomic.Pointer[string]
 }
 
-// maxShared is the length in bytes up to which strings are shared, so that the memory of the sharer is limited.
+// maxShared is the maximum length in bytes of a shared string. So the memory of the sharer is limited.
 const maxShared = 64
 
 func newSharer() *sharer { return &sharer{seed: maphash.MakeSeed()} }

@@ -34,8 +34,8 @@ func newSources(options Options, schemas *schema.Set) *sources {
 	}
 }
 
-// compare returns the files in which tree differs from the last applied Tree, and the contents of those files
-// that must be read.
+// compare returns the files that differ between tree and the last applied Tree. contents has the content of
+// each file that must be read, by path.
 func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string][]byte) {
 	contents = map[string][]byte{}
 	changed, gone := tree.Files.Since(s.taken.Files)
@@ -86,8 +86,8 @@ func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	return edit{path, before, after}, true
 }
 
-// elsewhere returns the files of the Store that were not read in the previous Tree because they were skipped.
-// If the previous Tree had no files, it returns all files of the Store; these may come from Restore.
+// elsewhere returns the files of the Store that were skipped in the previous Tree, and so not read. If the
+// previous Tree had no files, it returns all files of the Store; Restore may have added them.
 func (s *sources) elsewhere() (paths []string) {
 	if s.taken.Files.Len() == 0 {
 		return slices.Collect(maps.Keys(s.files))

@@ -19,8 +19,9 @@ type Stale struct {
 	// Place is the place of the error that makes the object stale. Line is 0 if the error is about the whole
 	// file.
 	Place
-	// Targets are the objects that a policy's targetRefs name, and the served objects that its targetSelectors
-	// select. Of the selected objects, only the first maxSelected are listed. Targets is empty for other kinds.
+	// Targets are the targets of a policy: the objects in its targetRefs, and the served objects that its
+	// targetSelectors select. Of the selected objects, only the first maxSelected are listed. Targets is empty
+	// for other kinds.
 	Targets []manifest.Key
 	// Message is the message of that error. It is "" if the file has no error.
 	Message string
@@ -33,8 +34,8 @@ const maxSelected = 64
 // Equal reports whether both have the same content.
 func (s Stale) Equal(other Stale) bool { return reflect.DeepEqual(s, other) }
 
-// SameStale reports whether two lists are the same slice in memory. If it returns false, they may still have
-// equal elements.
+// SameStale reports whether two lists are the same slice in memory. If it returns false, the lists may still
+// have equal elements.
 func SameStale(a, b []Stale) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // stale returns every stale object, sorted by key. If nothing changed, it returns the same slice as before.

@@ -10,13 +10,13 @@ import (
 // Most edits change no problem. A list of problems is kept until something changes on which it depends. So an
 // edit does not take longer if there are many problems.
 
-// SameProblems reports whether two lists are the same slice in memory. If it returns false, they may still have
-// equal elements.
+// SameProblems reports whether two lists are the same slice in memory. If it returns false, the lists may still
+// have equal elements.
 func SameProblems(a, b []manifest.Problem) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// fresh records which lists of problemLists are up to date, and the keys on which they depend.
+// fresh records whether the lists of problemLists are up to date, and on which keys the lists depend.
 type fresh struct {
 	sure    bool                      // the list of problemLists.problems is up to date
 	targets map[manifest.Key]struct{} // targets that problems of invalid policies name

@@ -279,7 +279,7 @@ func (m *mistake) lineAbove() (number int, line string) {
 	return 1, ""
 }
 
-// misfit explains a line that fits neither the list nor the mapping in which it is.
+// misfit explains a line that fits neither the list nor the mapping around it.
 func (m *mistake) misfit() {
 	trimmed := strings.TrimLeft(m.before, " ")
 	if strings.ContainsAny(trimmed, `"'`) {

@@ -201,9 +201,8 @@ func (r *targetReader) ref(fields map[string]any) {
 	}
 }
 
-// selector adds the target of an entry of targetSelectors. It leaves out labels that cannot be read, so that
-// the target selects more objects. An entry with a name and without matchLabels is read as an entry of
-// targetRefs.
+// selector adds the target of an entry of targetSelectors. It leaves out labels that cannot be read; then the
+// target selects more objects. An entry with a name and without matchLabels is read as an entry of targetRefs.
 func (r *targetReader) selector(fields map[string]any) {
 	labels, written := map[string]string{}, valuesOf(fields, "matchLabels")
 	if len(written) == 0 && len(namesIn(fields["name"])) > 0 {

@@ -25,8 +25,7 @@ type Turn struct {
 // read.
 var ErrNewer = errors.New("a newer state of the folder waits")
 
-// openFiles are the files that are read and not applied yet, by path, and the documents of these files that are
-// not read completely.
+// openFiles has the files that are not applied yet, by path, and their documents that are not read completely.
 type openFiles struct {
 	files    map[string]*file
 	readings map[*document]*documentReader
@@ -41,9 +40,9 @@ type reading struct {
 // readTime is the time that reading a document took.
 type readTime struct{ parse, validate time.Duration }
 
-// read reads the files in which the Tree differs from the last applied Tree. It returns the edits to apply now,
-// and the edits that wait for a file that is not read completely. If it returns an error, it returns no edits.
-// In the Store it changes only the open files.
+// read reads the files that differ between the Tree and the last applied Tree. It returns the edits to apply
+// now, and the edits that must wait (divide). If it returns an error, it returns no edits. In the Store it
+// changes only the open files.
 func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, waiting []edit, stats Stats, err error) {
 	edits, contents := s.sources.compare(tree)
 	parallel(len(edits), func(i int) {
@@ -77,7 +76,7 @@ func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, 
 	return ready, waiting, stats, nil
 }
 
-// open records the files of edits that are not applied yet, and their documents that are not read completely.
+// open records the files of edits, which are not applied yet, and the readings of their documents.
 func (s *sources) open(edits []edit, readings []*reading) {
 	s.opened = openFiles{}
 	for _, e := range edits {
@@ -111,8 +110,8 @@ func (s *sources) toRead(edits []edit) (all []*reading) {
 }
 
 // readFor reads documents until the time length is over, or ctx ends. It always reads at least one step of the
-// first document. A length of 0 means no limit. It calls count for each document that is read completely, and
-// returns the time that reading took.
+// first document. A length of 0 means no limit. After each complete document it calls count. It returns the
+// time that reading took.
 func (s *sources) readFor(ctx context.Context, readings []*reading, length time.Duration, count func()) (took Stats) {
 	begin := time.Now()
 	over := func() bool { return ctx.Err() != nil || length > 0 && time.Since(begin) >= length }
