@@ -13,7 +13,7 @@ import (
 // offsets. The place is the first offset after which the parser rejects the text for the same reason as the
 // whole.
 
-// blameBudget is how many bytes the search for one mistake may parse. It is also the length from which a text
+// blameBudget is how many bytes the search for one mistake may parse. The place of a mistake in a longer text
 // is not searched.
 const blameBudget = 2 << 20
 

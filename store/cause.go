@@ -34,7 +34,8 @@ type cause struct {
 
 // causes has the first errors of each file.
 type causes struct {
-	// own has the first error of each object, and under the zero key the first error that names no object.
+	// own has the first error of each object in each file. With a zero object, it has the file's first error
+	// that names no object.
 	own map[cause]manifest.Problem
 	// any has the first error of each file, whatever object it names.
 	any map[string]manifest.Problem

@@ -47,8 +47,8 @@ func parseYAML(text io.Reader) (root *yaml.Node, err error) {
 	return document.Content[0], nil
 }
 
-// estimateNodes returns the number of characters in a text that may begin a YAML node. It estimates the number
-// of nodes.
+// estimateNodes estimates the number of YAML nodes in a text. It returns the number of characters that may
+// begin a node.
 func estimateNodes(text []byte) int {
 	n := 0
 	for _, c := range []byte("\n:,[{-?") {
@@ -70,8 +70,8 @@ type decoder struct {
 }
 
 // decodeYAML returns the value of a document's root, and its mistakes. Values with a mistake are nil or missing
-// in the result. A duplicate key has the suffix that repeated describes. Lines count from the beginning of the
-// document.
+// in the result. The name of a duplicate key is followed by repeated and a number. Lines count from the
+// beginning of the document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
@@ -120,8 +120,8 @@ func (d *decoder) value(n *yaml.Node) any {
 // lessDeep is the hint of problems with the code TooDeep.
 const lessDeep = "look for brackets that are not closed; no kind's fields lie so deep"
 
-// count counts a value that is decoded inside an alias, and reports whether the value may be decoded. It
-// returns false after a limit was exceeded.
+// count reports whether a value may be decoded. It returns false after a limit was exceeded. Inside an alias,
+// it counts the value, and the limit is maxAliasNodes.
 func (d *decoder) count(n *yaml.Node) bool {
 	if len(d.active) == 0 {
 		return !d.stopped
@@ -135,8 +135,8 @@ func (d *decoder) count(n *yaml.Node) bool {
 	return !d.stopped
 }
 
-// collection returns the value of a mapping or a list, which is one level deeper. It returns nil if that is
-// deeper than maxDepth.
+// collection returns the value of a mapping or a list. It returns nil if the nesting would be deeper than
+// maxDepth.
 func (d *decoder) collection(n *yaml.Node) any {
 	if d.depth == maxDepth {
 		d.stop(n, "TooDeep", fmt.Sprintf("values are nested more than %d levels deep", maxDepth), lessDeep)
@@ -178,9 +178,9 @@ func (d *decoder) list(n *yaml.Node) any {
 	return list
 }
 
-// mapping adds the keys of a mapping to object. If the mapping is merged into another one with <<, object
-// already has keys. Like sigs.k8s.io/yaml, a key overrides merged keys before it, and a merged key overrides
-// keys before it.
+// mapping adds the keys of a mapping to object. If the mapping is merged into another mapping with <<, object
+// already has keys. A key overrides merged keys before it, and a merged key overrides keys before it.
+// sigs.k8s.io/yaml does the same.
 func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	seen := object
 	if len(object) > 0 || hasMerge(n) {

@@ -119,8 +119,8 @@ func (d *documentReader) decode() (value any, ok bool) {
 	return value, value != nil && len(problems) == 0
 }
 
-// fail adds an error that already has its line and column. The error has an excerpt of the text, unless the
-// text may be a Secret's or is not UTF-8.
+// fail adds an error that already has its line and column. The error has an excerpt of the text. It has no
+// excerpt if the text may be that of a Secret, or is in UTF-16 or binary.
 func (d *documentReader) fail(p finding) {
 	p.Severity = manifest.Error
 	if _, unfit := unfitFile(d.text); !unfit && !secretive(d.text) {
@@ -164,8 +164,8 @@ func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	return harmless && len(at) == 0 && !listsUsers(d.text) || !secretive(d.text)
 }
 
-// document reads the value of a document. It reads a single object at once; for a list of objects it only
-// prepares step.
+// document reads the value of a document. It reads a single object at once. For a list of objects it only sets
+// outer and elements, which step reads.
 func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
 	list, isList := value.([]any)
@@ -193,7 +193,7 @@ func (d *documentReader) document(value any) {
 	}
 }
 
-// object reads the object at a path. If that panics, only this object is invalid.
+// object reads the object at a path. If reading panics, only this object is invalid.
 func (d *documentReader) object(at fieldPath, object map[string]any) {
 	defer func() {
 		if recover() != nil {
@@ -260,8 +260,8 @@ func (d *documentReader) nameAt(at fieldPath) place {
 	return find(d.root, slices.Concat(at, parsePath("metadata.name")))
 }
 
-// identify returns the object's kind. ok is false if the kind or version is not in the table kinds. In that
-// case, identify has reported a problem or recorded a foreign kind.
+// identify returns the object's kind. ok is false if apiVersion or kind is missing, invalid or not in the table
+// kinds. In that case, identify has reported a problem or recorded a foreign kind.
 func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apischema.GroupVersionKind, ok bool) {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, isText := object[field].(string); !isText || text == "" {

@@ -129,7 +129,7 @@ func (f *fence) definesOutside(of *file) bool {
 }
 
 // hides reports whether a skipped file or directory may contain Namespaces of cluster paths. It returns false
-// for an ignore file. It takes a path that ends in .yaml, .yml or .json as a file, because the watcher never
+// for an ignore file. A path that ends in .yaml, .yml or .json counts as a file, because the watcher never
 // reads a directory with such a name.
 func (f *fence) hides(skip watcher.Skip) bool {
 	ignoreFile := skip.Reason == watcher.InvalidIgnore || skip.Reason == watcher.IgnoreNotAllowed
@@ -140,7 +140,7 @@ func (f *fence) hides(skip watcher.Skip) bool {
 	return f.policy.Cluster(skip.Path) || !loadable && f.policy.ClusterBelow(skip.Path)
 }
 
-// opened is a port that an object opens, and the field with its number.
+// opened is a port that an object opens, and the field with the port.
 type opened struct {
 	number int32
 	field  string

@@ -14,7 +14,7 @@ import (
 )
 
 // Ignored counts the documents of one kind that gatefold does not use, such as manifests of other programs.
-// They are no mistakes.
+// Such documents are no mistake.
 type Ignored struct {
 	// Kind is KIND.GROUP, such as Deployment.apps. It is "" for documents without apiVersion and kind.
 	Kind  string `json:"kind"`
@@ -48,7 +48,7 @@ type sight struct {
 	file  string
 	place place
 	count int
-	opens string // opens of the first object that has it
+	opens string // foreign.opens of the first object that has it
 	// unserved has the policies for objects that gatefold serves.
 	unserved []placedUnserved
 }

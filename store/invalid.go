@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// Invalid is an invalid object of which no version is served. Its status shows the mistakes. The targets of an
+// Invalid is an invalid object without a served version. Its status shows the mistakes. The targets of an
 // invalid policy answer an error. If an invalid Namespace may limit hostnames, nothing of its namespace is
 // served. Other kinds have no effect on traffic. It is immutable.
 type Invalid struct {
@@ -68,7 +68,7 @@ func (i *Invalid) Message() string {
 	return i.Mistakes[0].String()
 }
 
-// The limits on what an Invalid has of one object. The Gateway API limits the lists in the same way.
+// The limits on the lists and texts in an Invalid. The Gateway API limits the lists in the same way.
 const (
 	maxInvalidRefs      = 32
 	maxInvalidListeners = 64
@@ -166,7 +166,8 @@ func (i *Invalid) unblamed(field string, value any) string {
 	return textOf(value)
 }
 
-// readListeners adds the listeners with a valid name, each name once, and the first mistake of each.
+// readListeners adds the listeners with a valid name, each name once, and the first mistake of each listener.
+// It reads at most maxInvalidListeners.
 func (i *Invalid) readListeners(spec map[string]any) {
 	list, _ := spec["listeners"].([]any)
 	for at, element := range list[:min(len(list), maxInvalidListeners)] {
@@ -187,7 +188,7 @@ func (i *Invalid) readListeners(spec map[string]any) {
 }
 
 // readRefs adds the references in a list, each once. It leaves out fields of the wrong type, and references
-// without a name.
+// without a name. It reads at most maxInvalidRefs.
 func (i *Invalid) readRefs(list []any) {
 	for _, element := range list[:min(len(list), maxInvalidRefs)] {
 		fields, _ := element.(map[string]any)

@@ -38,9 +38,9 @@ func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, chan
 	return true
 }
 
-// keep records that the last valid version of an object stays served, from now on if it was not kept before.
-// path is the file that should define the object. That file is broken, or has an invalid definition of the
-// object.
+// keep records that the last valid version of an object stays served. The file at path should define the
+// object, and is broken or has an invalid definition of the object. now is the time from which the object is
+// stale, unless it already was.
 func (s *serving) keep(key manifest.Key, before served, path string, now time.Time) {
 	after := before
 	switch {

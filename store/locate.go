@@ -14,10 +14,10 @@ type spot struct {
 	field      string
 }
 
-// Locate returns the problems with file, line, column and excerpt, sorted. It adds these to problems that name
-// only their object and field. A problem of an object that is not served has no place; a problem of a stale
-// object has only the file. For the same slice (SameProblems) it returns the same result until a place changes.
-// The caller must change neither slice.
+// Locate returns the problems, sorted. It adds file, line, column and excerpt to problems that name only their
+// object and field. A problem of an object that is not served has no place; a problem of a stale object has
+// only the file. For the same slice (SameProblems) it returns the same result until a place changes. The caller
+// must change neither slice.
 func (s *Store) Locate(problems []manifest.Problem) []manifest.Problem {
 	return s.problemLists.locateAll(problems)
 }

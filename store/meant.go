@@ -11,7 +11,7 @@ import (
 )
 
 // valuesOf returns the values of the field name, and of keys that misspell or repeat its name. The value of the
-// correct name comes first. It leaves out null.
+// correct name comes first. It leaves out null values.
 func valuesOf(fields map[string]any, name string) (values []any) {
 	if fields[name] != nil {
 		values = append(values, fields[name])

@@ -11,8 +11,8 @@ import (
 // unnamed is the name that harmlessName returns for "", and the prefix of its other results for invalid names.
 const unnamed = "_"
 
-// nameAfter gives a policy without a readable name a name made from its file's path. So policies of two files
-// have different names.
+// nameAfter sets the name of a policy that has no readable name. The new name is made from the path of the
+// policy's file, so that policies of two files have different names.
 func (r *rejectedObject) nameAfter(path string) {
 	if r.invalid != nil && r.invalid.Key.Name == unnamed {
 		r.invalid.Key.Name, _ = harmlessName("in " + path)

@@ -7,8 +7,8 @@ type Options struct {
 	// Strict makes the Store apply no Tree with an invalid document or an unread file. If it is false, only the
 	// objects with mistakes keep their last valid version.
 	Strict bool
-	// KeepNothing makes every Tree count as the first one. Then no last valid version is served. Of several
-	// definitions of a key, the first one is served.
+	// KeepNothing makes every Tree count as the first Tree. Then no last valid version is served. Of several
+	// definitions of a key, the first definition is served.
 	KeepNothing bool
 	// Save makes the Store record what must be saved, for Unsaved. SaveSecrets includes the content of Secrets.
 	Save, SaveSecrets bool
@@ -20,8 +20,8 @@ type Options struct {
 	// Limits limit what is read. Zero fields mean the defaults.
 	Limits Limits
 	// Progress, if not nil, is called while Apply or Restore reads documents. done is the number of documents
-	// that are read, and of is the number of all documents. The first call has done 1, the last one has all.
-	// Calls do not overlap.
+	// that are read, and of is the number of all documents. done is 1 in the first call, and equal to of in the
+	// last call. Calls do not overlap.
 	Progress func(done, of int)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Outline is what a route refers to, as far as its document can be read. The route may be invalid. Nothing in
-// an Outline is validated.
+// Outline has the hosts, parents and rules of a route, as far as its document can be read. The route may be
+// invalid. Nothing in an Outline is validated.
 type Outline struct {
 	// Found is false if no document defines the route.
 	Found bool
@@ -42,7 +42,7 @@ type PathOutline struct {
 const maxOutlineBytes = 8 << 20
 
 // maxOutline is how many texts are read from a rule without readable matches. maxOutlineDepth is how deep
-// inside the rule these texts may be.
+// inside the rule these texts may be nested.
 const maxOutline, maxOutlineDepth = 100, 16
 
 // Outlines returns the outline of each route, in the order of keys. It parses the documents of the routes

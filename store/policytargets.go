@@ -52,7 +52,8 @@ func selects(selector api.PolicySelector, o *manifest.Object) bool {
 	return true
 }
 
-// isOf reports whether a valid policy has this target, or has the whole object of this target as a target.
+// isOf reports whether t is a target of a valid policy. If t is a section of an object, it also returns true if
+// the whole object is a target.
 func (t Target) isOf(policy *manifest.Object) bool {
 	within := func(group gwv1.Group, kind gwv1.Kind, section *gwv1.SectionName) bool {
 		return string(group) == t.Group && string(kind) == t.Kind && (section == nil || string(*section) == t.Section)

@@ -35,8 +35,9 @@ func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	}
 }
 
-// reported returns the rejected definition to report for a key that is not served: the first one, by file and
-// place, with an Invalid. It returns nil if there is none in a file that the path policies allow.
+// reported returns the rejected definition that is reported for a key without a served object. It is the first
+// definition, by file and place, with an Invalid and in a file that the path policies allow. It returns nil if
+// there is none.
 func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }

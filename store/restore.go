@@ -19,7 +19,7 @@ type Saved struct {
 	// Line is the line of the file at which Text begins.
 	Line int
 	// Text is a document with only this object. It is nil if the content must not be saved: for a Secret, or
-	// for a policy with users.
+	// for a policy with users and password hashes.
 	Text []byte
 	// Checked is the validated object of Text. It is nil if Text has a problem or another object.
 	Checked *Checked
@@ -238,7 +238,8 @@ func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	}
 }
 
-// completeRestored makes the first Change after Restore contain every served object.
+// completeRestored makes the first Change after Restore contain every served object. It also records that
+// objects that were restored without content must be saved again.
 func (s *Store) completeRestored(change *Change) {
 	for key := range s.saves.absent {
 		s.saves.changed(key)

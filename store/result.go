@@ -57,8 +57,8 @@ type item struct {
 	part   *partial
 }
 
-// partial has what is known of an object if the object is only a part of its document, or if the document
-// cannot be saved.
+// partial has the path and the text of an object. It exists only if the object is a part of its document, or if
+// the document cannot be saved.
 type partial struct {
 	at    fieldPath // the path of the object in the document; empty if the object is the whole document
 	alone []byte    // the object's text to be saved; nil if the document's text can be saved

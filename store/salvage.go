@@ -18,11 +18,11 @@ import (
 )
 
 // If a policy is invalid, its targets must answer an error. So gatefold searches policies and their targets
-// also in documents with mistakes. Such a document has YAML mistakes, or has another version or kind than a
-// policy, which is probably a mistake.
+// also in documents that it cannot read as objects. Such a document has YAML mistakes, or a kind or version
+// that is probably misspelt.
 
-// reject records an object that findings make invalid. problems has the same findings as problems of the
-// document. For a policy, it also records the targets.
+// reject records an object that findings make invalid. problems are the document's problems for the same
+// findings. For a policy, it also records the targets.
 func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
 	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
 	if k.policy() {
@@ -95,8 +95,8 @@ func servedWithout(object map[string]any) (words string, policy *manifest.Unserv
 	return namesOf(r.found, namespace) + verb, unservedPolicy(object, namespace, r.found)
 }
 
-// maxUnserved is how many targets are recorded of one policy that gatefold does not serve. It is also how many
-// such policies of one kind are recorded.
+// maxUnserved limits the records of policies that gatefold does not serve. It is the maximum number of targets
+// of one policy, and of such policies of one kind.
 const maxUnserved = 64
 
 // unservedPolicy returns the record of a policy that gatefold does not serve, with at most maxUnserved targets.
@@ -256,8 +256,8 @@ func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems 
 	return true
 }
 
-// text returns the message of the finding. If the message needs the number of another line, it returns a
-// message without that number.
+// text returns the message of the finding for use without a line. If the message has a verb for another line,
+// it returns a different message.
 func (f finding) text() string {
 	if f.other == 0 {
 		return f.Message
@@ -333,8 +333,8 @@ func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) b
 	return ours && (word == "" || strings.Contains(strings.ToLower(word), "tls"))
 }
 
-// kindWord returns the name of a kind without the group that kubectl allows after the name. It returns "" if
-// the value has no such name.
+// kindWord returns the name of a kind in the value of a kind field, without blanks and without ".GROUP". It
+// returns "" if the value has no valid name.
 func kindWord(value any) string {
 	for _, text := range textsIn(value) {
 		word, _, _ := strings.Cut(text, ".")

@@ -22,7 +22,7 @@ const maxShared = 64
 
 func newSharer() *sharer { return &sharer{seed: maphash.MakeSeed()} }
 
-// word returns an equal text that may already be in memory.
+// word returns a pointer to an equal text in s.words. If there is none, it adds a copy of text there.
 func (s *sharer) word(text string) *string {
 	place := &s.words[maphash.String(s.seed, text)%uint64(len(s.words))]
 	if known := place.Load(); known != nil && *known == text {

@@ -31,7 +31,7 @@ type Stale struct {
 // of many policies could become very long.
 const maxSelected = 64
 
-// Equal reports whether both have the same content.
+// Equal reports whether s and other have the same content.
 func (s Stale) Equal(other Stale) bool { return reflect.DeepEqual(s, other) }
 
 // SameStale reports whether two lists are the same slice in memory. If it returns false, the lists may still

@@ -31,8 +31,8 @@ type Store struct {
 	fence        *fence
 	sources      *sources
 	serving      *serving
-	history      *history // of serving
-	saves        *saves   // of serving
+	history      *history // the same as serving.history
+	saves        *saves   // the same as serving.saves
 	problemLists *problemLists
 
 	allowEmpty bool // AllowEmpty was called since the last Tree
@@ -67,8 +67,8 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 
 // ApplyUntil is Apply with limits. If ctx ends before the Tree is read, it returns the error of ctx and applies
 // nothing. If reading takes longer than turn.Length, files that are not read are left for the next Apply
-// (Change.Waiting). If nothing can be applied without these files, it reads on, until turn.Newer returns true.
-// Then it returns ErrNewer and applies nothing.
+// (Change.Waiting). If nothing can be applied without these files, it continues to read until turn.Newer
+// returns true. Then it returns ErrNewer and applies nothing.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
 	if s.options.Strict { // a folder is applied as a whole, or not at all
 		turn = Turn{}

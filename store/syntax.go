@@ -106,7 +106,7 @@ func placeAt(text []byte, at int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1, 1}
 }
 
-// mistake is a syntax error and its explanation, while the explanation is searched.
+// mistake is a syntax error for which an explanation is searched.
 type mistake struct {
 	finding
 	text   []byte
@@ -165,8 +165,8 @@ func (m *mistake) next() byte {
 
 var conflictMarker = regexp.MustCompile(`(?m)^<<<<<<<( |\r?$)`)
 
-// explainLine explains common mistakes by the text, independent of the parser's reason. It returns false if it
-// recognizes none.
+// explainLine sets the message and hint for common mistakes that are visible in the text: a merge conflict, a
+// template, or a tab. It returns false if it finds none of them.
 func (m *mistake) explainLine() bool {
 	indent := len(m.line) - len(strings.TrimLeft(m.line, " \t"))
 	switch {

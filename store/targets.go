@@ -16,8 +16,8 @@ import (
 const kindBackendTLSPolicy = "BackendTLSPolicy"
 
 // Target is a target of an invalid policy, as far as it can be read. If a part of the target cannot be read,
-// the Target selects more objects, never less. Without a readable sectionName it is the whole object. Without a
-// known kind there is a Target for every kind that the policy can target.
+// the Target selects more objects, never fewer. Without a readable sectionName it is the whole object. Without
+// a known kind there is a Target for every kind that the policy can target.
 type Target struct {
 	apischema.GroupKind
 	// Name is the name of an object in the policy's namespace. It is "" for a selector.
@@ -252,6 +252,6 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	return r.kinds
 }
 
-// repeated separates the name of a key that is repeated in its mapping from a number. YAML texts cannot contain
+// repeated is in the new name of a repeated key, between the old name and a number. YAML texts cannot contain
 // it.
 const repeated = "\x00"

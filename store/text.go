@@ -48,8 +48,8 @@ func describe(value any) string {
 }
 
 // keyOf returns the key of an object, with the default namespace if it has none. It returns the zero Key if the
-// kind is not in the table. It also returns the zero Key if the name or namespace is missing or too long, so
-// that no problem repeats a name of megabytes.
+// kind is not in the table, or if the name is missing. It also returns the zero Key if the name or namespace is
+// too long, so that no problem repeats a name of megabytes.
 func keyOf(object map[string]any) manifest.Key {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)

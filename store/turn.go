@@ -14,7 +14,7 @@ import (
 // whole.
 type Turn struct {
 	// Length is how long the files of a Tree are read before something is applied. Then the files that are read
-	// are applied without the others, if divide returns some as ready. 0 means no limit.
+	// are applied first, if divide returns some as ready. 0 means no limit.
 	Length time.Duration
 	// Newer reports whether a newer Tree waits. It is called after each Length if no file can be applied. It
 	// may be nil if Length is 0.
@@ -76,7 +76,8 @@ func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, 
 	return ready, waiting, stats, nil
 }
 
-// open records the files of edits, which are not applied yet, and the readings of their documents.
+// open records the files of edits, and the readings of their documents, for the next Apply. The edits are not
+// applied yet.
 func (s *sources) open(edits []edit, readings []*reading) {
 	s.opened = openFiles{}
 	for _, e := range edits {

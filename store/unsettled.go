@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// settleSafely runs settle and settleInvalid for a key. If one of them panics, only this key is affected:
-// unsettle restores what was served, and there is a problem.
+// settleSafely runs settle and settleInvalid for a key. If settle or settleInvalid panics, only this key is
+// affected, because unsettle restores the served object and records a problem.
 func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) {
 	before, serving := s.served[key]
 	set, gone, invalid := len(change.Set), len(change.Gone), len(change.Invalid)

@@ -47,8 +47,8 @@ const (
 	nameOfNext    = "journal.new"
 )
 
-// slack is how many bytes of a journal may be outdated before it is rewritten, in addition to as many bytes as
-// are not outdated.
+// slack is a number of bytes. A journal is rewritten if it has more outdated bytes than slack and the other
+// bytes together.
 const slack = 1 << 20
 
 // Journal is an open journal that this process has locked. Only one goroutine may use it.
@@ -57,7 +57,7 @@ type Journal struct {
 	lock    *os.File
 	file    *os.File // nil: must be rewritten
 	size    int64
-	enough  int64 // size at which it is rewritten
+	enough  int64 // size above which it is rewritten
 }
 
 // Content is what Open read.

@@ -82,7 +82,7 @@ func (k *Keeper) Failing() bool { return k.failing.Load() }
 func (k *Keeper) Size() int64 { return k.size.Load() }
 
 // Close writes the pending changes, unlocks the folder and stops the Keeper. It returns nil after that, even if
-// the write failed. It returns an error if that takes longer than patience.
+// the write failed. It returns errSlow if the write takes longer than patience.
 func (k *Keeper) Close(patience time.Duration) error {
 	close(k.stop)
 	select {

@@ -70,7 +70,7 @@ type rawLine struct {
 	length int64
 }
 
-// readPiece returns the lines of the next piece. more is false at the end of the journal.
+// readPiece returns the lines of the next piece. more is false at the end of the journal, or after an error.
 func readPiece(in *bufio.Reader) (texts []rawLine, more bool) {
 	for size := int64(0); size < pieceBytes; {
 		raw, ok := readRaw(in)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Covers reports whether one of names matches host. names are those of Pair.Names. A name matches if it is
+// Covers reports whether one of names matches host. names is a result of Pair.Names. A name matches if it is
 // equal, or is a wildcard in place of the host's first label (RFC 9525, section 6.3). If host is a wildcard,
 // only the same wildcard matches.
 func Covers(names []string, host string) bool {

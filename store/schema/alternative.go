@@ -26,8 +26,8 @@ func alternative(name string, candidates []string, words map[string][]string) st
 	return ""
 }
 
-// fieldWords returns fields by names that people write instead. Such names are those of other gateways and
-// older versions, in lower case.
+// fieldWords returns the intended fields for names that people write by mistake. The names are those of other
+// gateways and older versions, in lower case.
 func fieldWords() map[string][]string {
 	return map[string][]string{
 		"host":               {"hostnames", "hostname"},
@@ -78,7 +78,7 @@ func fieldWords() map[string][]string {
 	}
 }
 
-// valueWords returns values of enums by texts that people write instead, in lower case.
+// valueWords returns the intended values of enums for texts that people write by mistake, in lower case.
 func valueWords() map[string][]string {
 	return map[string][]string{
 		"prefix":         {"PathPrefix"},

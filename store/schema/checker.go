@@ -19,7 +19,7 @@ type checker struct {
 	kind     string
 	unserved *notServed
 
-	// places returns the paths of the objects that have a field, by the name of the field.
+	// places returns a map from the name of a field to the paths of the objects that can have the field.
 	places func() map[string][]string
 }
 

@@ -9,7 +9,7 @@ import (
 // describedFile has the descriptions of fields whose schema is a Go type of Kubernetes.
 const describedFile = "described.yaml"
 
-// notUsed is the description of fields of these types that describedFile does not have.
+// notUsed is the description of a field that describedFile does not have.
 const notUsed = "Kubernetes has the field. gatefold takes it, and does not use it."
 
 // described adds descriptions to the fields in out that have none. These are fields whose schema is a Go type,

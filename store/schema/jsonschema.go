@@ -53,7 +53,7 @@ func (s *Set) JSONSchema(kinds ...schema.GroupKind) JSONSchema {
 
 func compareGroupKinds(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) }
 
-// suggested returns a schema that accepts any text. Editors suggest texts.
+// suggested returns a schema that accepts any text. Editors suggest the keys of texts.
 func suggested(texts map[string]bool) JSONSchema {
 	var all []any
 	for _, text := range slices.Sorted(maps.Keys(texts)) {
@@ -96,8 +96,8 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 	return out
 }
 
-// instead returns what to write instead of the field or value at a path that gatefold does not serve. It
-// returns otherwise if that is not known.
+// instead returns the hint for a field or value at a path that gatefold does not serve. It returns otherwise if
+// there is no such hint.
 func (k *kind) instead(path, otherwise string) string {
 	if hint := k.unserved.Instead[k.Kind][path]; hint != "" {
 		return hint

@@ -32,8 +32,8 @@ func metadataNode(gk schema.GroupKind) *node {
 	return n
 }
 
-// worded returns a function that runs a check of Kubernetes. The function returns the first error as a
-// sentence, without the regular expression at its end. It returns "" if the check passes.
+// worded returns a function that runs a check of Kubernetes on a text. The function returns the first error as
+// a sentence, without the regular expression at its end. If the check passes, the function returns "".
 func worded(check func(string) []string) func(string) string {
 	return func(s string) string {
 		wrong := check(s)

@@ -86,8 +86,8 @@ func shared(a, b string) int {
 	return n
 }
 
-// collectPlaces adds the paths at which a field may be to into, by the name of the field. It adds all fields of
-// n and of the nodes in n. at is the path of n.
+// collectPlaces adds the fields of n, and of the nodes in n, to into. A key of into is the name of a field, and
+// its value has the paths of the objects with that field. at is the path of n.
 func collectPlaces(n *node, at string, into map[string][]string) {
 	for name, child := range n.fields {
 		where := at

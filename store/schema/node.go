@@ -19,16 +19,16 @@ type node struct {
 	intOrString bool
 	preserve    bool // unknown fields are kept
 
-	fields   map[string]*node // of an object
+	fields   map[string]*node // the fields of an object
 	defaults []string         // the fields that have a default
 	values   *node            // the schema of the values of a map
-	items    *node            // of an array
+	items    *node            // the schema of the items of an array
 	listType string           // set, map or atomic
 	listKeys []string         // the fields that identify the items of a list of type map
 
 	def    any // the default; nil if there is none
 	limits structural.ValueValidation
-	regexp *regexp.Regexp              // limits.Pattern
+	regexp *regexp.Regexp              // limits.Pattern, compiled
 	valid  func(string) (wrong string) // a check of a string beyond limits; returns "" if valid
 	keys   func(string) (wrong string) // the same check for the keys of a map
 	formed validation.SchemaValidator  // checks limits.Format of a string; nil without a format

@@ -8,13 +8,13 @@ import (
 
 // The annotations of a Namespace that Read knows.
 const (
-	// AnnotationPaths has the files that may define objects of the namespace.
+	// AnnotationPaths is the annotation with the files that may define objects of the namespace.
 	AnnotationPaths = "gatefold.io/paths"
-	// AnnotationPorts has the ports that Gateways and ListenerSets of the namespace may open, if they are not
-	// in a file of the cluster paths.
+	// AnnotationPorts is the annotation with the ports that Gateways and ListenerSets of the namespace may
+	// open. It does not limit objects in files of the cluster paths.
 	AnnotationPorts = "gatefold.io/gateway-ports"
-	// AnnotationHosts has the hostnames that routes and listeners of the namespace may serve. It applies with
-	// or without cluster paths.
+	// AnnotationHosts is the annotation with the hostnames that routes and listeners of the namespace may
+	// serve. It applies with or without cluster paths.
 	AnnotationHosts = "gatefold.io/hostnames"
 )
 

@@ -1,5 +1,5 @@
-// Package tenancy has the path policies of a folder that several teams share. They say which files may define
-// objects of which namespaces, and what else a namespace may have.
+// Package tenancy has the path policies of a folder that several teams share. For each namespace, they say
+// which files may define its objects, and which ports it may open.
 //
 // Path policies apply if the operator names cluster paths, the files of the platform team. Only these files may
 // define cluster-scoped objects such as Namespaces. Other files may open ports only if the annotations of a

@@ -1,6 +1,6 @@
-// Package visible writes texts of others so that a reader sees all of them and a terminal or log viewer obeys
-// none. Names of files, objects and nodes are such texts. They may contain escape sequences, line ends, and
-// characters that change the direction of writing.
+// Package visible makes texts from other people safe to show in a terminal or log viewer. Every character is
+// visible, and no escape sequence has an effect. Such texts are the names of files, objects and nodes. They may
+// contain escape sequences, line ends, and characters that change the direction of writing.
 package visible
 
 import (
@@ -50,7 +50,7 @@ func appendVisible(to, text []byte, keep string) []byte {
 // Writer writes texts in the form of Text, but keeps line ends and tabs. JSON keeps its meaning, because it has
 // invisible characters only in strings. Several goroutines may use it.
 type Writer struct {
-	// Color is true if ANSI color sequences are not escaped.
+	// Color is true if ANSI color sequences are written unchanged.
 	Color bool
 
 	mu   sync.Mutex
