@@ -88,7 +88,7 @@ func (b *blamer) rejects(n int) bool {
 // slowReader returns one byte at a time, so that the parser reads no further than necessary.
 type slowReader struct{ rest []byte }
 
-// Read reads the next byte. It returns io.EOF at the end of the text.
+// Read reads the next byte. It returns 0 and io.EOF at the end of the text.
 func (s *slowReader) Read(into []byte) (int, error) {
 	if len(s.rest) == 0 {
 		return 0, io.EOF

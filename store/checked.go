@@ -27,7 +27,8 @@ type checkedText struct {
 	Value metav1.Object `json:"value"`
 }
 
-// MarshalJSON returns the JSON of the object. If c was read by UnmarshalJSON, it returns the same bytes.
+// MarshalJSON returns the JSON of the object. If c was read by UnmarshalJSON, it returns the same bytes. It
+// returns an error if the object cannot be written as JSON.
 func (c *Checked) MarshalJSON() ([]byte, error) {
 	if c.object == nil {
 		return c.text, nil

@@ -51,7 +51,7 @@ func (f *fence) sourceOf(file string) manifest.Source {
 	return manifest.OtherFile
 }
 
-// check returns true if a file may define an object. If it returns false, why is the reason.
+// check returns true if a file may define an object. Otherwise it returns false and the reason.
 func (f *fence) check(file string, o *manifest.Object) (why outsideReason, ok bool) {
 	if !f.policy.InForce() {
 		return checkWithoutPolicies(o)
@@ -71,8 +71,8 @@ func (f *fence) check(file string, o *manifest.Object) (why outsideReason, ok bo
 	return outsideReason{}, true
 }
 
-// checkWithoutPolicies returns false for a Namespace with annotations of path policies. It is used if gatefold
-// runs without path policies, because then any file could define such a Namespace.
+// checkWithoutPolicies returns false and the reason for a Namespace with annotations of path policies. It is
+// used if gatefold runs without path policies, because then any file could define such a Namespace.
 func checkWithoutPolicies(o *manifest.Object) (why outsideReason, ok bool) {
 	if !grantOf(o).Asks() {
 		return outsideReason{}, true

@@ -10,8 +10,8 @@ const (
 	namespacesMissing  = "NamespacesMissing"
 )
 
-// freezeForPolicies returns true if a Tree must not be applied, because gatefold cannot know the path policies.
-// p is the problem. Without the policies, a team could define objects of another team, or all objects would be
+// freezeForPolicies returns true and a problem if a Tree must not be applied, because gatefold cannot know the
+// path policies. Without the policies, a team could define objects of another team, or all objects would be
 // rejected.
 func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.fence.policy.InForce() {
@@ -34,9 +34,9 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 	return manifest.Problem{}, false
 }
 
-// freezeForFlag returns true if the flag --cluster-paths seems to be missing. That is so if a Namespace has the
-// annotation for paths, and gatefold serves nothing yet. It is also so if gatefold serves this Namespace with
-// that annotation. p is the problem.
+// freezeForFlag returns true and a problem if the flag --cluster-paths seems to be missing. That is so if a
+// Namespace has the annotation for paths, and gatefold serves nothing yet. It is also so if gatefold serves
+// this Namespace with that annotation.
 func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
 		return manifest.Problem{}, false

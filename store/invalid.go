@@ -248,7 +248,7 @@ func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invali
 }
 
 // firstText returns the first text in the value of a field, also under a misspelt name. text is "" if the value
-// has no text. written is true if the field exists.
+// has no text. written is true if the field exists and is not null.
 func firstText(fields map[string]any, name string) (text string, written bool) {
 	for _, value := range valuesOf(fields, name) {
 		written = true

@@ -192,7 +192,8 @@ func isList(object map[string]any) bool {
 }
 
 // itemOf returns an item of a list. If the item has no kind, and the list has a kind such as TrafficPolicyList,
-// it returns a copy of the item. The copy has the kind TrafficPolicy and the list's apiVersion.
+// it returns a copy of the item. The copy has the kind TrafficPolicy and, if the item has no apiVersion, the
+// list's apiVersion.
 func itemOf(list, item map[string]any) map[string]any {
 	name, _ := list["kind"].(string)
 	name, typed := strings.CutSuffix(name, kindList)

@@ -114,7 +114,7 @@ const (
 	revisionInvalid = "RevisionInvalid"
 )
 
-// freeze returns true if the Tree must not be applied. p is the problem. next has the counts of the Tree.
+// freeze returns true and a problem if the Tree must not be applied. next has the counts of the Tree.
 func (s *Store) freeze(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
 	p = manifest.Problem{Severity: manifest.Error, File: tree.Root}
 	serving := len(s.serving.served)

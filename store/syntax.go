@@ -244,7 +244,7 @@ var (
 	keyAndValue     = regexp.MustCompile(`^\s*(- +)*[^\s#][^#]*?:\s+[^\s#|>&]`)
 )
 
-// strayColon explains "key: value" after a value, or inside a value.
+// strayColon sets the message and hint for a "key: value" after a value, or inside a value.
 func (m *mistake) strayColon() {
 	if head := strings.TrimLeft(m.before, " -"); strings.Contains(head, ": ") {
 		m.say(`the value holds ": ", which YAML takes for another key`, "put the value in quotes")
@@ -279,7 +279,7 @@ func (m *mistake) lineAbove() (number int, line string) {
 	return 1, ""
 }
 
-// misfit explains a line that fits neither the list nor the mapping around it.
+// misfit sets the message and hint for a line that fits neither the list nor the mapping around it.
 func (m *mistake) misfit() {
 	trimmed := strings.TrimLeft(m.before, " ")
 	if strings.ContainsAny(trimmed, `"'`) {
@@ -295,18 +295,19 @@ func (m *mistake) misfit() {
 		`give lines of one object or list the same indentation, and begin all items of a list with "- "`)
 }
 
-// noColon explains a line that is neither a key with a colon nor a list item.
+// noColon sets the message and hint for a line that is neither a key with a colon nor a list item.
 func (m *mistake) noColon() {
 	m.move(m.at - len(strings.TrimLeft(m.before, " ")))
 	m.say("the line is neither a key with a colon nor a list item", `write "key: value"; to go on with the text above, indent deeper than its key`)
 }
 
-// unclosedQuote explains a quote that is not closed.
+// unclosedQuote sets the message and hint for a quote that is not closed.
 func (m *mistake) unclosedQuote() {
 	m.say("the quote that opens here is never closed", "close it; a quote inside quotes must be escaped")
 }
 
-// specialStart explains text without quotes that begins with a special character of YAML, such as * or &.
+// specialStart sets the message and hint for text without quotes that begins with a special character of YAML,
+// such as * or &.
 func (m *mistake) specialStart() {
 	word := ""
 	if start := strings.LastIndexAny(m.before, " ,[{") + 1; strings.ContainsRune("*&!", rune(m.line[min(start, len(m.line)-1)])) {

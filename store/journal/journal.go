@@ -105,7 +105,8 @@ func (j *Journal) openSafely() (content Content) {
 
 func (j *Journal) path(name string) string { return filepath.Join(j.options.Dir, name) }
 
-// take creates the folder if necessary, and locks it for this process.
+// take creates the folder if necessary, and locks it for this process. It returns ErrInUse if another process
+// has locked the folder, and an error if gatefold cannot use the folder.
 func (j *Journal) take() error {
 	if err := os.MkdirAll(j.options.Dir, 0o700); err != nil {
 		return cause(err)
@@ -188,7 +189,8 @@ func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 	return nil
 }
 
-// keepLock locks the folder again if the folder or its lock file was removed or replaced.
+// keepLock locks the folder again if the folder or its lock file was removed or replaced. It returns the error
+// of take.
 func (j *Journal) keepLock() error {
 	if j.lock != nil && same(j.lock, j.path(nameOfLock)) {
 		return nil
@@ -238,7 +240,7 @@ func (j *Journal) append(changes []store.Saved) error {
 	return nil
 }
 
-// rewrite replaces the journal by a new file with all.
+// rewrite replaces the journal by a new file with all. After an error, the old file is usually still there.
 func (j *Journal) rewrite(all []store.Saved) error {
 	next := j.path(nameOfNext)
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -273,7 +275,7 @@ func (j *Journal) rewrite(all []store.Saved) error {
 	return j.syncDir()
 }
 
-// syncDir makes a rename in the folder durable.
+// syncDir makes a rename in the folder durable. It returns the error of the system.
 func (j *Journal) syncDir() error {
 	dir, err := os.Open(j.options.Dir)
 	if err != nil {

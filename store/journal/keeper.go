@@ -156,7 +156,8 @@ func (k *Keeper) puts(batch map[manifest.Key]store.Saved) (err error) {
 	return k.put(batch)
 }
 
-// put writes the newest state of each object in batch. It opens the journal first if it is not open.
+// put writes the newest state of each object in batch. It opens the journal first if it is not open. It returns
+// the error of Open or Write.
 func (k *Keeper) put(batch map[manifest.Key]store.Saved) error {
 	if k.journal == nil {
 		journal, _, err := Open(k.options)

@@ -48,7 +48,7 @@ func (l *line) decode(text []byte) bool {
 		json.Unmarshal(text[crcDigits+1:], l) == nil
 }
 
-// crc returns the checksum of a text in the form of a line.
+// crc returns the checksum of a text, as eight hexadecimal digits.
 func crc(text []byte) []byte {
 	return fmt.Appendf(nil, "%0*x", crcDigits, crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
 }
@@ -100,7 +100,7 @@ func (w *writing) record(saved store.Saved) {
 // commit writes the line that ends a change. lines is the number of its objects.
 func (w *writing) commit(lines int) { w.line(line{Commit: &lines}) }
 
-// flush returns the first error, or writes what is buffered.
+// flush writes what is buffered. It returns the first error of all writes.
 func (w *writing) flush() error {
 	if w.err != nil {
 		return w.err

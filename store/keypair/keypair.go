@@ -86,7 +86,8 @@ const (
 	keyHint = "write one private key in PEM, not encrypted: RSA of 2048 bits or more, ECDSA P-256, P-384 or P-521, or Ed25519"
 )
 
-// readChain returns a Pair with the certificates of a PEM text and without a key.
+// readChain returns a Pair with the certificates of a PEM text and without a key. It returns a Fault if there
+// is no certificate, or more than maxChain, or one that cannot be read.
 func readChain(text []byte) (*Pair, *Fault) {
 	pair := &Pair{}
 	for {
@@ -115,7 +116,8 @@ func readChain(text []byte) (*Pair, *Fault) {
 	return pair, nil
 }
 
-// readKey returns the first private key of a PEM text.
+// readKey returns the first private key of a PEM text. It returns a Fault if there is no private key, or if the
+// key is encrypted or cannot be read.
 func readKey(text []byte) (crypto.Signer, *Fault) {
 	for {
 		var block *pem.Block

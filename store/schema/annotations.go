@@ -12,7 +12,8 @@ import (
 // ownPrefix is the prefix of the annotations that only gatefold reads.
 const ownPrefix = "gatefold.io"
 
-// annotationsOf returns the annotations with ownPrefix that objects of a kind can have.
+// annotationsOf returns the annotations with ownPrefix that objects of a kind can have. It returns nil for a
+// kind without such annotations.
 func annotationsOf(kind string) []string {
 	switch kind {
 	case "Gateway":

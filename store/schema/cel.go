@@ -29,7 +29,7 @@ type rule struct {
 }
 
 // compileRules compiles the rules of the schema s and sets n.rules and n.self. root is true for the schema of a
-// whole object.
+// whole object. It returns an error if a rule cannot be compiled.
 func (c *compiler) compileRules(n *node, s *structural.Structural, root bool) (err error) {
 	if len(s.XValidations) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (c *compiler) compileRules(n *node, s *structural.Structural, root bool) (e
 }
 
 // sharedRules returns the compiled rules of the schema s. If s is a scalar with the same rules as an earlier
-// scalar, it returns the same slice.
+// scalar, it returns the same slice. It returns an error if a rule cannot be compiled.
 func (c *compiler) sharedRules(s *structural.Structural) ([]rule, error) {
 	if s.Items != nil || s.Properties != nil || s.AdditionalProperties != nil {
 		return rulesOf(s, false)
@@ -64,7 +64,7 @@ func (c *compiler) sharedRules(s *structural.Structural) ([]rule, error) {
 }
 
 // rulesOf compiles the rules of the schema s. It leaves out rules about the previous value (oldSelf), because
-// each Check is like the creation of an object.
+// each Check is like the creation of an object. It returns an error if a rule cannot be compiled.
 func rulesOf(s *structural.Structural, root bool) (rules []rule, err error) {
 	results, err := cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
 		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.StoredExpressionsEnvLoader())

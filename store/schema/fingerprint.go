@@ -26,7 +26,7 @@ func Fingerprint() string {
 }
 
 // openProgram opens the file of the running program. On Linux this is the right file even if an upgrade
-// replaced it.
+// replaced it. It returns an error if the file cannot be opened.
 func openProgram() (*os.File, error) {
 	if runtime.GOOS == "linux" {
 		return os.Open("/proc/self/exe")

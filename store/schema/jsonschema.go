@@ -62,7 +62,7 @@ func suggested(texts map[string]bool) JSONSchema {
 	return JSONSchema{"anyOf": []any{JSONSchema{"enum": all}, JSONSchema{"type": "string"}}}
 }
 
-// jsonSchema returns the schema of a version of the kind.
+// jsonSchema returns the JSON Schema of a version of the kind.
 func (k *kind) jsonSchema(version string) JSONSchema {
 	var out JSONSchema
 	if k.file == "" {

@@ -48,7 +48,8 @@ type compiler struct {
 	scalars map[string][]rule
 }
 
-// node returns the node of a schema, with the nodes in it. root is true for the schema of a whole object.
+// node returns the node of a schema, with the nodes in it. root is true for the schema of a whole object. It
+// returns an error if a pattern or rule cannot be compiled.
 func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	n := &node{
 		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString,
@@ -67,7 +68,8 @@ func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	return n, c.descend(n, s)
 }
 
-// limit sets the limits, the pattern, the format and the rest of n from a schema.
+// limit sets the limits, the pattern, the format and the rest of n from a schema. It returns an error if the
+// pattern cannot be compiled.
 func (n *node) limit(s *structural.Structural) (err error) {
 	if s.ValueValidation == nil {
 		return nil
@@ -99,7 +101,7 @@ func validatorOf(generic structural.Generic, some structural.ValueValidation) va
 	return validation.NewSchemaValidatorFromOpenAPI(part.ToKubeOpenAPI())
 }
 
-// descend adds the nodes of the schemas in s to n.
+// descend adds the nodes of the schemas in s to n. It returns an error if one of them cannot be compiled.
 func (c *compiler) descend(n *node, s *structural.Structural) (err error) {
 	if s.Items != nil {
 		if n.items, err = c.node(s.Items, false); err != nil {

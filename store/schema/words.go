@@ -115,8 +115,8 @@ func (w *walk) typeHint(n *node, v any) string {
 	return ""
 }
 
-// stringHint returns a hint how to write the boolean or number v as a string. secret is true if v must not be
-// shown.
+// stringHint returns a hint how to write the boolean or number v as a string. It returns "" for other values.
+// secret is true if v must not be shown.
 func stringHint(v any, secret bool) string {
 	switch v.(type) {
 	case bool:

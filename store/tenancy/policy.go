@@ -56,8 +56,8 @@ func (p *Policy) Forget(namespace string) (changed bool) {
 // the file may define it.
 type Violation struct{ Message, Hint string }
 
-// CheckNamespace returns a Violation if a file must not define objects of a namespace. The namespace "" means
-// cluster-scoped objects.
+// CheckNamespace returns a Violation if a file must not define objects of a namespace, and the zero Violation
+// otherwise. The namespace "" means cluster-scoped objects.
 func (p *Policy) CheckNamespace(file, namespace string) Violation {
 	switch {
 	case !p.InForce():
@@ -83,8 +83,9 @@ func (p *Policy) CheckNamespace(file, namespace string) Violation {
 	return Violation{}
 }
 
-// CheckPort returns a Violation if a Gateway or ListenerSet of a namespace must not open a port. For port 0, it
-// returns a Violation if the namespace must not have Gateways at all. file is the file of the object.
+// CheckPort returns a Violation if a Gateway or ListenerSet of a namespace must not open a port, and the zero
+// Violation otherwise. For port 0, it checks whether the namespace may have Gateways and ListenerSets at all.
+// file is the file of the object.
 func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
@@ -106,9 +107,9 @@ func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	return Violation{}
 }
 
-// CheckSharedPort returns a Violation if a port belongs to another namespace. A port that is granted to several
-// namespaces belongs to the first namespace by name. Existing Gateways do not matter, so that no team takes a
-// port from another team.
+// CheckSharedPort returns a Violation if a port belongs to another namespace, and the zero Violation otherwise.
+// A port that is granted to several namespaces belongs to the first namespace by name. Existing Gateways do not
+// matter, so that no team takes a port from another team.
 func (p *Policy) CheckSharedPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
@@ -157,7 +158,8 @@ func overlap(a, b []Grant) bool {
 	return false
 }
 
-// checkCluster returns a Violation if a file must not define cluster-scoped objects.
+// checkCluster returns a Violation if a file must not define cluster-scoped objects. Otherwise it returns the
+// zero Violation.
 func (p *Policy) checkCluster(file string) Violation {
 	if p.Cluster(file) {
 		return Violation{}
