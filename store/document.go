@@ -355,9 +355,9 @@ func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byt
 	return &manifest.Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
 }
 
-// alone returns the text of a validated object for the saved state, if its document cannot be saved. A document
-// cannot be saved if it is a list, or if it may contain a Secret, even in comments. It returns nil if the
-// document can be saved, or if nothing is saved.
+// alone returns the text of a validated object for the saved state, if its document cannot be saved. A list
+// cannot be saved. Without Options.SaveSecrets, a document that may contain a Secret, even in a comment, cannot
+// be saved. It returns nil if the document can be saved, or if nothing is saved.
 func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
 	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
 		return nil

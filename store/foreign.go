@@ -122,7 +122,8 @@ func (s *sight) first() *[]manifest.Unserved {
 }
 
 // isForeign reports whether a document is no Kubernetes object. Such a document has neither apiVersion nor
-// kind, not even misspelt. It also has no metadata, spec or other field of a Kubernetes object.
+// kind, not even misspelt. It also has no field that shows an incomplete Kubernetes object, such as
+// metadata.name or spec.rules.
 func isForeign(object map[string]any) bool {
 	for key, value := range object {
 		items, isList := value.([]any)
@@ -200,7 +201,7 @@ func isForeignList(list []any) bool {
 const maxIgnoredShown = 10
 
 // IgnoredWords returns texts for a log or a summary: "4 Deployment.apps", "1 Pod", "2 documents without
-// apiVersion and kind".
+// apiVersion and kind". After maxIgnoredShown kinds, the last text is the number of the other kinds.
 func IgnoredWords(ignored []Ignored) []string {
 	var words []string
 	for _, o := range ignored[:min(len(ignored), maxIgnoredShown)] {

@@ -130,8 +130,8 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	return unusable
 }
 
-// again returns the result of reading a saved object. If r.sound is true, it decodes a Checked without
-// validation.
+// again returns the result of reading a saved object. If r.sound is true, it decodes the Checked of the object,
+// if there is one, without validation.
 func (r reader) again(saved Saved) *result {
 	hides := r.save && !r.secrets && secretive(saved.Text) // may have a Secret in a comment, not saved any more
 	if r.sound && saved.Checked != nil && saved.Since.IsZero() && !hides {

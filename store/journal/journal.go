@@ -35,8 +35,9 @@ type Options struct {
 	// Fingerprint returns schema.Fingerprint. It is slow, so it is called only if a journal is read or
 	// rewritten. A result of "" matches nothing.
 	Fingerprint func() string
-	// MaxBytes limits the bytes of texts, and the bytes of Checked objects, that are read. With more texts, the
-	// journal is not used. Further Checked objects are left out. 0 means 512 MiB.
+	// MaxBytes is the maximum number of bytes of texts. If a journal has more, it is not used. MaxBytes is also
+	// the maximum number of bytes of Checked objects. If a journal has more, the others are left out. 0 means
+	// 512 MiB.
 	MaxBytes int64
 }
 

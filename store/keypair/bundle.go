@@ -21,8 +21,8 @@ type Bundle struct {
 }
 
 // ReadBundle parses CA certificates in PEM. It returns a Fault and no Bundle if the text has no certificate in
-// PEM, or more than maxAuthorities. It does the same if a certificate cannot be parsed or is cut off, because
-// Envoy would reject it.
+// PEM, or more than maxAuthorities. It also returns a Fault if a certificate cannot be parsed or is cut off,
+// because Envoy would reject it.
 func ReadBundle(text []byte) (*Bundle, *Fault) {
 	const hint = "write the CA certificates in PEM"
 	bundle, begun := &Bundle{}, bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))

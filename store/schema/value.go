@@ -35,7 +35,7 @@ func (n *node) takes(v any) bool {
 	return false
 }
 
-// text checks a string. It reports only the first mistake, because others would repeat it.
+// text reports the first mistake in a string. Other mistakes would repeat it.
 func (w *walk) text(n *node, s string) {
 	length := int64(utf8.RuneCountInString(s))
 	limits := &n.limits
@@ -57,7 +57,7 @@ func (w *walk) text(n *node, s string) {
 	}
 }
 
-// scalar checks a number or a boolean.
+// scalar reports a number or a boolean that n does not allow.
 func (w *walk) scalar(n *node, v any) {
 	if n.limits.Enum != nil && !n.allows(v) {
 		w.notAllowed(n, v)
@@ -98,7 +98,7 @@ func (n *node) allows(v any) bool {
 	return false
 }
 
-// key checks a key of a map.
+// key reports a key of a map that n does not allow.
 func (w *walk) key(n *node, key string) {
 	if wrong := n.keys(key); wrong != "" {
 		w.add(InvalidValue, "the key "+shown(key)+" "+wrong, "")

@@ -79,7 +79,7 @@ func pathText(path []step) string {
 	return string(text)
 }
 
-// value checks v against n. If changed is true, the caller must replace v by result.
+// value reports the mistakes in v, which must match n. If changed is true, the caller must replace v by result.
 func (w *walk) value(n *node, v any) (result any, changed bool) {
 	if whole, ok := integral(v); ok && (n.typ == "integer" || n.intOrString) {
 		v, changed = whole, true
@@ -108,7 +108,8 @@ func (w *walk) value(n *node, v any) (result any, changed bool) {
 	return v, changed
 }
 
-// object checks an object against n and changes it in place.
+// object reports the mistakes in an object and its values. It removes unknown fields and sets defaults in
+// place.
 func (w *walk) object(n *node, object map[string]any) {
 	w.fill(n, object)
 	for _, name := range n.limits.Required {
@@ -156,7 +157,7 @@ func (w *walk) fill(n *node, object map[string]any) {
 	}
 }
 
-// list checks a list against n and changes it in place.
+// list reports the mistakes in a list and its items. It replaces items in place.
 func (w *walk) list(n *node, list []any) {
 	w.count(n.limits.MinItems, n.limits.MaxItems, len(list), "items")
 	if n.items == nil {

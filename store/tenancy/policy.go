@@ -34,8 +34,8 @@ func (p *Policy) Cluster(file string) bool { return p.cluster.Match(file) }
 // ClusterBelow reports whether a directory may have files of the cluster paths, at any depth.
 func (p *Policy) ClusterBelow(directory string) bool { return p.cluster.MatchBelow(directory) }
 
-// Declare records the grants of all definitions of a Namespace. Something is allowed only if all of them allow
-// it. It returns false if nothing changed.
+// Declare records the grants of all definitions of a Namespace. Something is allowed only if all of the
+// definitions allow it. It returns false if nothing changed. Without path policies it does nothing.
 func (p *Policy) Declare(namespace string, grants []Grant) (changed bool) {
 	before, known := p.declared[namespace]
 	if !p.InForce() || known && reflect.DeepEqual(before, grants) {
