@@ -136,7 +136,7 @@ func shorten(text string) string {
 }
 
 // readSpec reads the fields that the status of the kind needs. It returns false for a kind without a status,
-// and for a route without readable parentRefs.
+// and for a route without readable parentRefs. Otherwise it returns true.
 func (i *Invalid) readSpec(spec map[string]any) bool {
 	gateway := i.Key.Group == gatewayGroup
 	switch kind := i.Key.Kind; {

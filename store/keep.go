@@ -9,7 +9,8 @@ import (
 
 // keeps reports whether an object stays served although its file no longer defines it. It returns true if the
 // file is skipped or broken. It also returns true if path policies reject a definition in the file, which may
-// be the same object with a wrong name.
+// be the same object with a wrong name. With Options.KeepNothing, or if path policies reject the object, it
+// returns false.
 func (s *serving) keeps(before served) bool {
 	path := before.path()
 	f := s.sources.files[path]
@@ -20,8 +21,8 @@ func (s *serving) keeps(before served) bool {
 }
 
 // keepMoved keeps the last valid version of an object that moved to another file and is invalid there. It
-// returns false, and keeps nothing, if no file has an invalid definition of the object, or path policies reject
-// the object in that file.
+// returns false, and keeps nothing, if no file has an invalid definition of the object. It does the same if
+// path policies reject the object in that file.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {

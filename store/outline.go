@@ -24,8 +24,8 @@ type Outline struct {
 
 // RuleOutline is one rule of an Outline.
 type RuleOutline struct {
-	// Paths are the paths of spec.rules[].matches, one for each match. If the matches are missing or cannot be
-	// read, Paths are all texts in the rule that begin with "/".
+	// Paths are the paths of spec.rules[].matches, one for each match. If the rule has no readable list of
+	// matches, Paths are the texts in the rule that begin with "/", at most maxOutline.
 	Paths []PathOutline
 	// Children are the routes that backendRefs name. The name "*" means every route of the namespace. A
 	// reference by label has the kind "label".

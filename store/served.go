@@ -47,8 +47,8 @@ func (s served) since() time.Time {
 	return s.kept.since
 }
 
-// saved returns a text of the served object for the saved state, which does not share the memory of its file.
-// It returns nil if no object is served.
+// saved returns the text of the served object for the saved state. The text does not share the memory of its
+// file. It returns nil if no object is served.
 func (s served) saved() []byte {
 	switch {
 	case s.kept != nil:

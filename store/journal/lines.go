@@ -43,7 +43,7 @@ func linesOf(in io.Reader) iter.Seq[readLine] {
 	}
 }
 
-// pieceBytes is the minimum size of a piece. One goroutine decodes a piece.
+// pieceBytes is the minimum size of a piece in bytes, except for the last piece. One goroutine decodes a piece.
 const pieceBytes = 1 << 18
 
 // piece has the decoded lines of a part of a journal, or the value of the panic that ended the decoding.

@@ -12,8 +12,9 @@ const describedFile = "described.yaml"
 // notUsed is the description of a field that describedFile does not have.
 const notUsed = "Kubernetes has the field. gatefold takes it, and does not use it."
 
-// described adds descriptions to the fields in out that have none. These are fields whose schema is a Go type,
-// and the fields of metadata.
+// described sets descriptions of fields in out, from describedFile. It does so for apiVersion, kind and the
+// fields of metadata. If the schema of the kind is a Go type, it does so for all fields. Only apiVersion and
+// kind get a new description if they already have one.
 func (k *kind) described(out JSONSchema) {
 	text, err := crds.ReadFile(describedFile)
 	must(err, describedFile)

@@ -30,8 +30,8 @@ func serviceChecker() *checker {
 	return c
 }
 
-// serviceRules reports ports that are missing, have no name, or are equal, and invalid external names. It sets
-// the default of targetPort.
+// serviceRules reports missing or equal ports, ports without a name if there are several, and invalid external
+// names. It sets the default of targetPort.
 func serviceRules(w *walk, object map[string]any) {
 	spec := entries(object, "spec")
 	ports, _ := spec["ports"].([]any)
