@@ -36,8 +36,8 @@ func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, fi
 	d.rejected = append(d.rejected, r)
 }
 
-// notServed reports an object of a kgateway kind that gatefold does not serve. It does not mark the document as
-// broken, because nothing in it is invalid.
+// notServed reports an object of a kind that gatefold knows and does not serve; k is its entry. It does not
+// mark the document as broken, because nothing in it is invalid.
 func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema.KindNotServed) {
 	p := manifest.Problem{
 		Code: schema.NotServed, Severity: manifest.Warning, Field: "kind", Hint: "remove the object",

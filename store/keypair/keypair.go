@@ -48,9 +48,9 @@ type Pair struct {
 	key  []byte // PKCS #8 in DER; nil if the function Leaf returned the pair
 }
 
-// Read parses the PEM of a certificate chain and of its private key. For input that Envoy would reject, it
-// returns a Fault and no Pair. Such input is no PEM, a key of another certificate, or an unsupported type or
-// size of key. It does not check whether the certificate has expired.
+// Read parses the PEM of a certificate chain and of its private key. It returns a Fault and no Pair if a text
+// is no PEM, or if the key belongs to another certificate. It does the same if the type or size of the key, or
+// the number of certificates, is not supported. It does not check whether the certificate has expired.
 func Read(certificates, key []byte) (*Pair, *Fault) {
 	pair, fault := readChain(certificates)
 	if fault != nil {
@@ -154,8 +154,8 @@ func parseKey(der []byte) crypto.Signer {
 	return nil
 }
 
-// judge returns a Fault if Envoy does not accept the kind or size of a key. It also returns a Fault if the key
-// does not belong to the certificate.
+// judge returns a Fault if the kind or size of a key is not supported, or if the key does not belong to the
+// certificate. It returns nil otherwise.
 func judge(key crypto.Signer, leaf *x509.Certificate) *Fault {
 	switch k := key.(type) {
 	case *rsa.PrivateKey:

@@ -45,9 +45,9 @@ type Problem struct {
 // Unserved is a policy of a kind that gatefold does not serve.
 type Unserved struct {
 	Policy Key
-	// Targets are the policy's targets as text, such as "HTTPRoute shop/cart". "#" and the name of a rule or
-	// listener may follow. For a selector it is "each HTTPRoute in namespace shop", with labels: " with
-	// app=cart,tier=web".
+	// Targets are the policy's targets as text, such as "HTTPRoute shop/cart". A rule or listener is "HTTPRoute
+	// shop/cart#rule". A selector is "each HTTPRoute in namespace shop with app=cart,tier=web". Without labels
+	// it is "each HTTPRoute in namespace shop".
 	Targets []string
 	// File, Line and Column are the place at which the policy is written. They are zero if the Problem has the
 	// same place.
