@@ -24,8 +24,9 @@ const (
 // its "---" is a line break only in YAML, such as U+2028.
 var errExtraDocument = errors.New("yaml: a second document begins without a line of its own for ---")
 
-// parseYAML returns the root node of one document. It returns nil for an empty document. It accepts duplicate
-// keys and alias bombs; decoder checks for them later. It returns a panic of the parser as an error.
+// parseYAML returns the root node of one document. It returns nil for an empty document, and errExtraDocument
+// for a text with two documents. It accepts duplicate keys and alias bombs; decoder checks for them later. It
+// returns a panic of the parser as an error.
 func parseYAML(text io.Reader) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -209,7 +210,7 @@ func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 }
 
 // merge adds the keys of a mapping, or of a list of mappings, to object. n is the value of a << key. In a list,
-// the first mapping has precedence.
+// the first mapping has precedence. It reports a mistake for other values.
 func (d *decoder) merge(n *yaml.Node, object map[string]any) {
 	into := func(m *yaml.Node) any {
 		if m.Kind == yaml.MappingNode {

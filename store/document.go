@@ -165,7 +165,8 @@ func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 }
 
 // document reads the value of a document. It reads a single object at once. For a list of objects it only sets
-// outer and elements, which step reads.
+// outer and elements, which step reads. It records a document of another program as foreign, and reports a
+// problem for any other value.
 func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
 	list, isList := value.([]any)
@@ -338,10 +339,10 @@ func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k 
 	}
 }
 
-// typed returns a validated object as a manifest.Object, and its canonical text. The canonical text is the
-// object's JSON with the first version of its kind as apiVersion. The hash is that of the canonical text, so a
-// new apiVersion alone does not change the hash. It returns an error if the object does not fit the Go type of
-// its kind.
+// typed returns a validated object as a manifest.Object, and its canonical text. It sets the apiVersion of
+// object to the first version of its kind. The canonical text is the JSON of object after that. The hash is
+// that of the canonical text, so a new apiVersion alone does not change the hash. It returns an error if the
+// object does not fit the Go type of its kind.
 func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byte, err error) {
 	object["apiVersion"] = k.apiVersions()[0]
 	canonical, err = json.Marshal(object) // Marshal sorts keys

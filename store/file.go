@@ -83,8 +83,9 @@ type edit struct {
 	before, after *file
 }
 
-// split splits the content of a file into documents. A document with the same text as a document of known has
-// the same result. If the content has more documents than limit, the file gets a problem and no documents.
+// split splits the content of a file into documents. A .json file is one document. A document with the same
+// text as a document of known has the same result. If the content has more documents than limit, the file gets
+// a problem and no documents.
 func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" {
@@ -142,7 +143,7 @@ const (
 )
 
 // finish collects and counts the definitions, rejected objects and problems of the file's documents. All
-// documents must be read.
+// documents must be read. It lists at most maxProblems problems, and one for the number of the others.
 func (f *file) finish(r reader) {
 	all := f.oddities()
 	if all.skipped != nil && all.skipped.Detail != "" {

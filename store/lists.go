@@ -7,6 +7,7 @@ import (
 )
 
 // element reads the item of a list with the index i. An item that is not an object, or is a list, is a problem.
+// If an item without a kind is meant as a policy, its targets are recorded.
 func (d *documentReader) element(i int) {
 	at := fieldPath{{named: true, key: "items"}, {index: i}}
 	object, ok := d.elements[i].(map[string]any)

@@ -17,9 +17,9 @@ var (
 	template = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)
 )
 
-// readings returns variants of a text that is not YAML, the most similar first. Each variant closes a bracket,
-// or leaves out lines at the parser's error. The mistake may be in a line before or after the line that the
-// error names.
+// readings returns variants of a text that is not YAML, the most similar first. If the text without templates
+// and merge markers is YAML, it is the only variant. Otherwise each variant closes a bracket, or leaves out
+// lines at the parser's error. The mistake may be in a line before or after the line that the error names.
 func readings(text []byte) iter.Seq[string] {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\t' {

@@ -14,8 +14,8 @@ import (
 )
 
 // resolve returns the value of a scalar by the rules of YAML 1.1, like kubectl: string, bool, int64, float64,
-// nil, or uint64 above the range of int64. Quoted and block scalars are strings unless they have a tag. It
-// returns an error if the text does not fit the tag.
+// nil, or uint64 above the range of int64. Quoted and block scalars are strings unless they have a tag. The tag
+// !!binary means base64. It returns an error if the text does not fit the tag.
 func resolve(n *yaml.Node) (any, error) {
 	tag := ""
 	if n.Style&yaml.TaggedStyle != 0 {
@@ -97,8 +97,8 @@ func resolvePlain(text string) any {
 	return text
 }
 
-// resolveNumber returns the number in a text: decimal, 0x, 0o, 0b or, with a leading zero, octal. It returns
-// nil if the text is no number.
+// resolveNumber returns the number in a text: decimal, 0x, 0o, 0b or, with a leading zero, octal. It ignores
+// underscores. It returns nil if the text is no number.
 func resolveNumber(text string) any {
 	digits := strings.ReplaceAll(text, "_", "")
 	if i, err := strconv.ParseInt(digits, 0, 64); err == nil {

@@ -15,8 +15,8 @@ const (
 	helmChart       watcher.SkipReason = "HelmChart"
 )
 
-// unrenderedBy returns why the files in and below the directory of a file are not loaded. It returns "" if the
-// file is not the file by which Kustomize or Helm recognizes a folder.
+// unrenderedBy returns the reason for which the folder of a marker file is not loaded. A marker file is
+// kustomization.yaml, kustomization.yml or Chart.yaml. It returns "" for other files.
 func unrenderedBy(file string) watcher.SkipReason {
 	switch path.Base(file) {
 	case "kustomization.yaml", "kustomization.yml":
@@ -28,8 +28,7 @@ func unrenderedBy(file string) watcher.SkipReason {
 }
 
 // unrendered finds the folders that Kustomize or Helm renders, and skips their files. Objects that were read
-// from these files earlier stay served. Each folder has one problem, at the file by which the folder is
-// recognized (its marker).
+// from these files earlier stay served. Each folder has one problem, at its marker file (unrenderedBy).
 type unrendered struct {
 	last    watcher.Files
 	markers map[string]string // marker files by their directory, "" or ending in "/"

@@ -16,8 +16,8 @@ import (
 //	   = in HTTPRoute default/shop, spec.rules[0].matches[0].pathh
 //	   = help: did you mean "path"?
 //
-// The text ends with a newline. If color is true, it contains ANSI escape sequences. Escape sequences in the
-// user's files are always removed.
+// The text ends with a newline. If color is true, it contains ANSI escape sequences. Characters from the user's
+// files that are not printable are shown as U+FFFD.
 func (p Problem) Text(color bool) string {
 	paint := painter(color)
 	var b strings.Builder

@@ -168,7 +168,8 @@ func (n *node) ruledNames(object map[string]any) []string {
 	return n.ruledFields
 }
 
-// run evaluates the rules of one node on v, and records the rules that v violates.
+// run evaluates the rules of one node on v, and records the rules that v violates. If the budget is used up, it
+// records that the object is too large.
 func (w *walk) run(n *node, v any) {
 	activation := &self{common.UnstructuredToVal(v, n.self)}
 	for _, rule := range n.rules {

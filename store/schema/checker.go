@@ -23,7 +23,7 @@ type checker struct {
 	places func() map[string][]string
 }
 
-// finish adds the fields of all kinds: apiVersion, kind and metadata.
+// finish completes the checker of a kind. It adds the fields of all kinds: apiVersion, kind and metadata.
 func (c *checker) finish(k *kind) {
 	c.kind, c.unserved = k.Kind, k.unserved
 	c.root.add("apiVersion", &node{typ: "string"})

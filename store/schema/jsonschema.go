@@ -164,7 +164,8 @@ func (s JSONSchema) find(path []string) JSONSchema {
 	return s
 }
 
-// forbid makes the schema reject the field at a path. why is its description and error message.
+// forbid makes the schema reject the field at a path. why is the description of the field and the error
+// message. It does nothing if the schema does not have the parent of the field.
 func (s JSONSchema) forbid(path []string, why string) {
 	parent := s.find(path[:len(path)-1])
 	if parent == nil {
