@@ -79,7 +79,8 @@ var words = map[string]any{
 
 var decimalFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
-// resolvePlain returns the value of a scalar without quotes and tag.
+// resolvePlain returns the value of a scalar without quotes and tag, such as true for "yes" or nil for "~". For
+// a string it returns text.
 func resolvePlain(text string) any {
 	if value, ok := words[text]; ok {
 		return value

@@ -14,7 +14,7 @@ const MaxSettings = 64 << 10
 // SettingKind is the type of a value in a settings file.
 type SettingKind string
 
-// The types of values.
+// The types of values in a settings file.
 const (
 	TextSetting    SettingKind = "text"
 	NumberSetting  SettingKind = "a number"

@@ -70,9 +70,9 @@ type Content struct {
 	Problem string
 }
 
-// Open locks Options.Dir, and opens and reads the journal in it. It returns ErrInUse if another gatefold has
-// locked the folder, or an error that says why nothing can be saved there. A journal that cannot be read is no
-// error; it is a Problem of the Content.
+// Open locks Options.Dir, and opens and reads the journal in it. It returns an error that wraps ErrInUse if
+// another gatefold has locked the folder. Any other error says why nothing can be saved there. A journal that
+// cannot be read is no error; it is a Problem of the Content.
 func Open(options Options) (*Journal, Content, error) {
 	if options.MaxBytes == 0 {
 		options.MaxBytes = 512 << 20
@@ -106,8 +106,8 @@ func (j *Journal) openSafely() (content Content) {
 
 func (j *Journal) path(name string) string { return filepath.Join(j.options.Dir, name) }
 
-// take creates the folder if necessary, and locks it for this process. It returns ErrInUse if another process
-// has locked the folder, and an error if gatefold cannot use the folder.
+// take creates the folder if necessary, and locks it for this process. It returns an error that wraps ErrInUse
+// if another process has locked the folder. Any other error says why gatefold cannot use the folder.
 func (j *Journal) take() error {
 	if err := os.MkdirAll(j.options.Dir, 0o700); err != nil {
 		return cause(err)
@@ -132,7 +132,8 @@ func (j *Journal) take() error {
 	return nil
 }
 
-// holder returns ErrInUse, with the number of the process that has the lock if it can be read.
+// holder returns an error that wraps ErrInUse, with the number of the process that has the lock. If the number
+// cannot be read, it returns ErrInUse.
 func holder(lock *os.File) error {
 	text := make([]byte, 16)
 	n, _ := lock.ReadAt(text, 0)
