@@ -18,22 +18,26 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// announcements are what the log was told of verdicts, so that each turn is one line. It is
-// guarded by lock but for the queue.
+// announcements logs changes of verdicts. It logs listeners when their address cannot be bound, and when they
+// are bound again. It also logs where Envoy serves a Gateway. It remembers what it logged, so that each change
+// is logged once. All fields except queue are guarded by lock.
 type announcements struct {
 	log    zerolog.Logger
 	board  *board.Board
-	folder admin.Folder // nil where there is none
+	folder admin.Folder // nil if no folder is configured
 
-	infra   map[string]*ir.Infra           // by Gateway
-	serving map[string]string              // the addresses that were told, by Gateway
-	unbound map[string]map[string]struct{} // the Envoy listeners that were told, by Gateway
-	queue   chan unboundListener           // to tellBinds
+	infra   map[string]*ir.Infra           // where each Gateway listens, by Gateway
+	serving map[string]string              // the result of listens that was logged last, by Gateway
+	unbound map[string]map[string]struct{} // the Envoy listeners that were logged as not bound, by Gateway
+	queue   chan unboundListener           // read by tellBinds
 }
 
-// maxUnboundQueue bounds the queue. What does not fit is told without its place.
+// maxUnboundQueue is the capacity of the queue. If the queue is full, a listener is logged at once, without
+// file and line.
 const maxUnboundQueue = 256
 
+// newAnnouncements returns announcements that log to log. shown finds the ports of listeners. folder may be
+// nil.
 func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folder) *announcements {
 	return &announcements{
 		log: log, board: shown, folder: folder,
@@ -42,13 +46,14 @@ func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folde
 	}
 }
 
-// unboundListener is an Envoy listener whose address cannot be bound.
+// unboundListener is an Envoy listener whose address cannot be bound. words is the error as board.BindWords
+// returns it.
 type unboundListener struct {
 	gateway, words string
-	port           manifest.Field // of the first listener there; zero where none is known
+	port           manifest.Field // the port of the first Gateway listener there; zero if none is known
 }
 
-// setInfra takes over where Gateways listen.
+// setInfra stores where Gateways listen. An update without Infra removes all that is known of its Gateway.
 func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 	for _, u := range updates {
 		if a.infra[u.Gateway] = u.Infra; u.Infra == nil {
@@ -59,8 +64,9 @@ func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 	}
 }
 
-// announce logs what is new of a verdict: that requests are answered, and where; and each
-// listener that cannot be bound, or can again.
+// announce logs what is new in the verdict v on a Gateway. It queues each listener that cannot be bound for
+// tellBinds. If the Gateway is programmed, it logs each listener that is bound again. If no listener is unbound
+// either, it logs the addresses of the Gateway, unless the same addresses were logged before.
 func (a *announcements) announce(gateway string, v board.Verdict) {
 	told := a.unbound[gateway]
 	for _, listener := range slices.Sorted(maps.Keys(v.Unbound)) {
@@ -90,10 +96,11 @@ func (a *announcements) announce(gateway string, v board.Verdict) {
 	}
 }
 
-// maxListens is how many addresses of a Gateway the log names.
+// maxListens bounds how many addresses of a Gateway a log line has.
 const maxListens = 8
 
-// listens names where a Gateway listens: "127.0.0.1:8080, 127.0.0.1:8443".
+// listens returns the addresses of a Gateway, joined by commas: "127.0.0.1:8080, 127.0.0.1:8443". After
+// maxListens addresses it adds how many more there are. It returns "" if nothing is known of the Gateway.
 func (a *announcements) listens(gateway string) string {
 	infra := a.infra[gateway]
 	if infra == nil {
@@ -111,6 +118,7 @@ func (a *announcements) listens(gateway string) string {
 	return strings.Join(all, ", ")
 }
 
+// enqueue queues u for tellBinds. If the queue is full, it logs u at once, without file and line.
 func (a *announcements) enqueue(u unboundListener) {
 	select {
 	case a.queue <- u:
@@ -119,8 +127,8 @@ func (a *announcements) enqueue(u unboundListener) {
 	}
 }
 
-// tellBinds logs listeners that cannot be bound, with the place of their ports, until ctx
-// ends. To find places may take as long as a load, which no stream waits for.
+// tellBinds logs the queued listeners with file, line and column of their ports, until ctx ends. It is a task
+// of its own, because finding a line can take as long as a load of the folder.
 func (a *announcements) tellBinds(ctx context.Context) {
 	for {
 		select {
@@ -136,6 +144,8 @@ func (a *announcements) tellBinds(ctx context.Context) {
 	}
 }
 
+// logUnbound logs a listener whose address cannot be bound, with what to do. If place has no line, the log
+// names the field alone.
 func (a *announcements) logUnbound(u unboundListener, place store.Place) {
 	field := strings.TrimPrefix(u.port.Path, "spec.")
 	if place.Line > 0 {

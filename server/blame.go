@@ -12,19 +12,21 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// blame is what a canary rejects of a revision that is not promoted.
+// blame is a resource of a revision, or a part of the resource, that a canary rejected. The revision is not
+// promoted.
 type blame struct {
 	node      string
-	typ, name string    // of the resource
-	part      *xds.Part // of a table or filter; nil for all of it
-	words     string    // of Envoy
+	typ, name string    // type and name of the resource
+	part      *xds.Part // the rejected part of a route table or filter; nil if all of the resource is rejected
+	words     string    // Envoy's error
 }
 
+// compareBlames orders by what was rejected, then by canary, then by Envoy's error.
 func compareBlames(a, b *blame) int {
 	return cmp.Or(strings.Compare(a.what(), b.what()), strings.Compare(a.node, b.node), strings.Compare(a.words, b.words))
 }
 
-// what names what was rejected.
+// what returns a text that names the rejected part or resource: for example, the type and the name in quotes.
 func (b *blame) what() string {
 	if b.part != nil {
 		return b.part.String()
@@ -32,8 +34,9 @@ func (b *blame) what() string {
 	return fmt.Sprintf("%s %q", xds.ShortType(b.typ), b.name)
 }
 
-// blamesOf returns what a canary rejects, and the promoted revision does not have in that form. unread has the promoted
-// tables looked at that are needed for it.
+// blamesOf returns the resources and parts that the canary st rejects. It leaves out those that the promoted
+// revision has in the same form. If it does not know the parts of a promoted table yet, it counts the rejected
+// part as new. Then unread has work that finds those parts. The caller does that work and calls again.
 func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []reading) {
 	node := cmp.Or(st.node, st.peer)
 	for r := range st.Rejections() {
@@ -60,7 +63,8 @@ func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []read
 	return blames, unread
 }
 
-// frozenFor is the verdict on a revision of which canaries rejected something.
+// frozenFor returns the verdict that freezes a revision because canaries rejected parts of it. blames is not
+// empty and sorted; the message quotes the first, and counts the others.
 func (s *staging) frozenFor(c *scope, blames []*blame) stageVerdict {
 	first := blames[0]
 	why := fmt.Sprintf("Envoy %q of stage canary rejected %s: %s", first.node, first.what(), strings.TrimSuffix(first.words, "."))
@@ -72,7 +76,8 @@ func (s *staging) frozenFor(c *scope, blames []*blame) stageVerdict {
 	return v
 }
 
-// fieldOf returns the field that a rejected part or resource is made of; zero where its name does not tell.
+// fieldOf returns the field of the user's object from which the rejected part or resource is made. It returns
+// the zero Field if the name of the resource does not show the object.
 func (s *staging) fieldOf(c *scope, b *blame) manifest.Field {
 	switch {
 	case b.part != nil && b.part.Requirement != "":
@@ -90,8 +95,8 @@ func (s *staging) fieldOf(c *scope, b *blame) manifest.Field {
 	return manifest.Field{}
 }
 
-// ownerOf returns the object that a cluster or secret is named after: "Service/shop/cart/80" is of
-// Service shop/cart. It is zero for other names.
+// ownerOf returns the object that a cluster or secret is named after: for "Service/shop/cart/80" it is the
+// Service shop/cart. It returns the zero Key for a name of another form.
 func ownerOf(name string) manifest.Key {
 	parts := strings.SplitN(name, "/", 4)
 	if len(parts) < 3 {

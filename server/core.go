@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/server/figures"
 )
 
-// core is what the server and the sessions of streams share.
+// core is the state that the server shares with the sessions of its streams.
 type core struct {
 	*barrier
 	*lock // guards gateways, clients, verdicts and quarantine
@@ -20,14 +20,14 @@ type core struct {
 	options    Options
 	log        zerolog.Logger
 	metrics    *figures.Set
-	refused    *connect.Refusals // with a lock of its own
-	board      *board.Board      // with a lock of its own, which is taken last
+	refused    *connect.Refusals // has its own lock
+	board      *board.Board      // has its own lock, which is locked last
 	verdicts   *verdicts
 	quarantine *quarantine
 	staging    *staging
 }
 
-// overLimit books that a stream ends because of err, and returns err.
+// overLimit records that a stream ends because of err, and returns err. It does nothing if err is nil.
 func (c *core) overLimit(st *stream, err error) error {
 	if err != nil {
 		c.refused.Refuse("limit", admin.RejectedClient{

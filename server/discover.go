@@ -16,21 +16,24 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// maxWarned bounds how many unknown names are warned about in one run.
+// maxWarned bounds how many unknown values of node.cluster the log warns of, until gatefold restarts.
 const maxWarned = 1000
 
-// StreamAggregatedResources serves a client of the state-of-the-world protocol.
+// StreamAggregatedResources serves a client of the state-of-the-world protocol until its stream ends. The
+// result is that of discover.
 func (s *Server) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
 	return s.discover(connect.NewWorldWire(stream), true)
 }
 
-// DeltaAggregatedResources serves a client of the incremental protocol.
+// DeltaAggregatedResources serves a client of the incremental protocol until its stream ends. The result is
+// that of discover.
 func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
 	return s.discover(connect.DeltaWire{ServerStream: stream}, false)
 }
 
-// discover serves one Envoy until it leaves, its stream fails or the server
-// stops; ofWorld is false for the incremental protocol.
+// discover serves one Envoy until it disconnects, its stream fails or the server stops. ofWorld is true for the
+// state-of-the-world protocol, and false for the incremental one. The error is why the stream ends. It is nil
+// if the client ended the stream.
 func (s *Server) discover(wire connect.Wire, ofWorld bool) (err error) {
 	defer s.rescue(&err)
 	ctx := wire.Context()
@@ -68,7 +71,8 @@ func (s *Server) discover(wire connect.Wire, ofWorld bool) (err error) {
 	return s.converse(st, wire, messages, failed)
 }
 
-// converse serves a stream from its second message on.
+// converse serves a stream from its second message on. The error is why the stream ends. It is nil if the
+// client ended the stream.
 func (s *Server) converse(st *stream, wire connect.Wire, messages <-chan connect.Message, failed <-chan error) error {
 	book := func(request *delta.Request) error { return session{s.core, st}.handle(request) }
 	timer := time.NewTimer(0)
@@ -94,7 +98,10 @@ func (s *Server) converse(st *stream, wire connect.Wire, messages <-chan connect
 	}
 }
 
-// open finds the scope that the node may have.
+// open makes the stream of a client from its first request, and joins it to the scope of its node.cluster.
+// ofWorld is true for the state-of-the-world protocol. It returns an error if the request is invalid or the
+// Envoy is too old. It also returns an error if the client's certificate does not allow the Gateway, or if a
+// limit is exceeded.
 func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (*stream, error) {
 	node := first.GetNode()
 	if first.GetTypeUrl() == "" {
@@ -137,8 +144,9 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 	return st, nil
 }
 
-// join puts the stream into its scope. It tells, once for each name, when the
-// scope has nothing to serve. The error says that the client has too many streams.
+// join adds the stream to its scope and to the counts of verdicts. unknown is true if the log should warn that
+// the scope has nothing to serve: once for each node.cluster. The error means that the client has too many
+// streams.
 func (s *Server) join(st *stream) (unknown bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

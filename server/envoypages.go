@@ -16,13 +16,14 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// envoyPages is what the admin pages show of Envoys (admin.Envoys).
+// envoyPages implements admin.Envoys: it returns what the admin pages show of Envoys.
 type envoyPages struct {
 	*core
 	transport *connect.Transport
 }
 
-// Resources implements admin.Envoys. Resources are never changed, so they are rendered without the lock.
+// Resources implements admin.Envoys. It returns the resources by Gateway, and all streams. Resources never
+// change, so the caller renders them without the lock.
 func (s envoyPages) Resources() (map[string][]*xds.Resource, []admin.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +43,7 @@ func (s envoyPages) Streams() []admin.Stream {
 	return s.dumpStreams()
 }
 
-// dumpStreams returns what the pages show of every stream, by age. s.mu is held.
+// dumpStreams returns what the pages show of every stream, the oldest first. The caller has locked s.mu.
 func (s envoyPages) dumpStreams() []admin.Stream {
 	streams := []admin.Stream{}
 	for _, c := range s.all() {
@@ -57,7 +58,7 @@ func (s envoyPages) dumpStreams() []admin.Stream {
 	return streams
 }
 
-// dump returns what the pages show of each type.
+// dump returns what the pages show of each resource type, by the short name of the type.
 func (st *stream) dump() map[string]admin.TypeState {
 	types := map[string]admin.TypeState{}
 	for typ, p := range st.Progress() {
@@ -83,8 +84,8 @@ func (s envoyPages) Transport() (page admin.Transport) {
 	return page
 }
 
-// Connected implements admin.Envoys. Envoys whose admin address is not to be asked have their answer
-// already.
+// Connected implements admin.Envoys. If the admin address of an Envoy must not be queried, the result already
+// says so in Envoy.Unknown.
 func (s envoyPages) Connected() []admin.Connected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +107,7 @@ func (s envoyPages) Connected() []admin.Connected {
 	return all
 }
 
-// socket is the path of the xDS socket, "" where xDS is served on TCP.
+// socket returns the path of the unix socket that serves xDS, and "" if xDS is served on TCP.
 func (s envoyPages) socket() string {
 	path, _ := strings.CutPrefix(s.options.XDSAddress, "unix:")
 	if path == s.options.XDSAddress {
@@ -134,7 +135,7 @@ func (s envoyPages) Fleets() (fleets []admin.Fleet) {
 	return fleets
 }
 
-// fleetOf returns what the pages show of a fleet. s.mu is held.
+// fleetOf returns what the pages show of a fleet. c has a stage, and the caller has locked s.mu.
 func (s envoyPages) fleetOf(c *scope) admin.Fleet {
 	of := c.stage
 	fleet := admin.Fleet{
@@ -154,7 +155,7 @@ func (s envoyPages) fleetOf(c *scope) admin.Fleet {
 	return fleet
 }
 
-// stageName is the stage of an Envoy, "" for most.
+// stageName returns "canary" for a canary, and "" for every other Envoy.
 func (st *stream) stageName() string {
 	if st.canary {
 		return envoy.Canary

@@ -2,7 +2,8 @@ package server
 
 import "cmp"
 
-// watch has the clusters found whose requests are to be counted.
+// watch returns work for the soaking revision of c: it finds the clusters whose requests are counted, and
+// stores them in c.stage.soaking. It must be done while the lock is not locked.
 func (s *staging) watch(c *scope) reading {
 	soaking, changes := c.stage.soaking, c.stage.changes()
 	return func() {
@@ -11,7 +12,8 @@ func (s *staging) watch(c *scope) reading {
 	}
 }
 
-// fail ends the time with canaries of a revision of which too many requests failed.
+// fail freezes the soaking revision of c because of f: too many of its requests failed. The revision is pending
+// again.
 func (s *staging) fail(c *scope, f *Failure) {
 	f.Forms = c.formsOf(f.Cluster)
 	c.stage.failed = f
@@ -19,7 +21,7 @@ func (s *staging) fail(c *scope, f *Failure) {
 	s.set(c, s.frozenForErrors(c))
 }
 
-// frozenForErrors is the verdict on a revision of which too many requests failed.
+// frozenForErrors returns the verdict that freezes the revision of c because of c.stage.failed.
 func (s *staging) frozenForErrors(c *scope) stageVerdict {
 	f := c.stage.failed
 	v := s.frozenBy(c, f.words(s.options.MaxErrors))
@@ -31,8 +33,9 @@ func (s *staging) frozenForErrors(c *scope) stageVerdict {
 	return v
 }
 
-// stillFails reports whether the revision that is pending has what failed before. A fix is another form of the route,
-// of the cluster or of its endpoints. unread is a table that is to be looked at first.
+// stillFails reports whether the pending revision still has what failed before. It does not if the route, the
+// cluster or its endpoints changed. If unread is not empty, the result is not certain: the caller does that
+// work and calls again.
 func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	f := c.stage.failed
 	switch {
@@ -52,7 +55,8 @@ func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	return sums[f.Sum], nil
 }
 
-// mute returns the name of a canary that does not report, although a bound on errors is set; "" for none.
+// mute returns the node.id of a canary that does not report loads although Staging.MaxErrors is set. It returns
+// "" if every canary reports, or if there is no such bound.
 func (s *staging) mute(c *scope) (node string) {
 	if s.options.MaxErrors == 0 {
 		return ""

@@ -10,23 +10,24 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// stageScope makes the scope one with a stage, before its first canary joins.
+// stageScope adds a stage to the scope, before its first canary joins. It does nothing if the scope has one.
 func (c *scope) stageScope() {
 	if c.stage == nil {
-		c.stage = newStage(c.Target) // which the others have
+		c.stage = newStage(c.Target) // the Envoys that are connected keep this target
 		c.Target = c.Target.Clone()
 	}
 }
 
-// unstage ends the stage of a scope without canaries: all Envoys are to hold the newest.
+// unstage removes the stage of a scope without canaries, so that all Envoys get the newest resources.
 func (c *scope) unstage() {
 	if c.stage.promoted != nil {
-		c.Target = c.stage.promoted // which the others have; it is the same
+		c.Target = c.stage.promoted // the connected streams have this target; it equals the newest
 	}
 	c.stage = nil
 }
 
-// split gives canaries a target of their own, where all had one.
+// split separates the target of the canaries from that of the other Envoys. It does nothing if the other Envoys
+// have a target already (c.stage.promoted).
 func (c *scope) split() {
 	if c.stage.promoted != nil {
 		return
@@ -38,7 +39,8 @@ func (c *scope) split() {
 	}
 }
 
-// targetOf returns what a stream is to hold.
+// targetOf returns the target of a stream: the promoted one if the scope has one and the stream is no canary,
+// and the newest otherwise.
 func (c *scope) targetOf(st *stream) *delta.Target {
 	if c.stage == nil || st.canary || c.stage.promoted == nil {
 		return c.Target
@@ -46,7 +48,7 @@ func (c *scope) targetOf(st *stream) *delta.Target {
 	return c.stage.promoted
 }
 
-// others yields the streams that are no canaries.
+// others yields the streams of the scope that are not canaries.
 func (c *scope) others(yield func(*stream) bool) {
 	for st := range c.streams {
 		if !st.canary && !yield(st) {
@@ -55,7 +57,8 @@ func (c *scope) others(yield func(*stream) bool) {
 	}
 }
 
-// release sends what was promoted to the Envoys that are no canaries.
+// release marks the promoted resources for sending to the Envoys that are not canaries. changed has the names
+// by type.
 func (c *scope) release(changed map[string][]string) {
 	for st := range c.others {
 		if c.stage.withheld {
@@ -64,12 +67,13 @@ func (c *scope) release(changed map[string][]string) {
 		for typ, names := range changed {
 			st.mark(typ, names...)
 		}
-		st.poke() // it may have asked for all of a type that it is to hold nothing of
+		st.poke() // it may have requested all of a type that has no promoted resource
 	}
 	c.stage.withheld, c.stage.uncounted = false, false
 }
 
-// holdsBack reports whether canaries alone are sent the newest form of a resource.
+// holdsBack reports whether only canaries are sent the newest form of a resource, because it is not promoted
+// yet.
 func (c *scope) holdsBack(typ, name string) bool {
 	if !c.stage.waits() {
 		return false
@@ -77,8 +81,8 @@ func (c *scope) holdsBack(typ, name string) bool {
 	return c.stage.promoted == nil || !sameForm(c.Entry(typ, name), c.promotedForm(typ, name))
 }
 
-// promotedForm returns the form of a resource that Envoys which are no canaries are to hold; nil where there is none, or
-// it is not known.
+// promotedForm returns the form of a resource in the promoted target. It returns nil if that target has no such
+// resource, or if the target is not known.
 func (c *scope) promotedForm(typ, name string) *delta.Entry {
 	if c.stage.promoted == nil {
 		return nil
@@ -86,7 +90,7 @@ func (c *scope) promotedForm(typ, name string) *delta.Entry {
 	return c.stage.promoted.Entry(typ, name)
 }
 
-// formsOf returns the newest forms of a cluster and of its endpoints.
+// formsOf returns the versions of the newest form of a cluster and of its endpoints.
 func (c *scope) formsOf(cluster string) Forms {
 	version := func(typ string) string {
 		if e := c.Entry(typ, cluster); e != nil {
@@ -97,11 +101,12 @@ func (c *scope) formsOf(cluster string) Forms {
 	return Forms{version(xds.ClusterType), version(xds.EndpointType)}
 }
 
+// sameForm reports whether both entries are nil, or both have the same version.
 func sameForm(a, b *delta.Entry) bool {
 	return a == b || a != nil && b != nil && a.Version == b.Version
 }
 
-// joinStage has a stream that opens take its part in the stage.
+// joinStage adds a new stream to the canaries of the scope. It does nothing if the stream is not a canary's.
 func (c *scope) joinStage(st *stream) {
 	if st.canary {
 		c.stageScope()
@@ -111,10 +116,12 @@ func (c *scope) joinStage(st *stream) {
 	}
 }
 
-// maxLeft bounds how many canaries a fleet remembers that left: a client can call itself anything.
+// maxLeft bounds how many disconnected canaries a fleet remembers: a client can choose any node.id.
 const maxLeft = 100
 
-// leaveStage notes that a canary left. What it had not accepted may be why.
+// leaveStage removes a canary that disconnected from the scope. If a revision is not promoted yet, the stage
+// records that the canary left: the revision may have crashed it. It does nothing for other streams, or if
+// another canary has the same node.id.
 func (c *scope) leaveStage(st *stream, now time.Time) {
 	if !st.canary {
 		return
@@ -133,8 +140,9 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 	}
 }
 
-// askedBy reports whether a canary asks for all tables that are new to it. It asks for those of a listener
-// after it accepted the listener.
+// askedBy reports whether a canary has requested all tables of the pending revision. Envoy requests the tables
+// of a listener after it accepted the listener. If nothing was promoted yet, the canary must have requested all
+// tables.
 func (c *scope) askedBy(st *stream) bool {
 	for key, e := range c.stage.pending.entries {
 		if key.typ == xds.RouteType && e != nil && !st.asks(key.name) {
@@ -144,10 +152,11 @@ func (c *scope) askedBy(st *stream) bool {
 	return c.stage.promoted != nil || len(st.lacks) == 0
 }
 
-// fleet names the fleet in messages: the Gateway, or "all Gateways".
+// fleet returns the name of the fleet for messages: the Gateway, or "all Gateways".
 func (c *scope) fleet() string { return cmp.Or(c.name, "all Gateways") }
 
-// anyGateway returns the Gateway that the problem of a fleet is reported at; "" where none is known.
+// anyGateway returns the Gateway at which the problem of a fleet is reported: for the fleet of all Gateways,
+// the first one by name that has a pending change. It returns "" if there is none.
 func (c *scope) anyGateway() (gateway string) {
 	if c.name != "" {
 		return c.name

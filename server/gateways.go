@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// gateways are what is served. It is guarded by lock.
+// gateways has the scope of each Gateway: the resources that are served, and the streams. It is guarded by
+// lock.
 type gateways struct {
 	scopes map[string]*scope // by Gateway
-	union  *scope            // all Gateways
-	// revision is the number of what is served, for people (admin.RevisionList).
+	union  *scope            // the scope of the Envoys that serve all Gateways
+	// revision is the number of the served revision, which pages and messages show (admin.RevisionList).
 	revision uint64
-	// restored are the fleets that had canaries in the process before, by Gateway.
+	// restored has, by Gateway, the fleets that had canaries before gatefold restarted, until their scope is made.
 	restored map[string]Fleet
 }
 
@@ -27,13 +28,15 @@ func (g *gateways) heldBy(st *stream) uint64 {
 	return g.revision
 }
 
-// keepRevision notes which revision the idle streams of a scope hold, before something is published to them.
+// keepRevision stores for each stream of a scope which revision its Envoy has acknowledged. It is called before
+// the changes of a new revision are marked for sending.
 func (g *gateways) keepRevision(c *scope) {
 	for st := range c.streams {
 		st.revision = g.heldBy(st)
 	}
 }
 
+// newGateways returns gateways without Gateways. fleets had canaries before gatefold restarted.
 func newGateways(fleets []Fleet) *gateways {
 	g := &gateways{scopes: map[string]*scope{}, restored: map[string]Fleet{}}
 	for _, fleet := range fleets {
@@ -43,7 +46,8 @@ func newGateways(fleets []Fleet) *gateways {
 	return g
 }
 
-// newScope returns the scope of a Gateway, with the stage that its fleet had before the start.
+// newScope returns a new scope for a Gateway. It restores the stage that the fleet had before gatefold
+// restarted.
 func (g *gateways) newScope(gateway string) *scope {
 	c := newScope(gateway)
 	if fleet, ok := g.restored[gateway]; ok {
@@ -53,12 +57,12 @@ func (g *gateways) newScope(gateway string) *scope {
 	return c
 }
 
-// all returns the scopes of all Gateways, and their union.
+// all returns the scopes of all Gateways, and the union.
 func (g *gateways) all() []*scope {
 	return append(slices.Collect(maps.Values(g.scopes)), g.union)
 }
 
-// scopeOf returns the scope of a Gateway, new when it is not there yet.
+// scopeOf returns the scope of a Gateway. It makes the scope if there is none yet.
 func (g *gateways) scopeOf(gateway string) *scope {
 	c := g.scopes[gateway]
 	if c == nil {
@@ -68,7 +72,7 @@ func (g *gateways) scopeOf(gateway string) *scope {
 	return c
 }
 
-// audience returns the streams that serve a Gateway.
+// audience returns the streams that serve a Gateway: the streams of its own scope, and of the union.
 func (g *gateways) audience(gateway string) []*stream {
 	streams := slices.Collect(maps.Keys(g.union.streams))
 	if c := g.scopes[gateway]; c != nil {
@@ -77,7 +81,7 @@ func (g *gateways) audience(gateway string) []*stream {
 	return streams
 }
 
-// served returns the Gateways that the stream serves.
+// served returns the scopes of the Gateways that the stream serves. A stream of the union serves all Gateways.
 func (g *gateways) served(st *stream) []*scope {
 	if st.scope != g.union {
 		return []*scope{st.scope}
@@ -85,8 +89,9 @@ func (g *gateways) served(st *stream) []*scope {
 	return slices.Collect(maps.Values(g.scopes))
 }
 
-// announce marks the resources that changed in c for sending to its streams; if c.stage.promoted is set, for
-// canaries only. waited is what c.stage.waits() returned before the change.
+// announce ends a publication for the scope c. It records the new revision in the stage, and marks the changed
+// resources for sending to the scope's streams. If c.stage.promoted is set, it marks them for canaries only.
+// waited is the result of c.stage.waits() before the change.
 func (g *gateways) announce(c *scope, waited bool) {
 	if c.stage != nil && len(c.changed) > 0 {
 		c.stage.published(g.revision, waited, time.Now())

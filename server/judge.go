@@ -6,8 +6,8 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// settle finds the stream's state and judges its Gateways when it matters: that
-// a stream has something to do never changes a verdict by itself.
+// settle updates the stored state of a stream. It judges the stream's Gateways again if the stream has just
+// become idle, or if its number of rejections changed. A stream that only becomes busy changes no verdict.
 func (v *verdicts) settle(st *stream) {
 	was, now := st.state, st.State()
 	st.setIdle(now.Idle)
@@ -23,8 +23,9 @@ func (v *verdicts) settle(st *stream) {
 	v.judgeTouched()
 }
 
-// judgeTouched judges the Gateways whose Envoys' answers changed. An answer of an Envoy
-// of all Gateways may be the last that those wait for that are not programmed.
+// judgeTouched judges the Gateways in v.touched. If the union is among them, it also judges the Gateways that
+// are not programmed: they may wait only for an Envoy of all Gateways. While any Envoy of all Gateways is busy,
+// it only marks their messages as outdated.
 func (v *verdicts) judgeTouched() {
 	_, all := v.touched[v.union]
 	delete(v.touched, v.union)
@@ -46,9 +47,9 @@ func (v *verdicts) judgeTouched() {
 	}
 }
 
-// judge has the verdict on a Gateway shown when it is another; listeners tells that its
-// listeners changed just now. Programmed speaks of listeners: while an edit of routes or
-// backends is on its way, a Gateway stays programmed.
+// judge computes the verdict on a Gateway, and stores it if its status, reason or unbound listeners changed.
+// listeners is true if the Gateway's listeners have just changed. The condition Programmed is about listeners.
+// So a programmed Gateway stays programmed while Envoys have not yet answered an edit of routes or backends.
 func (v *verdicts) judge(c *scope, listeners bool) {
 	before, judged := v.given[c.name]
 	now := v.standing(c)
@@ -68,13 +69,12 @@ func (v *verdicts) judge(c *scope, listeners bool) {
 	}
 }
 
-// refresh makes the messages of verdicts again where they may be others by now, for a reader of
-// the board.
+// refresh makes the messages of outdated verdicts again. The board calls it before it shows them.
 func (v *verdicts) refresh() {
 	for gateway := range v.inQuestion() {
 		before, judged := v.given[gateway]
 		if !judged || !v.standing(v.scopeOf(gateway)).of(before) {
-			continue // until its Envoys have answered: see judge
+			continue // judge replaces the verdict after its Envoys have answered
 		}
 		if now := v.verdict(gateway); now.Equal(before) {
 			delete(v.outdated, gateway)
@@ -84,7 +84,8 @@ func (v *verdicts) refresh() {
 	}
 }
 
-// supervise judges the Gateways again whose Envoy on this machine does something else.
+// supervise stores the states of the Envoys on this machine. It judges a Gateway again if the state of its
+// Envoy changed.
 func (v *verdicts) supervise(states []envoyhost.State) {
 	before := v.supervised
 	v.supervised, v.supervisedList = map[string]envoyhost.State{}, states

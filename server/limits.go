@@ -9,47 +9,49 @@ import (
 	"github.com/gatefold/gatefold/server/delta"
 )
 
-// What one client may have. An Envoy of any size stays far below; the stream of a client
-// that is above ends with ResourceExhausted, and the log names the client. There are no flags for
-// these limits: what an honest Envoy needs grows with its Gateway, and so do the allowances.
+// The limits of one client. An Envoy of any size needs far less. If a client exceeds a limit, its stream ends
+// with ResourceExhausted, and the log names the client. There are no flags for these limits, because they grow
+// with the Gateway, like the needs of a real Envoy.
 const (
-	// maxStrangers bounds the names that a stream asks for, or says that it holds, and that
-	// its Gateway did not have at that time. An Envoy has many when it was away while its
-	// Gateway lost them.
+	// maxStrangers bounds the unknown names of a stream. A name is unknown if the client subscribes to it or
+	// reports it as held, and the Gateway does not have it. An Envoy has many unknown names if its Gateway lost
+	// resources while the Envoy was disconnected.
 	maxStrangers = 100_000
-	// maxAllStrangers bounds those of all streams together. The first fewStrangers of a
-	// stream are free, so that no client takes them from another.
+	// maxAllStrangers bounds the sum of the unknown names of all streams. The first fewStrangers of each stream
+	// are always allowed, so that one client cannot block the others.
 	maxAllStrangers, fewStrangers = 400_000, 1000
-	// requestRate bounds the requests that a stream makes in a second, after the first
-	// requestBurst and twice what its Gateway has. An answer to a response is free. Names
-	// cost as much as a request for every requestNames. An Envoy that connects asks once for each
-	// type, table and secret of its Gateway, and later once for each that is new.
+	// requestRate bounds the requests of a stream per second. The first requestBurst requests do not count, nor do
+	// two for each resource of its Gateway. An answer to a response is free. Every requestNames names in a request
+	// count as one more request. An Envoy that connects sends one request for each type, table and secret of its
+	// Gateway, and later one for each new one.
 	requestRate, requestBurst, requestNames = 200, 10_000, 100
-	// maxStreams bounds the streams of one client: of one identity or, without a
-	// certificate, of one host. An Envoy has one. Many share an identity, or the address of
-	// their NAT: a fleet of a thousand, while its old connections are not known to be dead.
+	// maxStreams bounds the streams of one client: of one identity or, without a certificate, of one host. An
+	// Envoy needs one stream. But a fleet of a thousand Envoys can share one identity, or the address of one NAT.
+	// Streams of broken connections also count until they are found to be dead.
 	maxStreams = 5000
 )
 
-// maxEarly bounds how many requests of a stream wait until its scope is known. An Envoy
-// sends one or two.
+// maxEarly bounds how many requests of a stream wait until its Gateway has something to serve. An Envoy sends
+// one or two.
 const maxEarly = 1000
 
-// clients are what clients use of the limits that they share. It is guarded by lock.
+// clients counts what clients use of the limits that they share. It is guarded by lock.
 type clients struct {
-	streams   map[string]int // by client
-	strangers int            // the names that their Gateways do not have
+	streams   map[string]int // the number of streams, by client
+	strangers int            // the sum of usage.strangers over all streams
 }
 
-// usage is what a stream uses of its limits.
+// usage is how much a stream uses of its limits.
 type usage struct {
-	strangers int       // as counted in clients.strangers
-	spent     float64   // requests that are not forgotten yet
-	at        time.Time // of spent
-	early     int       // names of the requests that wait: see stream.keep
+	strangers int       // its names that its Gateway does not have
+	spent     float64   // the requests that still count; it falls by requestRate per second
+	at        time.Time // when spent was computed
+	early     int       // the names in the requests that stream.keep keeps
 }
 
-// spend counts a request that comes now, of a stream whose Gateway has so many resources.
+// spend counts a request of a stream at the time now. answer is true if the request answers a response;
+// resources is the number of resources of the stream's Gateway. It returns an error if the stream sends too
+// many requests.
 func (u *usage) spend(request *delta.Request, answer bool, resources int, now time.Time) error {
 	u.spent = max(0, u.spent-requestRate*now.Sub(u.at).Seconds())
 	u.at = now
@@ -61,8 +63,8 @@ func (u *usage) spend(request *delta.Request, answer bool, resources int, now ti
 	return nil
 }
 
-// countStrangers counts that a stream has so many names now that its Gateway does not have. The error says
-// that there are too many.
+// countStrangers stores now, the number of unknown names of a stream, in the stream's usage of. It returns an
+// error if this number has grown and a limit is exceeded.
 func (c *clients) countStrangers(of *usage, now int) error {
 	c.strangers += now - of.strangers
 	grew := now > of.strangers
@@ -78,8 +80,8 @@ func (c *clients) countStrangers(of *usage, now int) error {
 	return nil
 }
 
-// admitStream counts a stream of a client. It is called under the lock; the error says
-// that the client has too many.
+// admitStream counts a new stream of a client. It returns an error, and counts nothing, if the client has
+// maxStreams already. The caller has locked c's lock.
 func (c *clients) admitStream(client string) error {
 	if c.streams[client] >= maxStreams {
 		return status.Errorf(codes.ResourceExhausted, "the client has %d streams already", maxStreams)
@@ -88,7 +90,7 @@ func (c *clients) admitStream(client string) error {
 	return nil
 }
 
-// release counts a stream that leaves no longer. It is called under the lock.
+// release stops counting a stream that ends; of is its usage. The caller has locked c's lock.
 func (c *clients) release(client string, of usage) {
 	c.strangers -= of.strangers
 	if c.streams[client]--; c.streams[client] <= 0 {
@@ -96,6 +98,7 @@ func (c *clients) release(client string, of usage) {
 	}
 }
 
+// number returns 1 for true, and 0 for false.
 func number(yes bool) int {
 	if yes {
 		return 1

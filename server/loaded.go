@@ -16,31 +16,30 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// loaded is what the folder came to, for the admin pages (admin.Loaded). It has a lock of its own,
-// which is taken after the server's, and before the board's: so the view and the statuses that explain
-// answers from are of one moment.
+// loaded is the result of loading the folder, for the admin pages (admin.Loaded). It has its own lock, which is
+// locked after the server's and before the board's. So explain reads a view and statuses of the same moment.
 type loaded struct {
-	folder  admin.Folder // nil where there is none
+	folder  admin.Folder // nil if no folder is configured
 	board   *board.Board
 	metrics *figures.Set
-	waiting func() int64 // the streams that wait for the first load
+	waiting func() int64 // returns the number of streams that wait for the first load
 
 	mu        sync.Mutex
-	published bool
+	published bool // true after the first publish
 	problems  []manifest.Problem
 	errors    int
 	warnings  int
-	view      func() *ir.View // of the newest Result; nil before the first
-	hold      string
-	awaits    string // what the first load waits for
-	failed    bool   // a mistake of ours kept the last reload from being applied
-	unsaved   string // why what serves cannot be saved
+	view      func() *ir.View // returns the View of the newest Result; nil before the first
+	hold      string          // why the folder is not applied (Reload.Hold); "" if it is
+	awaits    string          // what the first load waits for (Reload.Awaits)
+	failed    bool            // the last reload failed because of an error in gatefold itself
+	unsaved   string          // why the state cannot be saved; "" if it can
 	revisions admin.RevisionList
-	// generation counts what was published.
+	// generation counts the calls of publish.
 	generation uint64
 }
 
-// publish takes over a result, and reports whether it is the first one.
+// publish stores a result for the pages. It reports whether the result is the first one.
 func (l *loaded) publish(result translate.Result) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +52,7 @@ func (l *loaded) publish(result translate.Result) (first bool) {
 	return first
 }
 
-// setProblems takes over the problems, and counts them.
+// setProblems stores the problems, and counts them by severity. It does nothing if they are the same as before.
 func (l *loaded) setProblems(problems []manifest.Problem) {
 	if l.published && store.SameProblems(problems, l.problems) {
 		return
@@ -70,21 +69,21 @@ func (l *loaded) setProblems(problems []manifest.Problem) {
 	l.metrics.CountProblems(problems)
 }
 
-// reloaded takes over how a reload ended.
+// reloaded stores the result of a reload.
 func (l *loaded) reloaded(r Reload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hold, l.awaits, l.failed = r.Hold, r.Awaits, r.Result == "failed"
 }
 
-// setUnsaved takes over why what serves cannot be saved; "" when it can.
+// setUnsaved stores why the state cannot be saved; "" means that it can.
 func (l *loaded) setUnsaved(reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unsaved = reason
 }
 
-// busy returns what is under way.
+// busy returns which step the engine is running. The result is zero if no folder is configured.
 func (l *loaded) busy() admin.Busy {
 	if l.folder == nil {
 		return admin.Busy{}
@@ -92,8 +91,8 @@ func (l *loaded) busy() admin.Busy {
 	return l.folder.Busy()
 }
 
-// unloaded says that nothing is published yet, why where that is known, and how many Envoys
-// wait for it; "" later.
+// unloaded returns a text while nothing is published yet: the reason, if it is known, and how many Envoys wait.
+// It returns "" after the first publish.
 func (l *loaded) unloaded() string {
 	l.mu.Lock()
 	published, awaits := l.published, cmp.Or(l.awaits, l.hold)
@@ -111,7 +110,7 @@ func (l *loaded) unloaded() string {
 	return words
 }
 
-// Unready implements admin.Loaded. The gRPC health service answers by it, too.
+// Unready implements admin.Loaded. The gRPC health service uses it, too.
 func (l *loaded) Unready() string {
 	return cmp.Or(l.unloaded(), l.busy().Unready())
 }
@@ -147,10 +146,10 @@ func (l *loaded) Generation() uint64 {
 	return l.generation
 }
 
-// maxEdits is how many edits are kept for the pages.
+// maxEdits is how many edits the pages show.
 const maxEdits = 50
 
-// edited takes over an edit, the newest.
+// edited stores the newest edit, and drops the oldest if there are more than maxEdits.
 func (l *loaded) edited(edit admin.Edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

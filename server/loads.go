@@ -15,8 +15,8 @@ import (
 	"github.com/gatefold/gatefold/server/connect"
 )
 
-// loadReports is Envoy's load reporting service (LRS). The bootstrap of a canary has it report there how many
-// requests each cluster had since the last report, and how many of them failed.
+// loadReports implements Envoy's load reporting service (LRS). The bootstrap of a canary names this service.
+// The canary reports how many requests each cluster had since the last report, and how many of them failed.
 type loadReports struct {
 	*core
 	transport *connect.Transport
@@ -24,8 +24,9 @@ type loadReports struct {
 	stopping  <-chan struct{}
 }
 
-// StreamLoadStats takes the reports of one Envoy until it leaves, its stream fails or the server stops. Without a
-// bound on errors an Envoy is not asked for any.
+// StreamLoadStats receives the load reports of one Envoy until it disconnects, its stream fails or the server
+// stops. Without Staging.MaxErrors it requests no reports. The error is why the stream ends. It is nil if the
+// client ended the stream.
 func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLoadStatsServer) (err error) {
 	defer l.rescue(&err)
 	ctx := reports.Context()
@@ -62,7 +63,8 @@ func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLo
 	}
 }
 
-// decode decodes a message; a large one waits for its turn.
+// decode decodes a message. A large message waits until the intake has room for it. The error means that the
+// message is invalid, ctx ended or the server stops.
 func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.LoadStatsRequest, error) {
 	request := &lrsv3.LoadStatsRequest{}
 	return request, l.intake.Decode(ctx, m, func(data []byte) error {
@@ -73,8 +75,8 @@ func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.Load
 	})
 }
 
-// beginReports admits an Envoy that wants to report. The error says why it may not: who may not have a Gateway
-// may not report for it either.
+// beginReports admits an Envoy that wants to report. It returns an error if the client's certificate does not
+// allow the Gateway of its node.cluster, or if a limit is exceeded.
 func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stream, error) {
 	if len(node.GetCluster()) > maxCluster {
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
@@ -99,7 +101,7 @@ func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stre
 	return st, nil
 }
 
-// endReports is the end of what beginReports began.
+// endReports undoes what beginReports counted for st.
 func (l loadReports) endReports(st *stream) {
 	l.locked(func() {
 		l.release(st.client(), st.usage)
@@ -110,7 +112,8 @@ func (l loadReports) endReports(st *stream) {
 	})
 }
 
-// ask asks a canary for reports about all of its clusters, if they are wanted.
+// ask requests reports about all clusters from a canary. It does nothing for other Envoys, or without
+// Staging.MaxErrors. The error means that the stream failed.
 func (l loadReports) ask(reports lrsv3.LoadReportingService_StreamLoadStatsServer, from *stream) error {
 	if !from.canary || l.options.Staging.MaxErrors == 0 {
 		return nil

@@ -11,24 +11,26 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// oldestEnvoy is the oldest Envoy that is served. An older one is refused:
-// it may read a compiled route table as an empty one without rejecting it.
+// oldestEnvoy returns the oldest version of Envoy that is served. An older one is refused: it may read a
+// compiled route table as an empty one without rejecting it.
 func oldestEnvoy() xds.Release { return xds.Release{Major: 1, Minor: 37} }
 
-// testedEnvoy is the Envoy that gatefold is tested with in full, and that has all that gatefold uses.
+// testedEnvoy returns the version of Envoy that gatefold is fully tested with. It supports every feature that
+// gatefold uses.
 func testedEnvoy() xds.Release { return xds.Newest() }
 
-// tooOld is the reason for which an Envoy of this version is refused.
+// tooOld returns the message with which an Envoy of this version is refused.
 func tooOld(version string) string {
 	return fmt.Sprintf("Envoy %s is older than %s, the oldest version that gatefold serves; it keeps the configuration that it has: upgrade this Envoy", version, oldestEnvoy())
 }
 
-// isCanary reports whether the node says that it gets revisions first.
+// isCanary reports whether the node's metadata has the stage "canary".
 func isCanary(node *corev3.Node) bool {
 	return node.GetMetadata().GetFields()[envoy.StageKey].GetStringValue() == envoy.Canary
 }
 
-// envoyVersion returns "1.40.0", or what the node calls itself.
+// envoyVersion returns the version of the client, such as "1.40.0". Without a build version it returns the
+// node's user_agent_version, which may be "".
 func envoyVersion(request *delta.Request) string {
 	build := request.GetNode().GetUserAgentBuildVersion().GetVersion()
 	if build == nil {
@@ -37,11 +39,12 @@ func envoyVersion(request *delta.Request) string {
 	return fmt.Sprintf("%d.%d.%d", build.GetMajorNumber(), build.GetMinorNumber(), build.GetPatch())
 }
 
-// What is kept of what an Envoy says of itself, in bytes: the names of a Gateway,
-// and of an Envoy, are shorter.
+// maxCluster and maxNode bound the texts of a node that are stored, in bytes. maxCluster is for node.cluster,
+// where a longer text is an error. maxNode is for every other text, which cut shortens. Real names are shorter.
 const maxCluster, maxNode = 512, 256
 
-// cut copies what is kept of a text, so that none of the rest is.
+// cut returns a copy of at most maxNode bytes of a text, without invalid UTF-8. A copy does not keep the memory
+// of the whole text.
 func cut(text string) string {
 	return strings.Clone(strings.ToValidUTF8(text[:min(len(text), maxNode)], ""))
 }

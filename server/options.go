@@ -13,97 +13,105 @@ import (
 
 // Options are the server's settings.
 type Options struct {
-	// XDSAddress and AdminAddress are "host:port" or "unix:/path"; port 0 takes
-	// a free one. Empty means 127.0.0.1:18000 and 127.0.0.1:19000.
+	// XDSAddress and AdminAddress are "host:port" or "unix:/path". With port 0 the system chooses a free port. ""
+	// means 127.0.0.1:18000 and 127.0.0.1:19000.
 	XDSAddress, AdminAddress string
-	// XDSInsecure allows XDSAddress to be more than loopback or a unix socket
-	// without TLS: whoever connects can read the Gateway's secrets.
+	// XDSInsecure allows XDSAddress to be reachable from other hosts without TLS. Every client that connects can
+	// then read the Gateway's secrets.
 	XDSInsecure bool
-	// Profile serves /debug/pprof on the admin address, to this host only.
+	// Profile serves /debug/pprof on the admin address, but only to clients on this host.
 	Profile bool
 	// SocketMode is the mode of unix sockets; 0 means 0600.
 	SocketMode fs.FileMode
-	// TLS, if a file is named, requires a certificate of every xDS client, on loopback and unix
-	// sockets too. The certificate determines which Gateways the client may have; Grants add to
-	// the Gateways that a SPIFFE ID names.
+	// TLS, if it names a file, requires a certificate of every xDS client, also on loopback and unix sockets. The
+	// certificate determines which Gateways a client may get. Grants allow further Gateways to clients with
+	// certain SPIFFE IDs.
 	TLS    mtls.Files
 	Grants mtls.Grants
-	// TLSInterval is how often the files are read; 0 means 1 s.
+	// TLSInterval is how often the files of TLS are read; 0 means 1 s.
 	TLSInterval time.Duration
 	// ConnectionTime limits the handshake of a connection; 0 means 10 s.
 	ConnectionTime time.Duration
-	// BarrierWait bounds how long listeners and routes wait for Envoy's answer
-	// to their clusters; 0 means 5 s (docs/design/xds.md).
+	// BarrierWait bounds how long listeners and routes wait for Envoy's answer to their clusters; 0 means 5 s
+	// (docs/design/xds.md).
 	BarrierWait time.Duration
-	// BindRetry is the wait before a listener whose bind failed is sent again; it
-	// doubles with each failure up to 30 s. 0 means 1 s (docs/design/xds.md).
+	// BindRetry is how long a listener waits until it is sent again after Envoy could not bind its address. The
+	// wait doubles with each failure, up to 30 s. 0 means 1 s (docs/design/xds.md).
 	BindRetry time.Duration
-	// Unordered sends everything at once, removals included. Tests use it to prove that the
-	// ordered sending is needed.
+	// Unordered sends everything at once, removals included. Tests use it to prove that the ordered sending is
+	// needed.
 	Unordered bool
-	// Folder, when set, answers what the admin pages ask about the folder, and reloads it.
+	// Folder, if set, reloads the folder, and answers the admin pages' queries about the folder.
 	Folder admin.Folder
-	// Quarantine, when set, is called after each change of the rules that Envoys rejected, one
-	// call at a time; only the newest state counts. It responds with a Publish.
+	// Quarantine, if set, is called after each change of the rules that are in quarantine. Calls do not overlap,
+	// and each has all rules. Its effect comes back with a later Publish.
 	Quarantine func(translate.Quarantine)
-	// Staging is how revisions go to fleets with canaries.
+	// Staging has the settings for fleets with canaries.
 	Staging Staging
-	// blameRules takes no rejection for the Envoy's own matter; for tests.
+	// blameRules treats every rejection as a fault of the rule, and none as a fault of the Envoy (see
+	// quarantine.ownMatter). For tests.
 	blameRules bool
-	// pingEvery is the silence after which a connection is asked for a sign of life,
-	// and pingWait how long that may take; 0 means 30 s and 10 s. For tests.
+	// pingEvery is how long a connection may be silent until gatefold sends a ping, and pingWait is how long the
+	// answer may take. 0 means 30 s and 10 s. For tests.
 	pingEvery, pingWait time.Duration
-	// Listening, when set, is called once both addresses are bound.
+	// Listening, if set, is called after both addresses are bound.
 	Listening func(xds, admin net.Addr)
 }
 
 // Reload is the result of one change of the folder.
 type Reload struct {
-	// Result is the metric's label: "ok", "problems", "held", "waiting" or "failed".
+	// Result is the label of the metric. It is "ok" or "problems" if the folder is applied: without or with
+	// problems. It is "held" if the folder is frozen, "waiting" if it does not exist yet, and "failed" after an
+	// error in gatefold.
 	Result string
-	// OK is true if the present folder is what is served, apart from objects with Problems.
+	// OK is true if the current folder is served, apart from objects with Problems.
 	OK bool
-	// Hold says why the folder is not applied, "" if it is.
+	// Hold says why the folder is not applied; "" if it is applied.
 	Hold string
-	// Awaits says what is missing while nothing has been served yet, "" if nothing is.
+	// Awaits says what is missing, if nothing has been served yet; "" if nothing is missing.
 	Awaits string
-	// Stages are the durations of the steps by name: "store", "translate".
+	// Stages are the durations of the steps, by name: "store", "translate".
 	Stages map[string]time.Duration
 }
 
-// Staging is how revisions go to fleets with canaries.
+// Staging has the settings for fleets with canaries: when a revision goes to the Envoys that are not canaries.
 type Staging struct {
-	// Wait is how long canaries are on a revision that they accepted before it goes on to the others.
+	// Wait is how long canaries serve a revision after they accepted it, until it also goes to the Envoys that are
+	// not canaries.
 	Wait time.Duration
-	// MaxErrors is the share of requests, more than 0 and at most 1, that may fail with 5xx on canaries while they are on a
-	// revision for Wait: of the requests to each cluster that it changes, or that routes it changes forward to. 0 is no bound.
+	// MaxErrors is the share of requests that may fail with 5xx on canaries during Wait: more than 0 and at most
+	// 1. It applies to each cluster that the revision changes, and to each target cluster of a changed route. 0
+	// means no bound.
 	MaxErrors float64
-	// Absence is how long a fleet waits for a canary that is away; 0 means DefaultAbsence.
+	// Absence is how long a fleet waits for a canary after its last canary disconnected; 0 means DefaultAbsence.
 	Absence time.Duration
-	// Fleets are those that had canaries in the process before.
+	// Fleets are the fleets that had canaries before gatefold restarted.
 	Fleets []Fleet
-	// Save, when set, is called when the next process should know other Fleets, one call at a time.
+	// Save, if set, is called for the next start when the fleets with canaries have changed. It gets all of them.
+	// Calls do not overlap.
 	Save func([]Fleet)
-	// Problems, when set, is called when other fleets are frozen, one call at a time. It responds with a Publish.
+	// Problems, if set, is called when the problems of frozen fleets have changed. It gets one problem for each
+	// frozen fleet. Calls do not overlap. Its effect comes back with a later Publish.
 	Problems func([]manifest.Problem)
 
-	interval time.Duration // of reports; 0 means ReportInterval. For tests.
+	interval time.Duration // how often canaries report; 0 means ReportInterval. For tests.
 }
 
-// DefaultAbsence is how long a fleet waits for a canary that is away.
+// DefaultAbsence is how long a fleet waits for a canary after its last canary disconnected.
 const DefaultAbsence = time.Minute
 
-// Fleet is a fleet with canaries, as it is kept for the next start.
+// Fleet is the state of a fleet with canaries that is saved for the next start.
 type Fleet struct {
 	// Gateway is "namespace/name", or "" for the Envoys of all Gateways.
 	Gateway string `json:"gateway"`
-	// Unpromoted is true if a revision is frozen: a canary rejected it, or left, or too many of its requests failed.
+	// Unpromoted is true if a revision is frozen: a canary rejected it or disconnected, or too many requests
+	// failed.
 	Unpromoted bool `json:"unpromoted,omitempty"`
-	// Failed is why it is frozen if too many requests failed; zero otherwise.
+	// Failed is the reason if too many failed requests froze the revision; zero otherwise.
 	Failed Failure `json:"failed,omitzero"`
-	// Uncounted is true if there is a bound on errors, and a revision is not promoted.
+	// Uncounted is true if Staging.MaxErrors is set and a revision is not promoted yet.
 	Uncounted bool `json:"uncounted,omitempty"`
 }
 
-// ReportInterval is how often canaries report how requests to their backends ended.
+// ReportInterval is how often canaries report the results of requests to their backends.
 const ReportInterval = 5 * time.Second

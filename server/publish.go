@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Publish makes result the configuration that every Envoy should have, and that the admin pages
-// show. Its cost depends on what result changes; it waits for no stream. Before the first call,
-// no stream is answered and /readyz is not ready. Calls must not overlap.
+// Publish makes result the configuration of every Envoy and of the admin pages. Its cost depends on the size of
+// the change. It does not wait for any stream. Before the first call, no stream gets a response and /readyz is
+// not ready. Calls must not overlap.
 func (s *Server) Publish(result translate.Result) {
 	updates := make([]delta.Update, len(result.Delta))
 	for i, u := range result.Delta {
@@ -22,7 +22,7 @@ func (s *Server) Publish(result translate.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.verdicts.announced.setInfra(result.Infra)
-	touched := map[string]bool{} // Gateway → its listeners changed
+	touched := map[string]bool{} // by Gateway: whether its listeners changed
 	waited := map[*scope]bool{s.union: s.union.stage.waits()}
 	for _, u := range updates {
 		c := s.scopeOf(u.Gateway)
@@ -64,8 +64,8 @@ func (s *Server) Publish(result translate.Result) {
 	}
 }
 
-// Edited records an edit for the pages; published says that what is served is a new revision. It is called
-// after Publish, and calls must not overlap.
+// Edited stores an edit for the pages. published is true if the edit made a new revision, which Edited numbers.
+// It is called after Publish, and calls must not overlap.
 func (s *Server) Edited(edit admin.Edit, published bool) {
 	s.locked(func() {
 		if published {

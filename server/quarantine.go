@@ -14,51 +14,53 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Each Envoy decides for itself: a part of a table that it rejects is kept from its own
-// stream (delta/search.go). What it rejected is nothing to the others. When every connected Envoy
-// that asks for the table rejected the part, it is in quarantine: the problem is the object's
-// then, and the Gateway is programmed without it.
+// Each Envoy decides for itself: gatefold stops sending a rejected part of a table on the stream of that Envoy
+// alone (delta/search.go), and the other Envoys still get the part. If every connected Envoy that requests the
+// table rejected the part, the part is in quarantine. Then the problem is reported at the user's object, and
+// the Gateway is programmed without the part.
 
-// maxQuarantine bounds how many parts are remembered that Envoys rejected or are too old for.
+// maxQuarantine bounds the number of parts in quarantine.parts.
 const maxQuarantine = 10_000
 
-// quarantine is what Envoys rejected. It is guarded by lock.
+// quarantine has the parts of tables and filters that Envoys rejected or are too old for. It is guarded by
+// lock.
 type quarantine struct {
 	*lock
 	verdicts *verdicts
-	// tell, when set, is told what is in quarantine after each change of it.
+	// tell, if set, is called with all parts in quarantine after each change of them.
 	tell       func(translate.Quarantine)
-	wait       time.Duration // for the Envoys that have not answered
-	blameRules bool          // takes no rejection for the Envoy's own matter; for tests
+	wait       time.Duration // how long a part waits for the answers of other Envoys before it is in quarantine
+	blameRules bool          // every rejection is a fault of the rule, not of the Envoy; for tests
 
 	parts   map[translate.RejectedPart]*suspicion
 	changed chan struct{} // capacity 1: there is something to review
-	gaveUp  bool          // a part that was told is not remembered any more, since the last review
+	gaveUp  bool          // since the last review, a part in quarantine was dropped (see room)
 }
 
-// suspicion is what is known of a part in one form that an Envoy rejected. One that no
-// connected Envoy rejects any more is kept as a hint: see hints.
+// suspicion is what is known of a part (xds.Part) in one form that an Envoy rejected or is too old for. It
+// stays in memory as a hint (see hints) after the last Envoy that rejected it disconnected.
 type suspicion struct {
-	at map[placed]struct{} // where it is
-	// rejectedBy are the streams that rejected it, by what they know of it.
+	at map[placed]struct{} // the tables that contain it
+	// rejectedBy has the streams that rejected it or are too old for it, by what each stream knows of the part.
 	rejectedBy map[*delta.RejectedPart]*stream
-	rejected   bool                // an Envoy rejected it, once: it is a hint
-	since      time.Time           // of the first of those that rejected it
-	taken      bool                // an Envoy took it: the rejection is the matter of those Envoys alone
+	rejected   bool                // an Envoy rejected it at least once
+	since      time.Time           // when the first Envoy of rejectedBy rejected it
+	taken      bool                // an Envoy accepted it: the fault is that of the Envoys in rejectedBy
 	told       bool                // it is in quarantine
-	published  translate.Rejection // why, as translate knows it
-	// othersServe is true of a part that is known if other Envoys are connected that are not too old for it.
+	published  translate.Rejection // the reason that translate got last
+	// othersServe is true if known is true, and other connected Envoys are new enough for the part.
 	othersServe bool
-	// tooOld is what versions returns; "" when rejectedBy changed since.
+	// tooOld is the last result of versions; "" after rejectedBy changed.
 	tooOld string
 }
 
-// placed is a part of a table.
+// placed is a part, and the table or filter that contains it.
 type placed struct {
 	table string
 	xds.Part
 }
 
+// newQuarantine returns a quarantine without parts. guard is the lock of verdicts.
 func newQuarantine(guard *lock, verdicts *verdicts, options Options) *quarantine {
 	return &quarantine{
 		lock: guard, verdicts: verdicts, tell: options.Quarantine, wait: options.BarrierWait, blameRules: options.blameRules,
@@ -66,6 +68,7 @@ func newQuarantine(guard *lock, verdicts *verdicts, options Options) *quarantine
 	}
 }
 
+// poke requests a review, without waiting.
 func (q *quarantine) poke() {
 	select {
 	case q.changed <- struct{}{}:
@@ -73,7 +76,8 @@ func (q *quarantine) poke() {
 	}
 }
 
-// heed has what Envoys rejected reviewed after an answer to a table: an Envoy may have taken a part.
+// heed records the parts that the stream st rejects, and requests a review if r is the answer to a route table
+// or filter: Envoy may have accepted a part.
 func (q *quarantine) heed(st *stream, r *delta.Response) {
 	q.take(st)
 	if (r.Type == xds.RouteType || r.Type == xds.FilterType) && !r.Probe && len(q.parts) > 0 {
@@ -81,7 +85,8 @@ func (q *quarantine) heed(st *stream, r *delta.Response) {
 	}
 }
 
-// noteRejected books that a stream rejected a part, unless that is the Envoy's own matter by its words.
+// noteRejected records that a stream rejected a part. It does nothing if Envoy's error shows that the fault is
+// the Envoy's (see ownMatter), or if too many parts are remembered.
 func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	if q.ownMatter(part.Words) {
 		return
@@ -106,8 +111,8 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	st.Quarantine(part, of.told)
 }
 
-// keyOf returns what a part is remembered by. A route is rejected in whatever table it is, a requirement
-// at whatever Gateway.
+// keyOf returns the key of a part in quarantine.parts. The key of a route is the same in every table, and the
+// key of a JWT requirement is the same at every Gateway.
 func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 	sum := part.Sum
 	if part.Lack != nil {
@@ -122,8 +127,8 @@ func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 	return translate.RejectedPart{Table: part.Table, Host: part.Host, Sum: sum}
 }
 
-// ownMatter reports whether Envoy's words are about this Envoy and not about the rule: it was
-// built without something, or is set to a limit. Another Envoy may take the rule.
+// ownMatter reports whether Envoy's error is about this Envoy and not about the rule: the Envoy was built
+// without an extension, or is configured with a limit. Another Envoy may accept the rule.
 func (q *quarantine) ownMatter(words string) bool {
 	return !q.blameRules && slices.ContainsFunc([]string{
 		"Didn't find a registered implementation", "could not find @type", "Unable to parse JSON", "unknown type",
@@ -131,8 +136,9 @@ func (q *quarantine) ownMatter(words string) bool {
 	}, func(part string) bool { return strings.Contains(words, part) })
 }
 
-// room reports whether one more part can be remembered. A hint is given up for it and, if an Envoy
-// rejected the part, one that Envoys are only too old for.
+// room reports whether one more part can be remembered. If there are maxQuarantine parts, it drops a hint.
+// rejected is true if an Envoy rejected the new part; then it may also drop a part that Envoys are only too old
+// for.
 func (q *quarantine) room(rejected bool) bool {
 	if len(q.parts) < maxQuarantine {
 		return true
@@ -147,8 +153,8 @@ func (q *quarantine) room(rejected bool) bool {
 	return false
 }
 
-// take books which parts a stream rejects since the last call, and returns them, and which it no longer
-// rejects: they changed, or it left.
+// take records which parts a stream rejects since the last call, and returns these parts. It also records which
+// parts the stream no longer rejects, because they changed or the stream ended.
 func (q *quarantine) take(st *stream) []*delta.RejectedPart {
 	rejected, cleared := st.TakeRejected()
 	if len(rejected)+len(cleared) > 0 && st.old() {
@@ -163,7 +169,7 @@ func (q *quarantine) take(st *stream) []*delta.RejectedPart {
 	return rejected
 }
 
-// forget books that an Envoy no longer rejects a part.
+// forget records that an Envoy no longer rejects a part.
 func (q *quarantine) forget(part *delta.RejectedPart) {
 	if of := q.parts[keyOf(part)]; of != nil && of.rejectedBy[part] != nil {
 		delete(of.rejectedBy, part)
@@ -172,12 +178,12 @@ func (q *quarantine) forget(part *delta.RejectedPart) {
 	}
 }
 
-// hints returns what other Envoys rejected of a table, in the forms that they rejected.
+// hints returns the parts of a table that any Envoy rejected, each with the hash of the rejected form.
 func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	out := map[xds.Part]xds.Fault{}
 	for key, of := range q.parts {
 		if !of.rejected {
-			continue // no other Envoy needs to be spared it
+			continue // Envoys are only too old for it; each finds that without a hint
 		}
 		for at := range of.at {
 			if at.table == table {
@@ -188,7 +194,8 @@ func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	return out
 }
 
-// byMatch reports whether all that rejected the part rejected its match.
+// byMatch reports whether every Envoy that rejected the part rejected its match. It returns false if no Envoy
+// rejects it.
 func (of *suspicion) byMatch() bool {
 	for part := range of.rejectedBy {
 		if !part.Match {
@@ -198,7 +205,7 @@ func (of *suspicion) byMatch() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// known reports whether no connected Envoy rejected the part: they are known to be too old for it, and not sent it.
+// known reports whether Envoys are too old for the part, and no connected Envoy was sent and rejected it.
 func (of *suspicion) known() bool {
 	for part := range of.rejectedBy {
 		if part.Lack == nil {
@@ -208,7 +215,7 @@ func (of *suspicion) known() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// lacks returns the field that Envoys are too old for, of a part that is known.
+// lacks returns the field that Envoys are too old for. It is called only if known returns true.
 func (of *suspicion) lacks() (field ir.Field) {
 	for part := range of.rejectedBy {
 		field = max(field, part.Lack.Field)
@@ -216,7 +223,9 @@ func (of *suspicion) lacks() (field ir.Field) {
 	return field
 }
 
-// refusal is what the Envoys said that rejected the part, or what those lack that are too old for it if none did.
+// refusal returns why the part is rejected. If Envoys are only too old for it (known), the reason is the
+// missing feature. Otherwise the reason is the error of one Envoy: the first by name, and of its errors the
+// first by text.
 func (of *suspicion) refusal() translate.Rejection {
 	if of.known() {
 		return translate.Rejection{Lacks: of.lacks(), Some: of.othersServe, Words: of.versions()}
@@ -233,11 +242,11 @@ func (of *suspicion) refusal() translate.Rejection {
 	return translate.Rejection{Match: of.byMatch(), Words: fmt.Sprintf("Envoy %q: %s", node, words)}
 }
 
-// maxVersions bounds how many Envoys a problem names that are too old.
+// maxVersions bounds how many Envoys are named in a problem if they are too old.
 const maxVersions = 3
 
-// versions returns which Envoys are too old for a part, and what it needs. It costs what the Envoys are when another one is or
-// leaves, and nothing in between.
+// versions returns a text with the missing feature and the names of Envoys that are too old for it. It computes
+// the text only if rejectedBy changed since the last call.
 func (of *suspicion) versions() string {
 	if of.tooOld == "" {
 		of.tooOld = of.listVersions()
@@ -245,6 +254,7 @@ func (of *suspicion) versions() string {
 	return of.tooOld
 }
 
+// listVersions computes the result of versions for tooOld.
 func (of *suspicion) listVersions() string {
 	type envoy struct{ node, version string }
 	var needs string
@@ -266,7 +276,8 @@ func (of *suspicion) listVersions() string {
 	return needs + "; " + strings.Join(list, ", ")
 }
 
-// forgive has what Envoys rejected tried again: they may have been replaced by others.
+// forgive makes every stream send again the resources that its Envoy rejected: the Envoys may have been
+// upgraded.
 func (q *quarantine) forgive() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

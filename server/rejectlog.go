@@ -7,14 +7,15 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// rejectLog logs what one Envoy rejects; log names the Envoy.
+// rejectLog logs what one Envoy rejects. log adds the name of the Envoy to each line.
 type rejectLog struct {
 	log     zerolog.Logger
-	version string // of Envoy
+	version string // the version of Envoy
 }
 
-// rejection warns of a rejection; keeps says that the Envoy has an earlier version of it. One that repeats itself, and
-// an address that cannot be bound, which tellBinds reports, are for debugging alone.
+// rejection logs a warning that an Envoy rejected r; request has the error. keeps is true if the Envoy has an
+// earlier version of the resources. The line has level debug if the rejection repeats an earlier one, if r is a
+// test table, or if an address cannot be bound. tellBinds logs addresses that cannot be bound.
 func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bool) {
 	event := l.log.Warn()
 	if r.Again || r.Probe || delta.BindFailed(request.GetErrorDetail().GetMessage()) {
@@ -38,11 +39,11 @@ func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bo
 // maxFindings bounds how many parts of a table are logged one by one.
 const maxFindings = 20
 
-// refused logs which parts of tables an Envoy rejects; those of a table are one after the other.
+// refused logs which parts of tables an Envoy rejects or is too old for. parts is ordered by table.
 func (l rejectLog) refused(parts []*delta.RejectedPart) {
 	logged := map[string]int{} // by table
 	for _, part := range parts {
-		if part.Match { // logged before
+		if part.Match { // it was logged before
 			continue
 		}
 		if logged[part.Table]++; logged[part.Table] > maxFindings {

@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// timely returns the requests that came too early, once there is something to
-// compare them with. A client of the state-of-the-world protocol tells what it
-// holds as one version of the whole.
+// timely returns the kept requests of a stream, and removes them from the stream. It returns nil if its Gateway
+// still has nothing to serve. Only requests of the state-of-the-world protocol are kept: their version
+// describes all resources of a type, and can be compared only with a known target.
 func (s session) timely() (requests []*delta.Request) {
 	st := s.stream
 	s.locked(func() {
@@ -21,8 +21,8 @@ func (s session) timely() (requests []*delta.Request) {
 	return requests
 }
 
-// keep keeps a request until the stream's Gateway has something to serve. The error says
-// that there are too many.
+// keep stores a request until the stream's Gateway has something to serve. It returns an error if too many
+// requests or names are stored.
 func (st *stream) keep(request *delta.Request) error {
 	for _, name := range request.GetResourceNamesSubscribe() {
 		st.usage.early += delta.Weight(name)
@@ -33,8 +33,8 @@ func (st *stream) keep(request *delta.Request) error {
 	return nil
 }
 
-// subscribe changes what the stream asks for, step by step, and counts the tables among it. The error
-// says that the client is over a limit.
+// subscribe changes what the stream is subscribed to, step by step, and recounts its tables. It returns an
+// error if the client exceeds a limit.
 func (s session) subscribe(request *delta.Request) error {
 	st := s.stream
 	had := st.AsksForAll(xds.RouteType)
@@ -51,7 +51,7 @@ func (s session) subscribe(request *delta.Request) error {
 	return nil
 }
 
-// book books a step of a request. The error says that the client is over a limit.
+// book does one step of a request under the lock. It returns an error if the client exceeds a limit.
 func (s session) book(step delta.Step) (err error) {
 	s.locked(func() {
 		s.countTables(step)
@@ -61,7 +61,7 @@ func (s session) book(step delta.Step) (err error) {
 	return err
 }
 
-// countTables does a step, and counts the tables that the stream asks for since, or no longer.
+// countTables does a step, and updates the number of tables that the stream does not request.
 func (s session) countTables(step delta.Step) {
 	st := s.stream
 	before := make(map[string]bool, len(step.Tables))

@@ -13,17 +13,17 @@ import (
 	"github.com/gatefold/gatefold/server/figures"
 )
 
-// taskRest is the time between a panic of a task and its new begin.
+// taskRest is how long a task waits after a panic until it starts again.
 const taskRest = time.Second
 
-// barrier keeps a mistake in gatefold to the task or stream that made it.
+// barrier stops a panic from ending more than the task or stream in which it happened.
 type barrier struct {
 	log     zerolog.Logger
 	metrics *figures.Set
 }
 
-// Steady runs a task until ctx ends. A panic of the task is logged with its stack and counted,
-// and the task starts again after a pause.
+// Steady runs a task until run returns without a panic. A panic is logged with its stack and counted, and the
+// task starts again after taskRest. If ctx ends meanwhile, Steady returns.
 func (b *barrier) Steady(ctx context.Context, task string, run func(context.Context)) {
 	for !b.survives(task, func() { run(ctx) }) {
 		select {
@@ -34,7 +34,7 @@ func (b *barrier) Steady(ctx context.Context, task string, run func(context.Cont
 	}
 }
 
-// survives runs a task, and reports whether it ended without a panic.
+// survives runs a task, and reports whether it ended without a panic. A panic is logged and counted.
 func (b *barrier) survives(task string, run func()) (ok bool) {
 	defer func() {
 		if mistake := recover(); mistake != nil {
@@ -47,7 +47,8 @@ func (b *barrier) survives(task string, run func()) (ok bool) {
 	return true
 }
 
-// rescue ends a stream on which gatefold made a mistake, and no other one.
+// rescue recovers from a panic in the code that serves a stream, and stores an error in *err, so that only this
+// stream ends. It is called with defer, and does nothing without a panic.
 func (b *barrier) rescue(err *error) {
 	mistake := recover()
 	if mistake == nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/gatefold/gatefold/translate"
 )
 
-// reviewEvery is the least time between two reviews of what Envoys rejected.
+// reviewEvery is the least time between two reviews of the parts that Envoys rejected.
 const reviewEvery = 20 * time.Millisecond
 
-// run reviews what Envoys rejected when something changed, and calls
-// tell when other parts are in quarantine, until ctx ends.
+// run reviews the parts that Envoys rejected, after each change and when a wait is over, until ctx ends. It
+// calls q.tell if other parts are in quarantine. It returns at once if q.tell is nil.
 func (q *quarantine) run(ctx context.Context) {
 	if q.tell == nil {
 		return
@@ -34,18 +34,18 @@ func (q *quarantine) run(ctx context.Context) {
 		}
 		timer.Reset(again)
 		select {
-		case <-time.After(max(reviewEvery, 10*time.Since(began))): // others have the lock meanwhile
+		case <-time.After(max(reviewEvery, 10*time.Since(began))): // others can lock meanwhile
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// reviewed is how many parts are reviewed at a time under the lock.
+// reviewed is how many parts are reviewed without releasing the lock.
 const reviewed = 200
 
-// review finds which parts are in quarantine now. set is nil when they are the same as before;
-// again is the time until it is to be called again.
+// review finds the parts that are in quarantine now. set is nil if they are the same as at the last review.
+// again is how long the caller waits until the next review.
 func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time.Duration) {
 	var keys []translate.RejectedPart
 	changed, again := false, time.Hour
@@ -59,7 +59,7 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 			asking, touched := map[string][]*stream{}, map[*stream]struct{}{}
 			for _, key := range some {
 				of := q.parts[key]
-				if of == nil { // given up meanwhile
+				if of == nil { // dropped by room meanwhile
 					changed = true
 					continue
 				}
@@ -86,10 +86,10 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 	return set, again
 }
 
-// quarantines reports whether a part is to be in quarantine: Envoys rejected it, none took it, and
-// every connected one that asks for it has answered, or had the time to. wait is the time until that
-// is over. Once it is in quarantine, an Envoy that connects does not end that before it takes the
-// part. One that Envoys are too old for is told at once.
+// quarantines reports in tell whether a part is to be in quarantine. It is if Envoys rejected it, none accepted
+// it, and every connected Envoy that requests it has answered or had q.wait to answer. wait is the time until
+// the result may change. An Envoy that connects later ends the quarantine only when it accepts the part. If
+// Envoys are too old for a part, it is in quarantine at once. asking caches the streams by table.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
 	if len(of.rejectedBy) == 0 || of.taken && !of.known() || !of.told && of.staged() {
 		return false, time.Hour
@@ -123,8 +123,8 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 	return false, wait
 }
 
-// staged reports whether canaries alone were sent the part and rejected it: that is for staging to judge, and to
-// report.
+// staged reports whether only canaries were sent the part and rejected it. Then staging judges and reports the
+// rejection.
 func (of *suspicion) staged() bool {
 	for part, st := range of.rejectedBy {
 		if part.Lack != nil || !st.canary || !st.scope.holdsBack(part.Type(), part.Table) {
@@ -134,7 +134,7 @@ func (of *suspicion) staged() bool {
 	return true
 }
 
-// askersOf returns the streams that ask for a table or filter, some twice.
+// askersOf returns the streams that request a table or filter. A stream may be in the result twice.
 func (q *quarantine) askersOf(typ, table string) []*stream {
 	streams := []*stream{}
 	for gateway := range q.verdicts.union.Owners(typ, table) {
@@ -147,7 +147,8 @@ func (q *quarantine) askersOf(typ, table string) []*stream {
 	return streams
 }
 
-// count has the part counted as the object's fault, or as that of the Envoys that rejected it.
+// count stores for each stream that rejected the part whether the part is in quarantine. It adds these streams
+// to the set streams, because their state must be judged again.
 func (of *suspicion) count(streams map[*stream]struct{}) {
 	for part, st := range of.rejectedBy {
 		st.Quarantine(part, of.told)

@@ -1,31 +1,32 @@
-// Package server gives Envoy what translate made of the user's YAML, over the
-// incremental aggregated discovery service, and tells what Envoy said to it.
+// Package server sends Envoy the resources that translate made of the user's YAML, over the incremental and the
+// state-of-the-world aggregated discovery service. It reports what Envoy accepted and rejected.
 //
-// The snapshot cache and the stream handler are this package's own, directly on
-// gRPC, with types and names from go-control-plane. The stock cache loses
-// requests when a cluster is swapped, encodes a table once per stream and gives
-// up the ACK of single resources (docs/design/reliability.md#findings). Here
-// a resource is encoded once: its Body goes from translate to every socket as
-// the same bytes, framed by hand in delta/response.go.
+// The snapshot cache and the stream handler are this package's own, directly on gRPC, with types and names from
+// go-control-plane. The cache of go-control-plane loses requests when a cluster is swapped. It encodes a table
+// once per stream, and does not track the ACK of single resources (docs/design/reliability.md#findings). Here a
+// resource is encoded once: every socket gets the same bytes (Body), in frames that delta/response.go writes.
 //
-// The parts, each a type whose fields are all that it may touch:
+// Each of these types reaches only its own fields:
 //
-//   - package delta: what is to be served, and what a stream is sent next
-//   - gateways (gateways.go, publish.go): the scopes of the Gateways, each a target with its streams (stream.go)
-//   - session (session.go, request.go; discover.go opens it): what the goroutine of a stream does, with the core
-//     that it shares with the server (core.go)
-//   - verdicts (tally.go, status.go, judge.go): counts the answers, and judges Gateways by the counts
-//   - quarantine (quarantine.go, review.go): what Envoys rejected
-//   - stage (stage.go, soak.go; fleet.go has what it is to a scope): which revisions only canaries have
-//   - staging (stagingjudge.go judges by blame.go and errorbound.go; staging.go, stagingreport.go): what becomes of those
+//   - package delta: the resources of a target, and what a stream is sent next
+//   - gateways (gateways.go, publish.go): the scopes of the Gateways, each a target with its streams
+//     (stream.go)
+//   - session (session.go, request.go; discover.go opens it): what the goroutine of a stream does, with the
+//     core that it shares with the server (core.go)
+//   - verdicts (tally.go, status.go, judge.go): counts the answers of Envoys, and decides whether Gateways are
+//     programmed
+//   - quarantine (quarantine.go, review.go): the rules that Envoys rejected
+//   - stage (stage.go, soak.go; fleet.go has its methods of scope): the revisions that only canaries have
+//   - staging (staging.go, stagingjudge.go, stagingreport.go, blame.go, errorbound.go): promotes or freezes
+//     these revisions
 //   - clients: the limits of clients; package connect: how they connect
-//   - loaded: what the folder came to; package board: the status of objects; package admin: the
-//     pages that show it all; package figures: the metrics
+//   - loaded: the result of loading the folder; package board: the status of objects; package admin: the pages
+//     that show all this; package figures: the metrics
 //
-// One mutex, lock, guards the state of Gateways and streams. It is never held while sending or waiting,
-// so that a stream that does not read delays neither Publish nor another stream. The locks
-// of loaded, package connect and the board are their own, and are taken after it. What a client asks for is
-// booked in steps (delta.Step), and bounded (limits.go).
+// One mutex, lock, guards the state of Gateways and streams. It is never locked while sending or waiting. So a
+// stream that does not read delays neither Publish nor another stream. loaded, package connect and the board
+// have their own locks, which are locked after it. A request is handled in steps (delta.Step), and its size is
+// bounded (limits.go).
 package server
 
 import (
@@ -52,25 +53,25 @@ import (
 	"github.com/gatefold/gatefold/server/page"
 )
 
-// stopTime is how long Run waits for calls under way when it stops.
+// stopTime is how long Run waits for calls in progress when it stops.
 const stopTime = 5 * time.Second
 
-// Server serves Envoys and the admin pages. Its parts have the state; it starts and stops them.
+// Server serves Envoys and the admin pages. It starts and stops the types that have the state.
 type Server struct {
 	*core
 	health    *connect.Health
 	stopping  chan struct{}
 	transport *connect.Transport
 	intake    *connect.Intake
-	loaded    *loaded // with a lock of its own, which is taken after lock
+	loaded    *loaded // has its own lock, which is locked after lock
 
 	// Guarded by lock:
-	published bool // once Publish was called
+	published bool // true after the first Publish
 	streamID  uint64
-	warned    map[string]bool // node.cluster that nothing is known of
+	warned    map[string]bool // the values of node.cluster that the log warned of
 }
 
-// New returns a server that serves nothing yet.
+// New returns a server that serves nothing yet. Unset options get their defaults.
 func New(options Options, log zerolog.Logger) *Server {
 	options.XDSAddress = cmp.Or(options.XDSAddress, "127.0.0.1:18000")
 	options.AdminAddress = cmp.Or(options.AdminAddress, "127.0.0.1:19000")
@@ -103,8 +104,8 @@ func New(options Options, log zerolog.Logger) *Server {
 	return s
 }
 
-// Run listens on both addresses and serves until ctx ends. Then streams end at once, and other
-// calls within five seconds. It returns nil after that, and an error if an address cannot be
+// Run listens on both addresses and serves until ctx ends. Then it ends the streams at once, and other calls
+// after at most five seconds, and returns nil. It returns an error if an address or the TLS files cannot be
 // used. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.transport.OpenTLS(); err != nil {
@@ -133,7 +134,7 @@ func (s *Server) Run(ctx context.Context) error {
 	pagesAt = connect.BoundAdmin(pagesAt, s.log)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := discovery.Serve(xds); !errors.Is(err, grpc.ErrServerStopped) { // before it began
+		if err := discovery.Serve(xds); !errors.Is(err, grpc.ErrServerStopped) { // stop came first
 			return err
 		}
 		return nil
@@ -156,7 +157,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// discovery makes the gRPC server.
+// discovery returns the gRPC server with the services for Envoys.
 func (s *Server) discovery() *grpc.Server {
 	g := grpc.NewServer(s.transport.GRPCOptions()...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, s)
@@ -165,7 +166,7 @@ func (s *Server) discovery() *grpc.Server {
 	return g
 }
 
-// adminOptions are what the admin pages are made of.
+// adminOptions returns the options of the admin pages.
 func (s *Server) adminOptions() admin.Options {
 	return admin.Options{
 		Log: s.log, Metrics: s.metrics.Registry, Panics: s.metrics.AdminPanics,
@@ -174,20 +175,19 @@ func (s *Server) adminOptions() admin.Options {
 	}
 }
 
-// pages makes the server of the admin pages.
+// pages returns the server of the admin pages.
 func (s *Server) pages(address net.Addr) *http.Server {
 	pages := admin.NewServer(s.adminOptions(), address)
 	pages.ConnState = connect.OccupyForRequest
 	return pages
 }
 
-// Register adds metrics of other parts of the program to /metrics. It panics if a name is
-// taken.
+// Register adds the metrics of other packages to /metrics. It panics if a metric with that name exists.
 func (s *Server) Register(figures ...prometheus.Collector) {
 	s.metrics.Registry.MustRegister(figures...)
 }
 
-// stop ends both servers within stopTime.
+// stop ends both servers within stopTime. The error is that of the admin pages' server.
 func (s *Server) stop(discovery *grpc.Server, pages *http.Server) error {
 	s.health.Shutdown()
 	close(s.stopping)
@@ -203,23 +203,23 @@ func (s *Server) stop(discovery *grpc.Server, pages *http.Server) error {
 	return err
 }
 
-// Reloaded records a reload's result for the metrics and pages.
+// Reloaded stores the result of a reload for the metrics and pages.
 func (s *Server) Reloaded(r Reload) {
 	s.metrics.Reloaded(r.Result, r.OK, r.Hold != "", r.Stages)
 	s.loaded.reloaded(r)
 }
 
-// FollowStatus begins the one feed of the status of objects. It is called before Run and Publish.
+// FollowStatus returns the only feed of the status of objects. It is called before Run and Publish.
 func (s *Server) FollowStatus() *board.Feed { return s.board.Follow() }
 
-// StateFailed records why the state cannot be saved for a restart; "" says that it can.
+// StateFailed stores why the state cannot be saved for a restart; "" means that it can.
 func (s *Server) StateFailed(reason string) {
 	s.loaded.setUnsaved(reason)
 }
 
 var _ discoveryv3.AggregatedDiscoveryServiceServer = (*Server)(nil)
 
-// warnOfOpenAdmin tells that other hosts reach the admin pages.
+// warnOfOpenAdmin logs a warning if other hosts can reach the admin pages.
 func (s *Server) warnOfOpenAdmin(address net.Addr) {
 	if health.IsLocal(address) {
 		return

@@ -9,14 +9,15 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// session is a stream with the parts of the server: what the stream's own goroutine does.
+// session is what the goroutine of a stream does with the server's state. It is a stream and the core of the
+// server.
 type session struct {
 	*core
 	stream *stream
 }
 
-// tellOld logs that an Envoy is older than those that gatefold is tested with. It is served: a
-// route that it rejects is closed on it alone (see delta/search.go).
+// tellOld logs a warning if an Envoy is older than the version that gatefold is tested with. Such an Envoy is
+// served. A route that it rejects answers 500 on this Envoy alone (see delta/search.go).
 func (s session) tellOld() {
 	st := s.stream
 	if !st.old() {
@@ -26,7 +27,7 @@ func (s session) tellOld() {
 		Msgf("an Envoy is older than %s, which gatefold is tested with: it is served, and routes that it rejects answer 500 there", testedEnvoy())
 }
 
-// leave ends what the server knows of a stream.
+// leave removes the stream from the server's state after the stream ended.
 func (s session) leave() {
 	st := s.stream
 	s.metrics.Disconnected(st.old())
@@ -39,7 +40,7 @@ func (s session) leave() {
 	st.ForgetTables()
 	s.quarantine.take(st)
 	if len(s.quarantine.parts) > 0 {
-		s.quarantine.poke() // nobody waits for its answer
+		s.quarantine.poke() // a part may have waited for the answer of this stream
 	}
 	s.verdicts.withdraw(st)
 	s.release(st.client(), st.usage)
@@ -53,8 +54,8 @@ func (s session) leave() {
 	}
 }
 
-// handle books one request: an answer, a change of what is asked for, or both. The error
-// says that the client is over a limit.
+// handle handles one request: an answer, a change of the subscription, or both. It returns an error if the
+// client exceeds a limit.
 func (s session) handle(request *delta.Request) error {
 	st := s.stream
 	if !slices.Contains(delta.Types(), request.GetTypeUrl()) {
@@ -86,7 +87,7 @@ func (s session) handle(request *delta.Request) error {
 	return s.overLimit(st, over)
 }
 
-// tellAnswer counts and logs an answer.
+// tellAnswer counts an answer, and logs it if it is a rejection.
 func (s session) tellAnswer(answered *delta.Response, request *delta.Request) {
 	nack := request.GetErrorDetail() != nil
 	s.metrics.Answered(answered, nack)
@@ -95,12 +96,12 @@ func (s session) tellAnswer(answered *delta.Response, request *delta.Request) {
 	}
 }
 
-// rejectLog is the log of what this Envoy rejects.
+// rejectLog returns the log of what this Envoy rejects.
 func (s session) rejectLog() rejectLog {
 	return rejectLog{s.log.With().Str("node", s.stream.node).Str("cluster", s.stream.cluster).Logger(), s.stream.version}
 }
 
-// keeps reports whether an Envoy that rejected an update has an earlier version of some of it.
+// keeps reports whether an Envoy that rejected r has an earlier version of some of its resources.
 func (s session) keeps(r *delta.Response) (keeps bool) {
 	s.locked(func() {
 		held := func(e *delta.Entry) bool {
@@ -112,7 +113,7 @@ func (s session) keeps(r *delta.Response) (keeps bool) {
 	return keeps
 }
 
-// warnUnserved tells once of a stream that it asks in vain.
+// warnUnserved logs, once for each stream, that an Envoy requests a resource type that is not served.
 func (s session) warnUnserved(typ string) {
 	st := s.stream
 	if st.unserved {
@@ -122,8 +123,9 @@ func (s session) warnUnserved(typ string) {
 	s.log.Warn().Str("node", st.node).Str("type", xds.ShortType(typ)).Msg("an Envoy asks for a type that is not served")
 }
 
-// flush sends all that may be sent now and gives the time until there may be
-// more. The lock is never held while sending.
+// flush sends all responses that may be sent now. It returns how long the caller waits until the next call, if
+// nothing happens before. The lock is never locked while sending. The error means that the stream failed or the
+// client exceeds a limit.
 func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, error) {
 	st := s.stream
 	for _, request := range s.timely() {
@@ -152,7 +154,8 @@ func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, err
 	}
 }
 
-// nextOf returns the next response of a stream, or nil and the time until there may be one.
+// nextOf returns the next response of a stream. If there is none, r is nil, and wait is the time until there
+// may be one.
 func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 	st := s.stream
 	s.locked(func() {
@@ -167,7 +170,7 @@ func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 	return r, wait
 }
 
-// forgiveOne forgets what a stream rejected, if it was forgiven.
+// forgiveOne makes the stream send again what its Envoy rejected, if quarantine.forgive set st.forgiven.
 func (s session) forgiveOne() {
 	st := s.stream
 	s.mu.Lock()
@@ -183,7 +186,8 @@ func (s session) forgiveOne() {
 	s.quarantine.take(st)
 }
 
-// prepare makes what the stream is sent next of the tables that wait for it.
+// prepare finishes the route tables that wait until the stream computes what of them is sent
+// (delta.Plan.Prepare). It logs the parts that the Envoy is found to reject.
 func (s session) prepare() {
 	var refused []*delta.RejectedPart
 	for step := range s.stream.Prepare(s.quarantine.hints) {
@@ -198,14 +202,14 @@ func (s session) prepare() {
 	}
 }
 
-// compact makes smaller what a stream keeps of names.
+// compact reduces the memory that a stream uses for names.
 func (s session) compact() {
 	for step := range s.stream.Compact() {
 		s.locked(step.Book)
 	}
 }
 
-// waitFor returns the time to until, an hour when nothing is planned.
+// waitFor returns the time from now to until, at least a millisecond. It returns an hour if until is zero.
 func waitFor(until, now time.Time) time.Duration {
 	if until.IsZero() {
 		return time.Hour

@@ -16,59 +16,63 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// batch is what changes of a target, by name; a nil Entry is a removal.
+// batch is a change of a target: the entries by name. A nil Entry is a removal.
 type batch struct {
 	entries  map[batchKey]*delta.Entry
-	revision uint64 // with which it is complete
+	revision uint64 // the revision that the batch completes
 }
 
+// batchKey is the name of a resource of a Gateway.
 type batchKey struct{ gateway, typ, name string }
 
-// soak is a batch that canaries accepted.
+// soak is a batch that canaries accepted, and how many of their requests failed since.
 type soak struct {
 	batch
 	since time.Time
-	// watched is nil until it is known which clusters are counted; counted is by cluster.
+	// watched has the clusters whose requests are counted; nil until staging.watch has found the clusters. counted
+	// has the requests by cluster.
 	watched watched
 	counted map[string]Requests
 }
 
+// newBatch returns an empty batch.
 func newBatch() batch { return batch{entries: map[batchKey]*delta.Entry{}} }
 
-// minRequests is how many requests are enough to freeze a revision before its time with canaries is over.
+// minRequests is how many requests to a cluster can freeze a revision before its time with canaries is over.
 const minRequests = 20
 
-// watched are the clusters whose requests are counted while a revision soaks, each with what of the revision sends
-// requests there.
+// watched has the clusters whose requests are counted while a revision is soaking. Its values are what the
+// revision changed about each cluster.
 type watched map[string]Cause
 
-// Cause is what of a revision sends requests to a cluster: a route that changed or, with no Part, the cluster or its
-// endpoints.
+// Cause is the change in a revision that can make requests to a cluster fail: a changed route that forwards
+// there. If Part is zero, it is the cluster or its endpoints.
 type Cause struct {
-	Type string            `json:"type"` // of the resource
-	Name string            `json:"name"` // of the resource
+	Type string            `json:"type"` // the type of the resource
+	Name string            `json:"name"` // the name of the resource
 	Part xds.Part          `json:"part"`
-	Sum  [sha256.Size]byte `json:"sum"` // of the part
+	Sum  [sha256.Size]byte `json:"sum"` // the hash of Part
 }
 
-// Failure is why a revision that canaries accepted is not promoted: too many requests failed on them.
+// Failure is why a revision that canaries accepted is not promoted: too many requests to a cluster failed.
 type Failure struct {
 	Cause
 	Cluster string   `json:"cluster"`
-	Forms   Forms    `json:"forms"` // that the requests went to
+	Forms   Forms    `json:"forms"` // the versions to which the requests went
 	Counted Requests `json:"counted"`
 }
 
-// Forms are the versions of a cluster and of its endpoints, "" for none.
+// Forms are the versions of a cluster and of its endpoints. A version is "" if there is no such resource.
 type Forms struct {
 	Cluster   string `json:"cluster"`
 	Endpoints string `json:"endpoints"`
 }
 
-// change is a resource that a revision changes: as it is promoted, nil if it is new, and as it is to be.
+// change is a resource that a revision changes. from is the promoted entry, nil if there is none. to is the new
+// entry.
 type change struct{ from, to *delta.Entry }
 
-// watchedOf returns the clusters that changed routes forward requests to, and those that changed themselves.
+// watchedOf returns the clusters that changed, and the target clusters of changed routes.
 func watchedOf(changes []change) watched {
 	out := watched{}
 	for _, c := range changes {
@@ -82,13 +86,15 @@ func watchedOf(changes []change) watched {
 	return out
 }
 
-// put notes a cause; of several for one cluster it keeps a route, and of routes the first by name.
+// put stores a cause for a cluster. Of several causes it keeps a route, and of several routes the first by
+// name.
 func (w watched) put(cluster string, by Cause) {
 	if old, known := w[cluster]; !known || by.before(old) {
 		w[cluster] = by
 	}
 }
 
+// before reports whether c is preferred to o as the cause for a cluster.
 func (c Cause) before(o Cause) bool {
 	if (c.Part.Route == "") != (o.Part.Route == "") {
 		return c.Part.Route != ""
@@ -96,7 +102,7 @@ func (c Cause) before(o Cause) bool {
 	return cmp.Or(cmp.Compare(c.Part.Route, o.Part.Route), cmp.Compare(c.Part.Host, o.Part.Host), cmp.Compare(c.Name, o.Name)) < 0
 }
 
-// putRoutes notes the clusters of the routes of a table that are new or changed.
+// putRoutes stores the target clusters of the new and changed routes of a table.
 func (w watched) putRoutes(c change) {
 	old := map[[sha256.Size]byte]bool{}
 	if c.from != nil {
@@ -111,11 +117,11 @@ func (w watched) putRoutes(c change) {
 	}
 }
 
-// clustersOf returns the clusters that a route forwards requests to.
+// clustersOf returns the clusters that a route forwards requests to. body is an encoded Route.
 func clustersOf(body []byte) (clusters []string) {
 	var route routev3.Route
 	if proto.Unmarshal(body, &route) != nil {
-		return nil // it is gatefold's own
+		return nil // gatefold encoded it, so this cannot happen
 	}
 	if cluster := route.GetRoute().GetCluster(); cluster != "" {
 		clusters = append(clusters, cluster)
@@ -126,7 +132,8 @@ func clustersOf(body []byte) (clusters []string) {
 	return clusters
 }
 
-// add counts the reports of a canary, which end now.
+// add counts the reports of a canary. Each report ends at now. It skips reports about clusters that are not
+// watched. It also skips a report whose interval began before s.since.
 func (s *soak) add(reports []*endpointv3.ClusterStats, now time.Time) {
 	for _, report := range reports {
 		name := report.GetClusterName()
@@ -136,8 +143,9 @@ func (s *soak) add(reports []*endpointv3.ClusterStats, now time.Time) {
 	}
 }
 
-// overBound returns the cluster whose requests failed most, if more failed than the bound allows; nil for none. Few requests
-// count only at the end.
+// overBound returns a Failure if too many requests to a cluster failed: more than the share bound. It checks
+// the clusters sorted by name, and returns nil if none failed too much. Until end is true, it skips clusters
+// with less than minRequests requests.
 func (s *soak) overBound(bound float64, end bool) *Failure {
 	for _, cluster := range slices.Sorted(maps.Keys(s.counted)) {
 		counted := s.counted[cluster]
@@ -148,7 +156,7 @@ func (s *soak) overBound(bound float64, end bool) *Failure {
 	return nil
 }
 
-// words says what failed.
+// words returns the text of a problem about the failed requests. bound is Staging.MaxErrors.
 func (f *Failure) words(bound float64) string {
 	why := fmt.Sprintf("Of %d requests that Envoys of stage canary sent to %s, %d failed with 5xx: %.1f%%, and --stage-max-errors is %g%%",
 		f.Counted.All, f.Cluster, f.Counted.Failed, 100*float64(f.Counted.Failed)/float64(f.Counted.All), 100*bound)
@@ -158,7 +166,7 @@ func (f *Failure) words(bound float64) string {
 	return why
 }
 
-// sumsOf returns the sums of the parts of a table or filter.
+// sumsOf returns the hashes of the parts of a route table or filter.
 func sumsOf(e *delta.Entry) map[[sha256.Size]byte]bool {
 	sums := map[[sha256.Size]byte]bool{}
 	if e.Type == xds.FilterType {
@@ -173,15 +181,17 @@ func sumsOf(e *delta.Entry) map[[sha256.Size]byte]bool {
 	return sums
 }
 
-// Requests counts requests that ended.
+// Requests counts requests that ended. All counts all requests, and Failed counts the requests that failed with
+// 5xx.
 type Requests struct {
 	All    uint64 `json:"all"`
 	Failed uint64 `json:"failed"`
 }
 
+// plus returns the sum of r and o.
 func (r Requests) plus(o Requests) Requests { return Requests{r.All + o.All, r.Failed + o.Failed} }
 
-// requestsOf returns what a report says of a cluster. An attempt that is retried counts as a request.
+// requestsOf returns the number of requests in a report about a cluster. Each retry counts as one more request.
 func requestsOf(report *endpointv3.ClusterStats) (sum Requests) {
 	for _, locality := range report.GetUpstreamLocalityStats() {
 		failed := locality.GetTotalErrorRequests()

@@ -13,62 +13,66 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// A fleet is the Envoys of one scope: those of a Gateway, or those of all Gateways. Where one of them
-// is a canary (envoy.StageKey), what is published goes to the canaries first: their target is that of the
-// scope, the newest. The others have a target of their own, which is promoted by staging
-// (stagingjudge.go) when the canaries accepted. Both share every resource. docs/design/xds.md has the reasons.
+// A fleet is the Envoys of one scope: the Envoys of a Gateway, or the Envoys that serve all Gateways. If an
+// Envoy of the fleet is a canary (envoy.StageKey), a new revision goes to the canaries first: their target is
+// the newest, that of the scope. The other Envoys have another target. staging (stagingjudge.go) promotes a
+// revision to that target after the canaries accepted the revision. Both targets share every resource.
+// docs/design/xds.md has the reasons.
 
-// stage is what a scope has beside its newest target. It is guarded by lock.
+// stage is the state of a fleet with canaries, besides the newest target of its scope. It is guarded by lock.
 type stage struct {
-	// promoted is what Envoys that are no canaries are to hold. It is nil while they are withheld: what
-	// they hold is of a process before, and not known.
+	// promoted is the target of the Envoys that are not canaries. It is nil after a restart until the first
+	// promotion, because the current resources of these Envoys are not known.
 	promoted *delta.Target
-	// withheld is true while those are sent nothing: see restoredStage.
+	// withheld is true while the Envoys that are not canaries are sent nothing (see restoredStage).
 	withheld bool
-	// pending is what canaries are to accept, and soaking what they accepted and is not promoted yet, as they are to
-	// be on it for a while.
+	// pending has the changes that canaries have not accepted yet. soaking has the changes that canaries accepted
+	// and serve for a while before the promotion; nil if there are none.
 	pending batch
 	soaking *soak
-	// left are canaries, by node.id, that left before they accepted what is pending; true where something newer was
-	// published since.
+	// left has the canaries, by node.id, that disconnected before they accepted pending. The value is true if a
+	// newer revision was published since.
 	left map[string]bool
-	// lasting is true if the process before had not promoted what it served.
+	// lasting is true if a revision was frozen when gatefold stopped, and canaries have not accepted any revision
+	// since.
 	lasting bool
-	// uncounted is true if the process before had not yet counted how requests end of what it served. What of it is
-	// new to the others is not known.
+	// uncounted is true if gatefold stopped before it had counted the requests of a revision. It is not known what
+	// this revision changes.
 	uncounted bool
-	// gone is when the last canary left; zero while one is connected, or nothing is known.
+	// gone is when the last canary disconnected; zero while one is connected, or if that is not known.
 	gone time.Time
-	// since is when the oldest of what is not promoted was published.
+	// since is when the oldest change that is not promoted was published.
 	since time.Time
-	// failed is why what is pending is not promoted although canaries accepted it; nil where it is not known to fail.
+	// failed is the reason if too many failed requests keep pending from being promoted; nil otherwise.
 	failed *Failure
-	// revision is what the others hold while something is not promoted.
+	// revision is what the Envoys that are not canaries have while something is not promoted.
 	revision uint64
 	verdict  stageVerdict
 }
 
-// stageVerdict says how things stand with a fleet; its zero value is that all Envoys are to hold the newest.
+// stageVerdict is the state of a fleet, and the reason if it is frozen. Its zero value means that all Envoys
+// get the newest revision.
 type stageVerdict struct {
 	state stageState
-	// problem says why it is frozen, and hint what to do; field is what a canary rejected, if that is why.
+	// problem says why the revision is frozen, and hint what to do. field is the field of the object from which
+	// the rejected resource is made; zero if the reason is another.
 	problem, hint string
 	field         manifest.Field
-	gateway       string // that the problem is reported at without a field; "" for none
+	gateway       string // the Gateway at which the problem is reported if field is zero; "" if none is known
 }
 
-// stageState is the state of a fleet as it is shown.
+// stageState is the state of a fleet as the pages show it.
 type stageState string
 
 // The states of a fleet with canaries.
 const (
-	delivered stageState = "delivered" // all Envoys are to hold the newest
+	delivered stageState = "delivered" // all Envoys get the newest revision
 	judging   stageState = "judging"   // canaries have not answered yet
-	soaks     stageState = "soaking"   // canaries accepted, and stay on it for a while
-	frozen    stageState = "frozen"    // somebody has to do something
+	soaks     stageState = "soaking"   // canaries accepted the revision, and serve it before it is promoted
+	frozen    stageState = "frozen"    // the revision is not promoted until a person fixes or promotes it
 )
 
-// frozenCode is the code of the problem of a revision that canaries did not accept.
+// frozenCode is the code of the problem that a revision is frozen.
 const frozenCode = "RevisionFrozen"
 
 // newStage returns the stage of a scope whose first canary connects.
@@ -76,8 +80,9 @@ func newStage(promoted *delta.Target) *stage {
 	return &stage{promoted: promoted, pending: newBatch(), left: map[string]bool{}}
 }
 
-// restoredStage returns the stage of a scope that had canaries in the process before. What the others hold
-// is not known, and not taken from them: they are sent nothing before canaries accepted what there is.
+// restoredStage returns the stage of a scope that had canaries before gatefold restarted. The current resources
+// of the Envoys that are not canaries are not known. So they are sent nothing until canaries accept the current
+// revision.
 func restoredStage(was Fleet) *stage {
 	s := newStage(nil)
 	s.withheld, s.lasting, s.uncounted = true, was.Unpromoted, was.Uncounted
@@ -87,7 +92,8 @@ func restoredStage(was Fleet) *stage {
 	return s
 }
 
-// put notes an update of the newest target. One that brings back what is promoted has nothing to wait for.
+// put adds an update of the newest target to pending. An update that restores the promoted form, or the soaking
+// one, is removed from pending instead.
 func (s *stage) put(u delta.Update) {
 	if s.promoted == nil {
 		return
@@ -106,7 +112,8 @@ func (s *stage) put(u delta.Update) {
 	s.pending.entries[key] = u.Entry
 }
 
-// published notes that a revision is complete, which follows the one that is served.
+// published records that a revision is complete: the one after served. waited is the result of waits before the
+// first update of the revision.
 func (s *stage) published(served uint64, waited bool, now time.Time) {
 	if !waited {
 		s.revision = served
@@ -120,15 +127,16 @@ func (s *stage) published(served uint64, waited bool, now time.Time) {
 	}
 }
 
-// waits reports whether Envoys that are no canaries are to wait for something.
+// waits reports whether a revision is not promoted yet. It returns false if s is nil.
 func (s *stage) waits() bool {
 	return s != nil && (s.withheld || len(s.pending.entries) > 0 || s.soaking != nil)
 }
 
-// soaks reports whether canaries accepted what is newest, and are on it for a while.
+// soaks reports whether canaries accepted the newest revision, and serve it for a while before it is promoted.
+// It returns false if s is nil.
 func (s *stage) soaks() bool { return s != nil && s.soaking != nil && len(s.pending.entries) == 0 }
 
-// newest is the revision that canaries are to hold.
+// newest returns the number of the revision that canaries are sent.
 func (s *stage) newest() uint64 {
 	if s.soaks() {
 		return s.soaking.revision
@@ -136,14 +144,14 @@ func (s *stage) newest() uint64 {
 	return s.pending.revision
 }
 
-// ripen has what is pending, which canaries accepted, stay with them from now on.
+// ripen moves the pending changes, which canaries accepted, to soaking.
 func (s *stage) ripen(now time.Time) {
 	s.soaking = &soak{batch: s.pending, since: now, counted: map[string]Requests{}}
 	s.pending = batch{newBatch().entries, s.pending.revision}
 }
 
-// changes returns the resources that a soaking revision changes, and does not remove: all that there are where it is not
-// known what it changes.
+// changes returns the resources that the soaking revision sets. It leaves out removals. If it is not known what
+// the revision changes (uncounted), the result has all clusters, endpoints and route tables.
 func (s *stage) changes() (out []change) {
 	if s.uncounted {
 		for _, typ := range []string{xds.ClusterType, xds.EndpointType, xds.RouteType} {
@@ -160,7 +168,7 @@ func (s *stage) changes() (out []change) {
 	return out
 }
 
-// unripen makes what is soaking pending again.
+// unripen moves the soaking changes back to pending. A newer pending change of the same resource stays.
 func (s *stage) unripen() {
 	if s.soaking == nil {
 		return
@@ -173,7 +181,7 @@ func (s *stage) unripen() {
 	s.soaking = nil
 }
 
-// take puts a batch into the promoted target, and returns its names by type.
+// take applies a batch to the promoted target. It returns the names of the changed resources by type.
 func (s *stage) take(b batch) map[string][]string {
 	changed := map[string][]string{}
 	for key, e := range b.entries {
@@ -186,7 +194,8 @@ func (s *stage) take(b batch) map[string][]string {
 	return changed
 }
 
-// awaited returns the name of a canary that left before it accepted the newest; "" for none.
+// awaited returns the name of a canary that disconnected before it accepted the newest revision. It returns ""
+// if there is none.
 func (s *stage) awaited() string {
 	for _, node := range slices.Sorted(maps.Keys(s.left)) {
 		if !s.left[node] {
@@ -196,7 +205,8 @@ func (s *stage) awaited() string {
 	return ""
 }
 
-// asProblem returns why a fleet is frozen as a problem of the object that is to blame, or else of a Gateway.
+// asProblem returns the problem that a fleet is frozen. It is reported at the object of v.field, or else at a
+// Gateway.
 func (v stageVerdict) asProblem() manifest.Problem {
 	p := manifest.Problem{Code: frozenCode, Severity: manifest.Error, Message: v.problem, Hint: v.hint, Object: v.field.Object, Field: v.field.Path}
 	if namespace, name, ok := strings.Cut(v.gateway, "/"); ok && p.Object.IsZero() {

@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// staging judges what canaries answer, and promotes revisions.
+// staging judges the answers of canaries, and promotes or freezes revisions.
 type staging struct {
 	*lock
 	options    Staging
@@ -23,17 +23,19 @@ type staging struct {
 	log        zerolog.Logger
 	metrics    *figures.Set
 	changed    chan struct{}      // capacity 1: there is something to judge
-	asked      chan chan struct{} // each to be closed when what it came after is judged and reported
+	asked      chan chan struct{} // requests for a report: run closes each channel after the next report
 
-	// sums are the parts of promoted tables that were looked at; of the goroutine of run.
+	// sums has the hashes of the parts of promoted tables, as far as they were computed. Only the goroutine of run
+	// uses it.
 	sums map[*delta.Entry]map[[sha256.Size]byte]bool
-	// told and saved are what Staging was told last; of the goroutine of run.
+	// told has the problems and saved the fleets that were reported last. Only the goroutine of run uses them.
 	told  []manifest.Problem
 	saved []Fleet
-	// reporters counts the streams of Envoys that report how requests end. It is guarded by lock.
+	// reporters counts the streams of each Envoy that reports loads. It is guarded by lock.
 	reporters map[reporter]int
 }
 
+// newStaging returns a staging with the defaults of options. It uses the lock of rejected.
 func newStaging(options Staging, verdicts *verdicts, rejected *quarantine, log zerolog.Logger, counted *figures.Set) *staging {
 	options.Absence = cmp.Or(options.Absence, DefaultAbsence)
 	options.interval = cmp.Or(options.interval, ReportInterval)
@@ -44,7 +46,7 @@ func newStaging(options Staging, verdicts *verdicts, rejected *quarantine, log z
 	}
 }
 
-// poke has fleets judged soon.
+// poke requests that run judges the fleets soon, without waiting.
 func (s *staging) poke() {
 	select {
 	case s.changed <- struct{}{}:
@@ -52,7 +54,7 @@ func (s *staging) poke() {
 	}
 }
 
-// abandon gives a fleet that has had no canary for long all that is pending, and ends its stage.
+// abandon ends the stage of a fleet that has had no canary for Staging.Absence. All Envoys get what is pending.
 func (s *staging) abandon(c *scope) {
 	s.log.Warn().Str("fleet", c.fleet()).Stringer("absence", s.options.Absence).
 		Msg("no Envoy of stage canary is connected: revisions go to all Envoys of the fleet at once until one connects")
@@ -62,7 +64,8 @@ func (s *staging) abandon(c *scope) {
 	c.unstage()
 }
 
-// force promotes all that a fleet is to wait for.
+// force promotes everything that a fleet has not promoted, without the answer of canaries. result is the label
+// of the metric.
 func (s *staging) force(c *scope, result string) {
 	of := c.stage
 	c.split()
@@ -73,7 +76,7 @@ func (s *staging) force(c *scope, result string) {
 	s.settle(c)
 }
 
-// promoteAll promotes all that fleets wait for, because a person asks for it.
+// promoteAll promotes everything that fleets have not promoted, because a user requested it.
 func (s *staging) promoteAll() {
 	s.locked(func() {
 		for _, c := range s.verdicts.all() {
@@ -85,7 +88,8 @@ func (s *staging) promoteAll() {
 	s.poke()
 }
 
-// promote has all Envoys of a fleet hold what a batch has.
+// promote applies a batch to the promoted target of a fleet, and marks it for sending. words is the text of the
+// log line, and result the label of the metric.
 func (s *staging) promote(c *scope, b batch, words, result string) {
 	for st := range c.others {
 		st.revision = s.verdicts.heldBy(st)
@@ -98,7 +102,7 @@ func (s *staging) promote(c *scope, b batch, words, result string) {
 	s.log.Info().Str("fleet", c.fleet()).Uint64("revision", b.revision).Int("resources", len(b.entries)).Int("envoys", len(c.streams)-len(c.canaries)).Msg(words)
 }
 
-// settle has what depends on the promoted revision judged.
+// settle requests that the Gateway of the fleet is judged again after a promotion.
 func (s *staging) settle(c *scope) {
 	if c.stage.waits() {
 		c.stage.since = time.Now()
@@ -107,7 +111,8 @@ func (s *staging) settle(c *scope) {
 	s.verdicts.restate(c)
 }
 
-// set makes a verdict the fleet's, and logs what is new.
+// set stores a verdict as that of the fleet. If the state or the problem changed, its Gateway is judged again,
+// and a freeze is logged.
 func (s *staging) set(c *scope, now stageVerdict) {
 	before := c.stage.verdict
 	c.stage.verdict = now
@@ -122,13 +127,14 @@ func (s *staging) set(c *scope, now stageVerdict) {
 	}
 }
 
-// reading is work on what is never changed. It is done without the lock.
+// reading is work that reads only immutable values. It is done without the lock.
 type reading func()
 
-// sum has the parts of a table looked at.
+// sum returns work that stores the hashes of the parts of a table in s.sums.
 func (s *staging) sum(e *delta.Entry) reading { return func() { s.sums[e] = sumsOf(e) } }
 
-// frozenBy is the verdict on a revision that does not go on to the others.
+// frozenBy returns the verdict that freezes the newest revision of a fleet. why is a sentence without a full
+// stop.
 func (s *staging) frozenBy(c *scope, why string) stageVerdict {
 	others := fmt.Sprintf("stay on revision %d", c.stage.revision)
 	if c.stage.withheld {
@@ -141,13 +147,14 @@ func (s *staging) frozenBy(c *scope, why string) stageVerdict {
 	}
 }
 
-// reporter names an Envoy that reports.
+// reporter is the node.id and node.cluster of an Envoy that reports loads.
 type reporter struct{ node, cluster string }
 
+// reporterOf returns the reporter of a stream.
 func reporterOf(st *stream) reporter { return reporter{st.node, st.cluster} }
 
-// count adds the reports of a canary to what is counted of a soaking revision. A report that began before the canaries
-// accepted the revision is of another one too, and is left out.
+// count adds the load reports of a canary to the counts of the soaking revision. It leaves out a report if its
+// interval began before the canaries accepted that revision.
 func (s *staging) count(from *stream, reports []*endpointv3.ClusterStats, now time.Time) {
 	s.locked(func() {
 		c := s.verdicts.union

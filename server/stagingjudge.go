@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// answerTime is how long canaries may take to answer before somebody should look at them.
+// answerTime is how long canaries may take to answer before the revision is frozen.
 const answerTime = time.Minute
 
-// maxSums is how many promoted tables are remembered between two looks at fleets.
+// maxSums is how many promoted tables staging.sums may have at the start of a review.
 const maxSums = 16
 
-// run judges fleets when something changed, until ctx ends.
+// run judges the fleets after each change and when a wait is over, until ctx ends.
 func (s *staging) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -30,7 +30,7 @@ func (s *staging) run(ctx context.Context) {
 		}
 		again := s.review(time.Now())
 		if ctx.Err() != nil {
-			return // canaries leave because gatefold ends
+			return // canaries disconnect because gatefold stops
 		}
 		s.report()
 		if asked != nil {
@@ -40,7 +40,7 @@ func (s *staging) run(ctx context.Context) {
 	}
 }
 
-// review judges all fleets with canaries. again is the time until it is to be called again.
+// review judges all fleets with canaries. again is how long the caller waits until the next review.
 func (s *staging) review(now time.Time) (again time.Duration) {
 	if len(s.sums) > maxSums {
 		clear(s.sums)
@@ -51,13 +51,13 @@ func (s *staging) review(now time.Time) (again time.Duration) {
 		if len(unread) == 0 {
 			return again
 		}
-		for _, read := range unread { // others have the lock meanwhile
+		for _, read := range unread { // others can lock meanwhile
 			read()
 		}
 	}
 }
 
-// judgeAll judges each fleet. unread is what is to be looked at first.
+// judgeAll judges each fleet once. If unread is not empty, the caller does that work and calls again.
 func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading) {
 	again = time.Hour
 	for _, c := range s.verdicts.all() {
@@ -76,10 +76,12 @@ func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading
 	return again, unread
 }
 
-// judge judges one fleet. promoted reports that something was promoted, and there may be more.
+// judge judges one fleet. again is the time until the next call. If unread is not empty, the caller does that
+// work first. promoted is true if changes moved on to soaking or were promoted; then the caller calls judge
+// again.
 func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []reading, promoted bool) {
 	again, of := time.Hour, c.stage
-	if !of.waits() { // all came to what is promoted
+	if !of.waits() { // every change was promoted or undone
 		of.lasting, of.failed = false, nil
 		clear(of.left)
 	}
@@ -128,7 +130,9 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 	return min(again, wait), unread, false
 }
 
-// opinion returns what the connected canaries make of what is pending: soaks when all accepted it.
+// opinion returns the verdict of the connected canaries on what is pending. The state is soaks if all of them
+// accepted it. again is the time until the verdict may change. If unread is not empty, the verdict is not
+// certain yet.
 func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []reading) {
 	of := c.stage
 	busy := ""
@@ -167,10 +171,10 @@ func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again 
 	return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary has not answered for revision %d within %s", busy, of.newest(), answerTime)), time.Hour, unread
 }
 
-// judgeAbsence judges a fleet without a connected canary.
+// judgeAbsence judges a fleet without a connected canary. again is the time until the next call.
 func (s *staging) judgeAbsence(c *scope, now time.Time) (again time.Duration) {
 	of := c.stage
-	if of.gone.IsZero() { // as after a restart
+	if of.gone.IsZero() { // for example, after a restart
 		of.gone = now
 	}
 	switch left := of.gone.Add(s.options.Absence).Sub(now); {

@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// awaitReport waits until run has judged and reported what has happened so far, or until ctx ends.
+// awaitReport waits until run has judged the fleets and reported all that has happened so far, or until ctx
+// ends.
 func (s *staging) awaitReport(ctx context.Context) {
 	done := make(chan struct{})
 	select {
@@ -22,10 +23,11 @@ func (s *staging) awaitReport(ctx context.Context) {
 	}
 }
 
-// fleetOf returns what the next process is to know of a fleet.
+// fleetOf returns the state of a fleet that is saved for the next start.
 func (s *staging) fleetOf(c *scope) Fleet {
 	fleet := Fleet{Gateway: c.name, Unpromoted: c.stage.verdict.state == frozen}
-	// A start alone, in which the others are withheld what they may well have, is no revision to count.
+	// After a restart, waits returns true although the Envoys that are not canaries may have the current revision
+	// already. The restart alone is not a change, so no requests must be counted for it.
 	fleet.Uncounted = s.options.MaxErrors > 0 && c.stage.waits() && (!c.stage.withheld || c.stage.uncounted)
 	if c.stage.failed != nil {
 		fleet.Failed = *c.stage.failed
@@ -33,7 +35,8 @@ func (s *staging) fleetOf(c *scope) Fleet {
 	return fleet
 }
 
-// report hands on what is new of frozen fleets, and what the next process is to know.
+// report calls Staging.Save if the fleets changed, and Staging.Problems if the problems of frozen fleets
+// changed.
 func (s *staging) report() {
 	var problems []manifest.Problem
 	fleets := []Fleet{}
@@ -51,7 +54,7 @@ func (s *staging) report() {
 			}
 		}
 		if s.metrics.SetFrozen(frozenFleets); frozenFleets == 0 {
-			clear(s.sums) // they keep tables that are no longer served
+			clear(s.sums) // its keys keep tables in memory that are no longer served
 		}
 	})
 	manifest.SortProblems(problems)

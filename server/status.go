@@ -15,7 +15,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// verdict says how things stand with a Gateway. Its words are those of all of its Envoys.
+// verdict returns the current verdict on a Gateway. Its message summarizes the answers of all Envoys of the
+// Gateway.
 func (v *verdicts) verdict(gateway string) board.Verdict {
 	c, streams := v.scopeOf(gateway), v.audience(gateway)
 	counted, before := v.standing(c), v.given[gateway]
@@ -37,7 +38,7 @@ func (v *verdicts) verdict(gateway string) board.Verdict {
 	now.Unbound = unbound.words(counted.unbound, before.Unbound)
 	switch now.Reason {
 	case string(gwv1.GatewayReasonInvalid):
-		// What Envoys said stands until they have answered to something newer.
+		// The errors of Envoys stay in the message until the Envoys have answered to something newer.
 		now.Message = cmp.Or(sumUp(append(refusals, unbound.all()...)), before.Message)
 	case string(gwv1.GatewayReasonPending):
 		if why := v.frozen(c); why != "" {
@@ -58,7 +59,8 @@ func (v *verdicts) verdict(gateway string) board.Verdict {
 	return now
 }
 
-// frozen says why the newest revision is kept from Envoys of a Gateway that are no canaries; "" when it is not.
+// frozen returns why the newest revision of a Gateway is frozen, in its own fleet or in that of all Gateways.
+// It returns "" if it is not frozen.
 func (v *verdicts) frozen(c *scope) string {
 	for _, of := range []*stage{c.stage, v.union.stage} {
 		if of != nil && of.verdict.state == frozen {
@@ -68,8 +70,8 @@ func (v *verdicts) frozen(c *scope) string {
 	return ""
 }
 
-// oldOnes names the Envoys that are older than those that gatefold is tested with, and how many parts of
-// the Gateway's tables are closed there.
+// oldOnes returns a sentence about the Envoys that are older than the tested version. It names them, and says
+// how many parts of the Gateway's route tables answer 500 there. It returns "" if no Envoy is older.
 func oldOnes(gateway string, streams []*stream) string {
 	var old []string
 	for _, st := range streams {
@@ -84,7 +86,8 @@ func oldOnes(gateway string, streams []*stream) string {
 	return fmt.Sprintf(" Older than Envoy %s, which gatefold is tested with: %s.", testedEnvoy(), strings.Join(slices.Compact(old), ", "))
 }
 
-// closedParts says how many parts of the Gateway's tables this Envoy is too old for; "" for none.
+// closedParts returns a text with how many parts of the Gateway's tables this Envoy is too old for; "" if there
+// are none.
 func (st *stream) closedParts(gateway string) string {
 	count, needs := 0, ""
 	for part := range st.RejectedParts() {
@@ -99,8 +102,8 @@ func (st *stream) closedParts(gateway string) string {
 	return fmt.Sprintf(", where %d routes or hosts answer 500: %s", count, needs)
 }
 
-// refusals says what of gateway this stream rejected; listeners that it could not bind
-// go to unbound.
+// refusals returns a text for each resource of a Gateway that this Envoy rejected. The texts for listeners
+// whose address cannot be bound are added to unbound instead.
 func (st *stream) refusals(gateway string, unbound unbound) []string {
 	var said []string
 	for r := range st.Rejections() {
@@ -117,16 +120,16 @@ func (st *stream) refusals(gateway string, unbound unbound) []string {
 	return append(said, st.refusedRoutes(gateway)...)
 }
 
-// unbound holds by Envoy listener what Envoys said that could not bind its address.
+// unbound has, by Envoy listener, the errors of Envoys that could not bind its address.
 type unbound map[string][]string
 
-// all returns what they said, in no order.
+// all returns the errors of all listeners, in no order.
 func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
 
-// words sums up what they said of each of these listeners, or said before; nil when
-// there is none.
+// words returns one text for each listener in of: its errors, or if there are none, the text in before. It
+// returns nil if of is empty.
 func (u unbound) words(of map[string]int, before map[string]string) map[string]string {
 	var out map[string]string
 	for name := range of {
@@ -138,11 +141,11 @@ func (u unbound) words(of map[string]int, before map[string]string) map[string]s
 	return out
 }
 
-// maxRefusals bounds how many rejections a condition tells; its message is
-// limited to 32,768 bytes by the Kubernetes API.
+// maxRefusals bounds how many rejections the message of a condition quotes. The Kubernetes API limits a message
+// to 32,768 bytes.
 const maxRefusals = 5
 
-// sumUp joins rejections into one message, in an order that stays.
+// sumUp joins rejections into one message, sorted, so that the message does not depend on the order of Envoys.
 func sumUp(refusals []string) string {
 	slices.Sort(refusals)
 	more := len(refusals) - maxRefusals
@@ -152,16 +155,16 @@ func sumUp(refusals []string) string {
 	return strings.Join(refusals, "; ")
 }
 
-// standing is what of a verdict is no words.
+// standing is a verdict without its message: the values that decide whether the verdict changed.
 type standing struct {
 	status  metav1.ConditionStatus
 	reason  string
-	unbound map[string]int // its keys alone count
-	// waits is true if it is not programmed yet, and has Envoys.
+	unbound map[string]int // only its keys matter
+	// waits is true if the Gateway has Envoys, and not all of them have answered yet.
 	waits bool
 }
 
-// standing reads off how things stand with a Gateway.
+// standing returns the status, reason and unbound listeners of a Gateway, from its counts.
 func (v *verdicts) standing(c *scope) standing {
 	t, connected := &c.tally, len(c.streams)+len(v.union.streams) > 0
 	pending := standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonPending), waits: connected}
@@ -180,7 +183,7 @@ func (v *verdicts) standing(c *scope) standing {
 	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
 }
 
-// of reports whether a verdict says nothing else than this, but for words.
+// of reports whether a verdict has the same status, reason and unbound listeners. It ignores the messages.
 func (now standing) of(v board.Verdict) bool {
 	same := now.status == v.Status && now.reason == v.Reason && len(now.unbound) == len(v.Unbound)
 	for listener := range now.unbound {
@@ -190,7 +193,8 @@ func (now standing) of(v board.Verdict) bool {
 	return same
 }
 
-// refusedRoutes says what is kept from this Envoy because it rejected it.
+// refusedRoutes returns a text for each part of a Gateway's tables that this Envoy rejected. It leaves out
+// quarantined parts.
 func (st *stream) refusedRoutes(gateway string) []string {
 	var texts []string
 	for part := range st.RejectedParts() {

@@ -11,42 +11,41 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// stream is one Envoy's discovery stream. The plan and the state are guarded by
-// lock; the stream's own goroutine alone sends.
+// stream is one Envoy's discovery stream. The plan and the state are guarded by lock. Only the stream's own
+// goroutine sends.
 type stream struct {
 	*delta.Plan
 	scope  *scope
 	opened time.Time
-	// ofWorld is true for the state-of-the-world protocol, isEnvoy if the client says that it is one.
+	// ofWorld is true for the state-of-the-world protocol. isEnvoy is true if the client says that it is an Envoy.
 	ofWorld, isEnvoy bool
 
 	id      uint64
-	node    string // node.id: for people only
-	cluster string // node.cluster: names the Gateway
+	node    string // node.id, which is only shown to people
+	cluster string // node.cluster, which names the Gateway
 	canary  bool   // it is sent revisions first: see stage
-	version string // of Envoy, "" when it did not tell
+	version string // the version of Envoy; "" if the client does not send it
 	peer    string
-	// address is where peer is from, claim what the Envoy's metadata says of its admin
-	// address: see server/health.
+	// address is the network address of the client. claim is the admin address in the Envoy's node metadata (see
+	// server/health).
 	address net.Addr
 	claim   string
-	// identity is what its certificate says, "" without TLS.
+	// identity is the client's name by its certificate; "" without TLS.
 	identity string
 	wake     chan struct{} // capacity 1
-	// unserved is true if a warning was given; it is the goroutine's own.
+	// unserved is true after warnUnserved logged. Only the stream's goroutine uses it.
 	unserved bool
 	state    delta.State
-	share    // of tallies
-	// early are requests that wait until the scope is known; of the state-of-the-world
-	// protocol alone.
+	share    // what the stream adds to tallies
+	// early has the requests that wait until the scope is known. Only the state-of-the-world protocol uses it.
 	early    []*delta.Request
-	forgiven bool        // what was rejected is to be tried again: see quarantine.forgive
-	usage    usage       // of limits
-	objected delta.Stamp // what refuses and unbound were made of
-	revision uint64      // the newest that the Envoy acknowledged, unless it is idle: see gateways.heldBy
+	forgiven bool        // what the Envoy rejected is to be sent again: see quarantine.forgive
+	usage    usage       // what it uses of the limits
+	objected delta.Stamp // the Stamp for which refuses and unbound were computed
+	revision uint64      // the newest that the Envoy acknowledged; valid while it is not idle: see gateways.heldBy
 }
 
-// mark notes that resources of the target changed; names is never changed.
+// mark records that resources of the target changed. The caller must not change names afterwards.
 func (st *stream) mark(typ string, names ...string) {
 	if st.Mark(typ, names) {
 		st.setIdle(false)
@@ -54,7 +53,7 @@ func (st *stream) mark(typ string, names ...string) {
 	}
 }
 
-// poke wakes the stream's goroutine without waiting for it.
+// poke wakes the stream's goroutine, without waiting for it.
 func (st *stream) poke() {
 	select {
 	case st.wake <- struct{}{}:
@@ -62,13 +61,14 @@ func (st *stream) poke() {
 	}
 }
 
-// old reports whether the Envoy is older than those that gatefold is tested with in full.
+// old reports whether the Envoy is older than the version that gatefold is fully tested with.
 func (st *stream) old() bool { return xds.ReleaseOf(st.version).Before(testedEnvoy()) }
 
-// client names whose limit of streams a stream counts for.
+// client returns the name of the client for the limit of streams: its identity, or else its host.
 func (st *stream) client() string { return cmp.Or(st.identity, connect.HostOf(st.address)) }
 
-// setIdle books that the stream has nothing to do, or that it has.
+// setIdle records whether the stream has nothing to send and awaits no answer, and updates the count of busy
+// streams.
 func (st *stream) setIdle(idle bool) {
 	if idle == st.state.Idle {
 		return
@@ -81,7 +81,8 @@ func (st *stream) setIdle(idle bool) {
 	}
 }
 
-// asks reports whether a table is asked for, or need not be.
+// asks reports whether the stream requests a route table. It also returns true if the table's listener could
+// not be bound, because Envoy does not request tables of such a listener.
 func (st *stream) asks(table string) bool {
 	if st.Asks(xds.RouteType, table) {
 		return true
@@ -94,31 +95,32 @@ func (st *stream) asks(table string) bool {
 	return false
 }
 
-// belongs reports whether a table is of an Envoy listener: its name begins with the listener's
-// (listen.RoutesName).
+// belongs reports whether a route table belongs to an Envoy listener: it has the listener's name, alone or
+// before a slash (listen.RoutesName).
 func belongs(table, listener string) bool {
 	return table == listener || strings.HasPrefix(table, listener+"/")
 }
 
-// scope is a target with the streams that it is for. It is guarded by lock.
+// scope is a target with its streams: of a Gateway, or of the union. It is guarded by lock.
 type scope struct {
 	*delta.Target
-	// name is "namespace/name", "" for the union of all Gateways.
+	// name is "namespace/name" of the Gateway, and "" for the union of all Gateways.
 	name    string
-	changed map[string][]string // names by type that streams are not told of yet
-	fresh   bool                // nor that the target is known
+	changed map[string][]string // names by type that are not marked on the streams yet
+	fresh   bool                // streams were not woken yet after the target became known
 	streams map[*stream]struct{}
 	tally   tally
-	// canaries are those of streams that are sent revisions first.
+	// canaries are the streams that are sent revisions first.
 	canaries map[*stream]struct{}
-	stage    *stage // nil while it has no canaries
+	stage    *stage // nil while the fleet has no canaries
 }
 
+// newScope returns a scope without resources and streams.
 func newScope(name string) *scope {
 	return &scope{Target: delta.NewTarget(), name: name, changed: map[string][]string{}, streams: map[*stream]struct{}{}, canaries: map[*stream]struct{}{}}
 }
 
-// put applies one update, of which tell tells the streams.
+// put applies one update. The next call of tell marks it on the streams.
 func (c *scope) put(u delta.Update) {
 	known := c.Known()
 	c.Put(u)
@@ -129,8 +131,8 @@ func (c *scope) put(u delta.Update) {
 	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
-// tell marks for every stream what was put since the last call; those that wait for canaries are told when it is
-// promoted.
+// tell marks on the streams the changes that put made since the last call. If c.stage.promoted is set, it marks
+// them on the canaries only; release marks them on the other streams.
 func (c *scope) tell() {
 	for st := range c.streams {
 		if !st.canary && c.stage != nil && c.stage.promoted != nil {
@@ -139,7 +141,7 @@ func (c *scope) tell() {
 		for typ, names := range c.changed {
 			st.mark(typ, names...)
 		}
-		if c.fresh { // it may have asked for all of another type
+		if c.fresh { // the Envoy may have requested all of another type
 			st.poke()
 		}
 	}
@@ -147,31 +149,31 @@ func (c *scope) tell() {
 	c.fresh = false
 }
 
-// tally counts the streams that keep a Gateway from being programmed. Those of all
-// Gateways count as its own, but for busy, which is counted in the union.
+// tally counts the streams that keep a Gateway from being programmed. The streams of all Gateways count in the
+// tally of each Gateway. The exception is busy: these streams count in the tally of the union.
 type tally struct {
-	busy     int            // that are not idle
-	lacking  int            // that do not ask for all of its tables
-	refusing int            // that rejected a part of it
+	busy     int            // streams that are not idle
+	lacking  int            // streams that do not request all of its tables
+	refusing int            // streams that rejected a resource, or a part of one
 	unbound  map[string]int // rejections because an address cannot be bound, by listener
 }
 
 // share is what a stream adds to tallies, by the Gateway's scope.
 type share struct {
-	// lacks are how many tables it does not ask for, but those of unbound listeners:
-	// nothing asks for them.
+	// lacks counts the tables that the stream does not request. The tables of unbound listeners do not count,
+	// because Envoy does not request them.
 	lacks   map[*scope]int
 	refuses map[*scope]objection
 	unbound map[string]struct{}
 }
 
-// objection is what of a Gateway a stream rejected.
+// objection is what a stream rejected of one Gateway.
 type objection struct {
-	some    bool     // more than listeners that it could not bind
-	unbound []string // those
+	some    bool     // it rejected something else than listeners that it could not bind
+	unbound []string // the listeners that it could not bind
 }
 
-// count adds an objection to the tally, or with by -1 takes it out.
+// count adds an objection to the tally if by is 1, and subtracts it if by is -1.
 func (t *tally) count(o objection, by int) {
 	if o.some {
 		t.refusing += by

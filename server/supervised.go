@@ -2,11 +2,11 @@ package server
 
 import envoyhost "github.com/gatefold/gatefold/server/host"
 
-// Supervised records the states of all Envoys that run on this machine, sorted by Gateway. It
-// may be called from any goroutine.
+// Supervised stores the states of all Envoys that run on this machine, sorted by Gateway. It may be called from
+// any goroutine.
 func (s *Server) Supervised(states []envoyhost.State) {
 	s.locked(func() { s.verdicts.supervise(states) })
 }
 
-// Alive returns once it has locked the server's state. It blocks if the server hangs.
+// Alive returns after it has locked and unlocked the server's state. It blocks if the server hangs.
 func (s *Server) Alive() { s.locked(func() {}) }

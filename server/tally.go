@@ -7,11 +7,12 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// What a verdict is can be read off from counts that every stream keeps up to date for
-// itself: an Envoy that answers costs what it said, however many others there are. Its
-// words are made when it changes, and while it stands, when somebody reads them (refresh).
+// The status of a Gateway is computed from counts, to which each stream adds its own share. So the cost of an
+// answer does not depend on how many other Envoys there are. The message of a verdict is made when the status
+// changes. While the status stays the same, the message is made when the board is read (verdicts.refresh).
 
-// lack books that the stream does not ask for so many more of a Gateway's tables.
+// lack adds more to the number of tables of a Gateway that the stream does not request. more is negative if the
+// stream requests tables now that it did not request before.
 func (v *verdicts) lack(st *stream, c *scope, more int) {
 	before := st.lacks[c]
 	now := before + more
@@ -27,7 +28,7 @@ func (v *verdicts) lack(st *stream, c *scope, more int) {
 	}
 }
 
-// recount counts all tables that the stream does not ask for.
+// recount counts, for each Gateway of the stream, the tables that the stream does not request.
 func (v *verdicts) recount(st *stream) {
 	for _, c := range v.served(st) {
 		lacks := 0
@@ -40,7 +41,7 @@ func (v *verdicts) recount(st *stream) {
 	}
 }
 
-// retable books that a Gateway has one more table, or one less.
+// retable updates the counts of all streams after a Gateway got the table (by is 1) or lost it (by is -1).
 func (v *verdicts) retable(c *scope, table string, by int) {
 	for _, streams := range []map[*stream]struct{}{c.streams, v.union.streams} {
 		for st := range streams {
@@ -51,8 +52,8 @@ func (v *verdicts) retable(c *scope, table string, by int) {
 	}
 }
 
-// object counts what the stream rejects. It looks at that only when that, or what its
-// Gateway has, changed.
+// object counts what the stream rejects. It returns early if neither the rejections nor the Gateway's resources
+// changed.
 func (v *verdicts) object(st *stream) {
 	if st.state.Rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
 		return
@@ -69,7 +70,7 @@ func (v *verdicts) object(st *stream) {
 	v.setRefuses(st, v.objections(st))
 }
 
-// setRefuses counts these objections of the stream, and no longer those of before.
+// setRefuses replaces the stream's objections with now, and updates the tallies.
 func (v *verdicts) setRefuses(st *stream, now map[*scope]objection) {
 	for c, o := range st.refuses {
 		c.tally.count(o, -1)
@@ -82,7 +83,7 @@ func (v *verdicts) setRefuses(st *stream, now map[*scope]objection) {
 	st.refuses = now
 }
 
-// objections finds what the stream rejects, by Gateway.
+// objections returns what the stream rejects, by the scope of the Gateway.
 func (v *verdicts) objections(st *stream) map[*scope]objection {
 	out := map[*scope]objection{}
 	against := func(typ, name string, unbound bool) {
@@ -105,7 +106,7 @@ func (v *verdicts) objections(st *stream) map[*scope]objection {
 	return out
 }
 
-// withdraw takes a stream that leaves out of all counts.
+// withdraw removes a stream from all counts after it ended.
 func (v *verdicts) withdraw(st *stream) {
 	st.setIdle(true)
 	for c, lacks := range maps.Clone(st.lacks) {
@@ -116,7 +117,7 @@ func (v *verdicts) withdraw(st *stream) {
 	if st.scope != v.union || len(v.union.streams) > 0 {
 		return
 	}
-	for _, c := range v.scopes { // that may have no Envoy left
+	for _, c := range v.scopes { // they may have no Envoy left
 		v.touched[c] = struct{}{}
 	}
 }

@@ -10,30 +10,32 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// verdicts are what the Envoys of each Gateway answered. Each is joined with the status of
-// objects by the board. It is guarded by lock.
+// verdicts has a verdict for each Gateway: whether its Envoys accepted the configuration. The board adds each
+// verdict to the status of objects. It is guarded by lock.
 type verdicts struct {
 	*gateways
 	board *board.Board
 	given map[string]board.Verdict // by Gateway
-	// open are the Gateways that are not programmed. Of those in outdated, or of all
-	// that are open, the verdict is the same and its message may be another by now.
+	// open has the Gateways that are not programmed. outdated has the Gateways whose message may be wrong; their
+	// status and reason are right. If openOutdated is true, the Gateways in open count as outdated, too.
 	open, outdated map[string]struct{}
 	openOutdated   bool
-	// suspended are those that stay programmed while an edit is on its way.
+	// suspended has the Gateways that stay programmed while Envoys have not yet answered an edit.
 	suspended map[string]struct{}
-	// touched are the scopes, or the union, whose tallies changed since they were judged;
-	// looks counts the streams that verdicts looked at, for tests.
+	// touched has the scopes, or the union, whose tallies changed since they were judged. looks counts the streams
+	// that verdict read, for tests.
 	touched   map[*scope]struct{}
 	looks     int
 	announced *announcements
 	// canaries is called after each answer of a canary.
 	canaries func()
-	// What the Envoys that run on this machine are doing, by Gateway and as told.
+	// supervised has the states of the Envoys that run on this machine, by Gateway. supervisedList has the same
+	// states, sorted by Gateway.
 	supervised     map[string]envoyhost.State
 	supervisedList []envoyhost.State
 }
 
+// newVerdicts returns verdicts without a verdict.
 func newVerdicts(all *gateways, shown *board.Board, announced *announcements) *verdicts {
 	return &verdicts{
 		gateways: all, board: shown, announced: announced, touched: map[*scope]struct{}{}, given: map[string]board.Verdict{},
@@ -41,7 +43,7 @@ func newVerdicts(all *gateways, shown *board.Board, announced *announcements) *v
 	}
 }
 
-// set makes v the verdict on a Gateway.
+// set stores the verdict on a Gateway, and passes it to the board.
 func (v *verdicts) set(gateway string, verdict board.Verdict) {
 	v.given[gateway] = verdict
 	delete(v.outdated, gateway)
@@ -51,7 +53,7 @@ func (v *verdicts) set(gateway string, verdict board.Verdict) {
 	v.board.Judge(gateway, verdict)
 }
 
-// forget forgets the verdict on a Gateway.
+// forget removes the verdict on a Gateway.
 func (v *verdicts) forget(gateway string) {
 	for _, of := range []map[string]struct{}{v.open, v.outdated, v.suspended} {
 		delete(of, gateway)
@@ -60,20 +62,20 @@ func (v *verdicts) forget(gateway string) {
 	v.board.Forget(gateway)
 }
 
-// outdate notes that the message of a verdict may be another by now.
+// outdate records that the message of a Gateway's verdict may be wrong.
 func (v *verdicts) outdate(gateway string) {
 	v.outdated[gateway] = struct{}{}
 	v.board.Outdate(gateway)
 }
 
-// outdateOpen is outdate for all Gateways that are not programmed.
+// outdateOpen marks the messages of all Gateways that are not programmed as outdated.
 func (v *verdicts) outdateOpen() {
 	if v.openOutdated = len(v.open) > 0; v.openOutdated {
 		v.board.OutdateAny()
 	}
 }
 
-// inQuestion returns the Gateways whose message may be another by now.
+// inQuestion returns the Gateways whose message may be wrong.
 func (v *verdicts) inQuestion() map[string]struct{} {
 	if v.openOutdated {
 		maps.Copy(v.outdated, v.open)
@@ -82,8 +84,8 @@ func (v *verdicts) inQuestion() map[string]struct{} {
 	return v.outdated
 }
 
-// absent says why the Envoy of a Gateway that this machine should run is not there; ""
-// when it is, or is none of this machine.
+// absent returns why the Envoy of a Gateway that gatefold runs on this machine does not serve. It returns "" if
+// that Envoy runs, or if the Gateway has none on this machine.
 func (v *verdicts) absent(gateway string) string {
 	state, ok := v.supervised[gateway]
 	if !ok || state.Phase == envoyhost.Running {
@@ -95,7 +97,8 @@ func (v *verdicts) absent(gateway string) string {
 	return state.Message
 }
 
-// restate has the words of verdicts made anew that speak of streams of c.
+// restate marks the messages as outdated that name streams of c. If c is the union, these are the messages of
+// all Gateways.
 func (v *verdicts) restate(c *scope) {
 	if c != v.union {
 		v.outdate(c.name)

@@ -1,9 +1,9 @@
-// Package admin serves the admin pages, JSON but for the metrics, and has the types of what they
-// answer: the commands read them with the same types. All pages are for reading but one, which
-// reloads the folder. docs/design/status.md says who may ask for what.
+// Package admin serves the admin pages, and has the types of their JSON. The commands use the same types to
+// read the pages. All pages are JSON, except the metrics. Only one page changes something: it reloads the
+// folder. docs/design/status.md says who may request which page.
 //
-// The package holds no state. What a page shows it asks of the server (Loaded, Envoys, Board) and of
-// the engine (Folder).
+// The package has no state. The content of a page comes from the server (Loaded, Envoys, Board) and from the
+// engine (Folder).
 package admin
 
 import (
@@ -30,60 +30,62 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Folder loads the folder and answers questions about it. Any goroutine may call its methods.
+// Folder loads the folder, and answers queries about it. Any goroutine may call its methods.
 type Folder interface {
-	// Reload applies the folder again and returns when it is published or frozen, with what
-	// changed; allowEmpty lets an emptied or missing folder serve nothing. When ctx ends first,
-	// it returns its error: the folder is applied all the same.
+	// Reload applies the folder again. It returns what changed, after the folder is published or frozen. If
+	// allowEmpty is true, an empty or missing folder is applied, too, instead of being frozen. If ctx ends first,
+	// Reload returns an error; the folder is still applied.
 	Reload(ctx context.Context, allowEmpty bool) (Changes, error)
-	// Places finds where fields are written in the folder as it was read last.
+	// Places returns where fields are written in the folder as it was read last, in the order of fields.
 	Places(fields []manifest.Field) []store.Place
-	// Outlines reads what routes ask for in that folder, valid or not.
+	// Outlines returns a summary of each route in that folder, whether the route is valid or not.
 	Outlines(routes []manifest.Key) []store.Outline
-	// Labels returns the labels of objects that are served.
+	// Labels returns the labels of served objects, in the order of objects.
 	Labels(objects []manifest.Key) []map[string]string
-	// Between calls read while no change of the folder is being applied, with the objects that are
-	// served, in no order, and with what else is served from; false if the folder is busy for long.
-	// Secrets are without their content and labels, and those of a folder of their own have no Value.
+	// Between calls read while no change of the folder is being applied. read gets the served objects, in no
+	// order, and the other inputs of the translation. Secrets have neither content nor labels, and those of a
+	// separate folder have no Value. Between returns false, without a call of read, if the folder is busy for a
+	// long time.
 	Between(read func([]*manifest.Object, translate.Surroundings)) bool
-	// Busy returns what is under way.
+	// Busy returns which step is running.
 	Busy() Busy
 }
 
 // Loaded is the result of loading the folder.
 type Loaded interface {
-	// Unready returns why a new Envoy should not rely on what it is sent; "" when it may.
+	// Unready returns why a new Envoy should not rely on what it is sent; "" if it may.
 	Unready() string
 	Problems() ProblemList
-	// View makes the view that was published last; it is nil before the first.
+	// View returns a function that makes the View of the last publication. It returns nil before the first
+	// publication.
 	View() func() *ir.View
-	// Facts returns View, and what else explain answers from, of one moment.
+	// Facts returns the result of View, and the other facts for explain, all of one moment.
 	Facts() (view func() *ir.View, facts explain.Facts)
-	// Outcome returns how the last reload ended.
+	// Outcome returns the result of the last reload.
 	Outcome() Outcome
-	// Revisions returns what is served, and the last edits.
+	// Revisions returns the number of the served revision, and the last edits.
 	Revisions() RevisionList
-	// Generation differs from an earlier one if something was published in between.
+	// Generation returns a number that changes with each publication.
 	Generation() uint64
 }
 
-// Envoys are the connected Envoys, and what they are sent.
+// Envoys has the connected Envoys, and what they are sent.
 type Envoys interface {
-	// Resources are what is served, by Gateway in no order, and to whom, by age.
+	// Resources returns the served resources by Gateway, in no order, and the streams, the oldest first.
 	Resources() (served map[string][]*xds.Resource, streams []Stream)
-	// Streams are the streams of the connected Envoys, by age.
+	// Streams returns the streams of the connected Envoys, the oldest first.
 	Streams() []Stream
 	Transport() Transport
-	// Connected are the connected Envoys, and where to ask each what it alone knows, by name.
+	// Connected returns the connected Envoys, sorted by name, each with the address for queries.
 	Connected() []Connected
-	// Supervised are those that this machine is to run, sorted by Gateway.
+	// Supervised returns the Envoys that this machine should run, sorted by Gateway.
 	Supervised() []envoyhost.State
-	// Fleets are those with canaries, sorted by Gateway.
+	// Fleets returns the fleets with canaries, sorted by Gateway.
 	Fleets() []Fleet
-	// Forgive has what they rejected tried again.
+	// Forgive sends again what Envoys rejected.
 	Forgive()
-	// Promote has all Envoys hold what only canaries have. It returns when the problems of frozen fleets are gone,
-	// or when ctx ends.
+	// Promote sends to all Envoys what only canaries have. It returns after the problems of frozen fleets are
+	// gone, or when ctx ends.
 	Promote(ctx context.Context)
 }
 
@@ -91,35 +93,35 @@ type Envoys interface {
 type Options struct {
 	Log     zerolog.Logger
 	Metrics *prometheus.Registry
-	Panics  prometheus.Counter // of pages that answered 500
+	Panics  prometheus.Counter // counts the pages that answered 500 because of a panic
 	Board   *board.Board
 	Loaded  Loaded
 	Envoys  Envoys
-	Folder  Folder // nil where there is none
-	// Survives runs a task, and reports whether it ended without a panic, which it reports.
+	Folder  Folder // nil if there is no folder
+	// Survives runs a task, and reports whether it ended without a panic. It logs a panic.
 	Survives func(task string, run func()) bool
-	// Profile adds /debug/pprof, for this host alone.
+	// Profile adds /debug/pprof, for clients on this host only.
 	Profile bool
-	// ConnectionTime is what a connection has to send a request.
+	// ConnectionTime is how long a client may take to send a request.
 	ConnectionTime time.Duration
-	// Page draws the pages for people from the documents, at / and below PagePath; nil for none.
+	// Page returns the handler of the HTML pages, which are at / and below PagePath. It is nil if there are none.
 	Page func(Documents) http.Handler
 }
 
-// PagePath is the path below which the pages for people are, but for the first one.
+// PagePath is the path below which all HTML pages are, except the first.
 const PagePath = "/page/"
 
-// pages are the handlers.
+// pages has the handlers of the pages.
 type pages struct {
 	Options
 	documents Documents
 }
 
-// What a request may hold, in bytes; no page reads a body.
+// maxBody and maxHeaders bound a request, in bytes. No page reads a body.
 const maxBody, maxHeaders = 64 << 10, 64 << 10
 
-// NewServer returns the server of the pages, for a listener of this address. It closes the
-// connection of a slow client. The largest page, all of xDS, may take two minutes.
+// NewServer returns the HTTP server of the pages, for a listener of this address. It closes the connection of a
+// slow client. The largest page, all of xDS, may take two minutes.
 func NewServer(options Options, address net.Addr) *http.Server {
 	return &http.Server{
 		Handler:           http.MaxBytesHandler(NewHandler(options, address), maxBody),
@@ -128,7 +130,7 @@ func NewServer(options Options, address net.Addr) *http.Server {
 	}
 }
 
-// NewHandler returns the pages, for a listener of this address.
+// NewHandler returns the handler of all pages, for a listener of this address.
 func NewHandler(options Options, address net.Addr) http.Handler {
 	p := pages{options, NewDocuments(options)}
 	mux := http.NewServeMux()
@@ -145,7 +147,7 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 	mux.HandleFunc("/api/v1/envoys", p.envoys)
 	mux.HandleFunc("/api/v1/status", p.status)
 	mux.HandleFunc("/api/v1/status/{kind}", p.status)
-	mux.HandleFunc("/api/v1/status/{kind}/{name}", p.status) // cluster-scoped
+	mux.HandleFunc("/api/v1/status/{kind}/{name}", p.status) // of cluster-scoped kinds
 	mux.HandleFunc("/api/v1/status/{kind}/{namespace}/{name}", p.status)
 	mux.HandleFunc("/api/v1/revisions", p.revisions)
 	mux.HandleFunc("/api/v1/certificates", p.certificates)
@@ -164,15 +166,15 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 	return p.rescued(guard(mux, address))
 }
 
-// word is the answer of a page without content.
+// word is the answer of a page that has only a status or an error.
 type word struct {
 	Status string `json:"status,omitempty"`
 	Error  string `json:"error,omitempty"`
-	// Frozen says why revisions are kept from Envoys that are no canaries.
+	// Frozen has the reasons why fleets are frozen.
 	Frozen []string `json:"frozen,omitempty"`
 }
 
-// answer writes body as JSON. It ignores a client that does not read it.
+// answer writes body as JSON, with the status code. It ignores a client that does not read the answer.
 func answer(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -183,6 +185,8 @@ func answer(w http.ResponseWriter, code int, body any) {
 	_ = encoder.Encode(body)
 }
 
+// ready is the page /readyz. It answers 200, or 503 with the reason if a new Envoy should not rely on what it
+// is sent.
 func (p pages) ready(w http.ResponseWriter, _ *http.Request) {
 	if why := p.Loaded.Unready(); why != "" {
 		answer(w, http.StatusServiceUnavailable, word{Error: why})
@@ -193,16 +197,16 @@ func (p pages) ready(w http.ResponseWriter, _ *http.Request) {
 
 // Transport is the page /api/v1/transport.
 type Transport struct {
-	// TLS is left out where xDS is served without.
+	// TLS is left out if xDS is served without TLS.
 	TLS *TLS `json:"tls,omitempty"`
-	// RejectedClients are the clients that were served nothing in the last minutes.
+	// RejectedClients are the clients that gatefold rejected in the last ten minutes.
 	RejectedClients []RejectedClient `json:"rejectedClients"`
 }
 
 // TLS describes the certificate files of xDS.
 type TLS struct {
 	Expires time.Time `json:"expires"`
-	// Problem says why the files as they are now are not served.
+	// Problem says why the current files cannot be used. The files that were loaded before are used then.
 	Problem string    `json:"problem,omitempty"`
 	Changed time.Time `json:"changed"`
 }
@@ -210,9 +214,9 @@ type TLS struct {
 // RejectedClient is a client that gatefold rejected.
 type RejectedClient struct {
 	Identity string    `json:"identity,omitempty"` // the names in its certificate
-	Node     string    `json:"node,omitempty"`     // the last one, as it calls itself
-	Cluster  string    `json:"cluster,omitempty"`  // what it asked for
-	Peer     string    `json:"peer"`               // its address without a port
+	Node     string    `json:"node,omitempty"`     // the latest node.id
+	Cluster  string    `json:"cluster,omitempty"`  // the node.cluster
+	Peer     string    `json:"peer"`               // its address without the port
 	Reason   string    `json:"reason"`
 	Times    int       `json:"times"`
 	First    time.Time `json:"first"`
@@ -223,8 +227,8 @@ func (p pages) transport(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, p.documents.Transport())
 }
 
-// Connected is a connected Envoy, with the address for requests about its endpoints. Envoy.Unknown
-// is set if it must not be asked.
+// Connected is a connected Envoy, with the address for queries about its endpoints. If the Envoy must not be
+// queried, Envoy.Unknown has the reason.
 type Connected struct {
 	Envoy health.Envoy
 	At    health.Address

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Busy reports which step of a change is running. It is zero between two changes.
+// Busy says which step of a change is running. It is zero if no change is being applied.
 type Busy struct {
 	// Step is the running step: one of BusySteps.
 	Step string
@@ -16,17 +16,17 @@ type Busy struct {
 }
 
 const (
-	// BusyAlarm is how long a step may take before it is reported.
+	// BusyAlarm is how long a step may take before the admin pages report it.
 	BusyAlarm = 10 * time.Second
-	// busyUnready is how long a change may take before /readyz says that a new Envoy should not
-	// rely on what it is given: that is older than the folder.
+	// busyUnready is how long a change may wait before /readyz is not ready: a new Envoy would get an old
+	// configuration.
 	busyUnready = time.Minute
 )
 
-// BusySteps returns the steps from a change of the folder to its publication, in order.
+// BusySteps returns the names of the steps between a change of the folder and its publication, in order.
 func BusySteps() []string { return []string{"store", "translate", "locate", "publish"} }
 
-// Words returns which step takes too long, "" if none does.
+// Words returns a message that a step takes too long; "" if none does.
 func (b Busy) Words() string {
 	if b.Step == "" || max(b.Took, b.Behind) < BusyAlarm {
 		return ""
@@ -35,7 +35,7 @@ func (b Busy) Words() string {
 		b.Step, int(max(b.Took, b.Behind).Seconds()))
 }
 
-// Unready returns why a new Envoy should not use its configuration yet, "" if it may.
+// Unready returns why a new Envoy should not rely on its configuration yet; "" if it may.
 func (b Busy) Unready() string {
 	if b.Step == "" || b.Behind < busyUnready {
 		return ""

@@ -15,18 +15,16 @@ type CertificateList struct {
 	Certificates []Certificate `json:"certificates"`
 }
 
-// Certificate is a certificate that a listener presents to clients, with what every client can see
-// of it.
+// Certificate is a certificate that a listener presents to clients. It has only what every client can see.
 type Certificate struct {
 	Object    manifest.Key `json:"object"` // the Secret
-	SHA256    string       `json:"sha256"` // its beginning
+	SHA256    string       `json:"sha256"` // the beginning of its SHA-256 hash
 	Names     []string     `json:"names,omitempty"`
 	NotBefore time.Time    `json:"notBefore"`
 	NotAfter  time.Time    `json:"notAfter"`
 }
 
-// Certificates returns the certificates that listeners present, by their end. The error is
-// ErrUnloaded.
+// Certificates returns the certificates that listeners present, sorted by NotAfter. The error is ErrUnloaded.
 func (d Documents) Certificates() ([]Certificate, error) {
 	view := d.options.Loaded.View()
 	if view == nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// Documents has the content of the admin pages, each as one value. The JSON pages write these
-// values, and package page draws them, so that both have the same facts.
+// Documents returns the content of each admin page as one value. The JSON pages write these values, and package
+// page shows them as HTML, so that both have the same facts.
 type Documents struct{ options Options }
 
-// NewDocuments returns the documents that are made of these options.
+// NewDocuments returns the documents for these options.
 func NewDocuments(options Options) Documents { return Documents{options} }
 
-// ErrUnloaded is the error of a document that needs a configuration before one was published.
+// ErrUnloaded is the error of a document that needs a configuration, if nothing was published yet.
 var ErrUnloaded = errors.New("nothing has been loaded yet")
 
 // Problems returns the problems of the folder, and the state of the folder as a whole.
@@ -37,23 +37,23 @@ func (d Documents) Status(filter board.Filter) board.List[board.Object[any]] {
 	return d.options.Board.List(filter.Picks)
 }
 
-// Missing returns why there is no status of the object that the filter names.
+// Missing returns the message for a filter that names one object without a status.
 func (d Documents) Missing(filter board.Filter) string { return d.options.Board.Missing(filter) }
 
-// Revisions returns what is served, and the last edits.
+// Revisions returns the number of the served revision, and the last edits.
 func (d Documents) Revisions() RevisionList { return d.options.Loaded.Revisions() }
 
-// Generation returns a number that differs from an earlier one if something was published in between.
+// Generation returns a number that changes with each publication.
 func (d Documents) Generation() uint64 { return d.options.Loaded.Generation() }
 
-// Streams returns the streams of the connected Envoys, sorted by age.
+// Streams returns the streams of the connected Envoys, the oldest first.
 func (d Documents) Streams() []Stream { return d.options.Envoys.Streams() }
 
 // Transport returns how xDS is served, and which clients were rejected.
 func (d Documents) Transport() Transport { return d.options.Envoys.Transport() }
 
-// Tree returns the tree of what is served. Without places, the nodes have none; explain.Locate adds
-// those of some nodes.
+// Tree returns the tree of what is served. If places is false, the nodes have no places; explain.Locate adds
+// them to some nodes later. The error is ErrUnloaded.
 func (d Documents) Tree(filter explain.TreeFilter, places bool) ([]*explain.TreeNode, error) {
 	facts, err := d.facts()
 	if err != nil {
@@ -65,7 +65,8 @@ func (d Documents) Tree(filter explain.TreeFilter, places bool) ([]*explain.Tree
 	return explain.Tree(facts, filter), nil
 }
 
-// Places returns where fields are written in the folder as it was read last.
+// Places returns where fields are written in the folder as it was read last. Without a folder, the places are
+// zero.
 func (d Documents) Places(fields []manifest.Field) []store.Place {
 	if d.options.Folder == nil {
 		return make([]store.Place, len(fields))
@@ -73,9 +74,9 @@ func (d Documents) Places(fields []manifest.Field) []store.Place {
 	return d.options.Folder.Places(fields)
 }
 
-// Objects returns the objects that are served, in no order, and the options of translation. Secrets
-// have neither content nor labels, and Secrets of a folder of their own have no Value. The error is
-// ErrBusy.
+// Objects returns the served objects, in no order, and the options of the translation. Secrets have neither
+// content nor labels, and Secrets of a separate folder have no Value. The error is ErrBusy. Without a folder,
+// all results are zero.
 func (d Documents) Objects() (objects []*manifest.Object, options translate.Options, err error) {
 	if d.options.Folder == nil {
 		return nil, options, nil
@@ -89,7 +90,7 @@ func (d Documents) Objects() (objects []*manifest.Object, options translate.Opti
 	return objects, options, nil
 }
 
-// Labels returns the labels of served objects, including those of Secrets.
+// Labels returns the labels of served objects, including those of Secrets. Without a folder, they are nil.
 func (d Documents) Labels(objects []manifest.Key) []map[string]string {
 	if d.options.Folder == nil {
 		return make([]map[string]string, len(objects))
@@ -97,8 +98,8 @@ func (d Documents) Labels(objects []manifest.Key) []map[string]string {
 	return d.options.Folder.Labels(objects)
 }
 
-// Explain answers a question about a request: method, url, header (as "name: value", repeatable),
-// gateway and from. The error is about the question, or is ErrUnloaded.
+// Explain returns what happens to a request. asked has its method, url, header (as "name: value", repeatable),
+// gateway and from. It returns an error if asked is invalid, and ErrUnloaded before the first publication.
 func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	facts, err := d.facts()
 	if err != nil {
@@ -115,7 +116,8 @@ func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	return explain.Explain(facts, query)
 }
 
-// Envoys requests the unused endpoints from every connected Envoy.
+// Envoys requests from every connected Envoy which endpoints it does not use. It also returns the supervised
+// Envoys and the fleets.
 func (d Documents) Envoys(ctx context.Context) EnvoyList {
 	connected, view := d.options.Envoys.Connected(), d.options.Loaded.View()
 	ctx, cancel := context.WithTimeout(ctx, askedFor)
@@ -129,14 +131,14 @@ func (d Documents) Envoys(ctx context.Context) EnvoyList {
 	for i := range connected {
 		if q := &connected[i]; q.Envoy.Unknown == nil {
 			group.Go(func() error {
-				if !d.options.Survives("envoys", func() { q.Envoy.Ask(ctx, q.At, known) }) { // what it answers is of a client's making
+				if !d.options.Survives("envoys", func() { q.Envoy.Ask(ctx, q.At, known) }) { // its answer is untrusted
 					q.Envoy.Unknown = &health.Unknown{Message: "internal error; the log of gatefold has the details"}
 				}
 				return nil
 			})
 		}
 	}
-	_ = group.Wait() // there are no errors
+	_ = group.Wait() // the functions return no errors
 	list := EnvoyList{Envoys: []health.Envoy{}, Supervised: d.Supervised(), Fleets: d.Fleets()}
 	for _, q := range connected {
 		list.Envoys = append(list.Envoys, q.Envoy)
@@ -150,7 +152,7 @@ func (d Documents) Supervised() []envoyhost.State { return d.options.Envoys.Supe
 // Fleets returns the fleets with canaries, sorted by Gateway.
 func (d Documents) Fleets() []Fleet { return d.options.Envoys.Fleets() }
 
-// facts returns what was published last, with its View.
+// facts returns the facts for explain, with the View that was published last. The error is ErrUnloaded.
 func (d Documents) facts() (explain.Facts, error) {
 	view, facts := d.options.Loaded.Facts()
 	if view == nil {

@@ -8,8 +8,8 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// The bounds of one page: how many Envoys are asked at once, and how long all of it
-// takes at most.
+// askedAtOnce is how many Envoys are queried at once for one page. askedFor is how long all queries of a page
+// may take.
 const (
 	askedAtOnce = 8
 	askedFor    = 4 * time.Second
@@ -17,11 +17,11 @@ const (
 
 // EnvoyList is the page /api/v1/envoys.
 type EnvoyList struct {
-	// Envoys are the connected ones, sorted by node.
+	// Envoys are the connected Envoys, sorted by node.
 	Envoys []health.Envoy `json:"envoys"`
 	// Supervised are the Envoys that this machine runs, or should run, sorted by Gateway.
 	Supervised []envoyhost.State `json:"supervised,omitempty"`
-	// Fleets are those with Envoys of stage canary, sorted by Gateway.
+	// Fleets are the fleets that have Envoys of stage canary, sorted by Gateway.
 	Fleets []Fleet `json:"fleets,omitempty"`
 }
 
@@ -29,23 +29,26 @@ type EnvoyList struct {
 type Fleet struct {
 	// Gateway is "namespace/name", or "" for Envoys of all Gateways.
 	Gateway string `json:"gateway,omitempty"`
-	// State is "delivered", "judging", "soaking" or "frozen".
+	// State is "delivered" if all Envoys have or get the newest revision. It is "judging" while canaries have not
+	// answered. It is "soaking" while canaries serve a revision that they accepted, before the others get it. It
+	// is "frozen" if the others do not get it, because canaries did not accept it.
 	State string `json:"state"`
-	// Revision is what Envoys that are no canaries are to hold, 0 where that is not known, Newest what canaries are to hold.
+	// Revision is the revision of the Envoys that are not canaries; 0 if it is not known. Newest is the revision
+	// of the canaries.
 	Revision uint64 `json:"revision"`
 	Newest   uint64 `json:"newest"`
-	// Since is when the oldest change was published that only canaries have.
+	// Since is when the oldest change that only canaries have was published.
 	Since time.Time `json:"since,omitzero"`
-	// Canaries are the names of the connected ones, Envoys counts all connected.
+	// Canaries are the names of the connected canaries. Envoys counts all connected Envoys of the fleet.
 	Canaries []string `json:"canaries,omitempty"`
 	Envoys   int      `json:"envoys"`
-	// Problem says why it is frozen, Hint what to do.
+	// Problem says why the fleet is frozen. Hint says what to do.
 	Problem string `json:"problem,omitempty"`
 	Hint    string `json:"hint,omitempty"`
 }
 
-// healthy is the page /healthz. It answers 200 as long as gatefold can answer. It names what is
-// frozen, because a restart does not fix that.
+// healthy is the page /healthz. It always answers 200. Its body names frozen fleets, because a restart does not
+// fix them.
 func (p pages) healthy(w http.ResponseWriter, _ *http.Request) {
 	says := word{Status: "ok"}
 	for _, fleet := range p.Envoys.Fleets() {
@@ -56,8 +59,8 @@ func (p pages) healthy(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, says)
 }
 
-// envoys requests the unused endpoints from every connected Envoy. Only this page does so, so that
-// Envoys have no cost without a request for it.
+// envoys is the page /api/v1/envoys. It queries every connected Envoy. Nothing else queries Envoys, so that
+// they have no work without a request for this page.
 func (p pages) envoys(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, p.documents.Envoys(r.Context()))
 }

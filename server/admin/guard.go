@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// guard accepts only reading requests and reloads. It rejects requests that a page of another site
-// makes a browser send. Over loopback it accepts only requests whose Host is an address or
-// localhost: a web page that makes its own name point here (DNS rebinding) must not read this
-// host's configuration, even if gatefold listens on all interfaces.
+// guard returns a handler that accepts only reading requests and reloads. It rejects requests that a browser
+// sends for a page of another site. Over loopback it accepts only requests whose Host is an IP address or
+// localhost. Otherwise a web page whose own name resolves to this host (DNS rebinding) could read the
+// configuration, even if gatefold listens on all interfaces.
 func guard(pages http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)
@@ -29,11 +29,11 @@ func guard(pages http.Handler, address net.Addr) http.Handler {
 	})
 }
 
-// dumpWait is how long a dump of everything waits until another one has been read.
+// dumpWait is how long a request for a large page waits until another client has read that page.
 const dumpWait = 5 * time.Second
 
-// oneAtATime lets only one client at a time read a large page, because it is in memory until the
-// client has read it. Others are rejected after a wait.
+// oneAtATime returns a handler that only one client can use at a time. It is for large pages, which are in
+// memory until the client has read them. Another client waits, and gets 503 after wait.
 func oneAtATime(wait time.Duration, page http.HandlerFunc) http.HandlerFunc {
 	turn := make(chan struct{}, 1)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -51,8 +51,8 @@ func oneAtATime(wait time.Duration, page http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// reachedAt returns the address that a request was sent to. It is more specific than the listener's
-// if that listens on all interfaces.
+// reachedAt returns the local address of a request's connection. If it is not known, the result is the
+// listener's address, such as 0.0.0.0.
 func reachedAt(r *http.Request, listener net.Addr) net.Addr {
 	if reached, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return reached
@@ -60,21 +60,21 @@ func reachedAt(r *http.Request, listener net.Addr) net.Addr {
 	return listener
 }
 
-// fromBrowser reports whether a browser sent the request on behalf of a page: it has an Origin or
-// Sec-Fetch header.
+// fromBrowser reports whether a browser sent the request for a web page: it has an Origin or Sec-Fetch-Site
+// header.
 func fromBrowser(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }
 
-// fromElsewhere reports whether a browser sent the request on behalf of a page of another origin.
-// Another port of this host is also another origin, although browsers call it the same site.
+// fromElsewhere reports whether a browser sent the request for a page of another origin. A page on another port
+// of this host has another origin, although browsers call it the same site.
 func fromElsewhere(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// namesAddress reports whether a Host header is an address or localhost. The DNS of others cannot
-// answer for these.
+// namesAddress reports whether a Host header is an IP address or localhost. An attacker's DNS server cannot
+// resolve such a name.
 func namesAddress(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

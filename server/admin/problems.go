@@ -16,15 +16,16 @@ type ProblemList struct {
 	Unloaded string `json:"unloaded,omitempty"`
 	// Hold says why the folder is frozen, and what to do.
 	Hold string `json:"hold,omitempty"`
-	// Busy says which step has been under way for long, and what that means.
+	// Busy says which step has been running for a long time, and what that means.
 	Busy string `json:"busy,omitempty"`
-	// State says why what serves cannot be saved for a restart.
+	// State says why the state cannot be saved for a restart.
 	State string `json:"state,omitempty"`
-	// Problems are left out where they are nil; the page has an empty list.
+	// Problems are the problems of the folder. The page always has the list, even if it is empty.
 	Problems []manifest.Problem `json:"problems,omitzero"`
 }
 
-// problems returns the problems. With ?namespace= it returns those of the namespace's objects.
+// problems is the page /api/v1/problems. With ?namespace= it has only the problems of objects in that
+// namespace.
 func (p pages) problems(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r, "namespace") {
 		return
@@ -39,8 +40,8 @@ func (p pages) problems(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// status returns the objects that the path and ?namespace= select. It answers 400 to an unknown
-// kind or query, and 404 for an object without a status.
+// status is the page /api/v1/status and the pages below it: the objects that the path and ?namespace= select.
+// It answers 400 for an unknown kind or query parameter, and 404 for an object without a status.
 func (p pages) status(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r, "namespace") {
 		return
@@ -62,8 +63,8 @@ func (p pages) status(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// onlyQuery answers 400 to a query with other names than the given ones: a misspelt filter must not
-// show everything.
+// onlyQuery reports whether the query has only parameters of the given names. If not, it answers 400, because a
+// page that ignored a misspelled filter would show everything.
 func onlyQuery(w http.ResponseWriter, r *http.Request, names ...string) (ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
 		if slices.Contains(names, name) {

@@ -6,13 +6,12 @@ import (
 	"net/http/pprof"
 )
 
-// addProfiles adds the profiles of this process, for `go tool pprof`.
-// They are there on loopback and unix sockets alone, wherever the other pages are, as
-// taking one costs time; a browser's page may not ask for them.
+// addProfiles adds the profiles of this process to pages, for `go tool pprof`. Only programs on this host may
+// read them, over loopback or a unix socket, because a profile costs time. A web page in a browser may not.
 //
-// Only the binary form is given: as text, a dump of goroutines shows the arguments of
-// functions. The command line and the table of symbols are left out: the one may name
-// what is nobody's business, and the profiles bring their symbols with them.
+// Only the binary form is served, because a dump of goroutines as text contains arguments of functions. The
+// command line is not served, because it may contain secrets. The table of symbols is not served, because
+// profiles contain their symbols.
 func addProfiles(pages *http.ServeMux, address net.Addr) {
 	pages.Handle("/debug/pprof/profile", localTool(http.HandlerFunc(pprof.Profile), address))
 	pages.Handle("/debug/pprof/trace", localTool(http.HandlerFunc(pprof.Trace), address))
@@ -21,7 +20,7 @@ func addProfiles(pages *http.ServeMux, address net.Addr) {
 	}
 }
 
-// localTool accepts only requests of programs on this host.
+// localTool returns a handler that accepts only requests of programs on this host, for the binary form.
 func localTool(page http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)

@@ -10,9 +10,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// redact replaces every field that Envoy's API marks as sensitive (passwords, keys and tokens) in a
-// message and in nested messages, packed ones too. If a packed message cannot be read, it returns
-// an error, and nothing of the message may be shown.
+// redact replaces every field that Envoy's API marks as sensitive (passwords, keys and tokens). It does so in
+// the message and in all messages inside, including packed ones. It returns an error if a packed message cannot
+// be read; then nothing of the message may be shown.
 func redact(message protoreflect.Message) (err error) {
 	if packed, ok := message.Interface().(*anypb.Any); ok {
 		return redactPacked(packed)
@@ -41,6 +41,8 @@ func redact(message protoreflect.Message) (err error) {
 	return err
 }
 
+// redactPacked redacts the message inside an Any. It returns an error if the message cannot be decoded or
+// encoded.
 func redactPacked(packed *anypb.Any) error {
 	message, err := packed.UnmarshalNew()
 	if err != nil {
@@ -57,6 +59,7 @@ func redactPacked(packed *anypb.Any) error {
 	return nil
 }
 
+// isSensitive reports whether Envoy's API marks a field as sensitive.
 func isSensitive(field protoreflect.FieldDescriptor) bool {
 	sensitive, _ := proto.GetExtension(field.Options(), annotations.E_Sensitive).(bool)
 	return sensitive

@@ -7,16 +7,16 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// ReloadPath is the one admin page that changes something (docs/design/status.md).
+// ReloadPath is the only admin page that changes something (docs/design/status.md).
 const ReloadPath = "/api/v1/reload"
 
-// maxChanges is how many objects of each sort Changes names.
+// maxChanges is how many added or changed objects, and how many removed objects, Changes names.
 const maxChanges = 100
 
 // Changes are the objects that a reload added, changed and removed.
 type Changes struct {
-	// Set are the first objects that are new or changed, and valid; Removed are the first that
-	// are no longer served. SetCount and RemovedCount count all of them.
+	// Set are the first objects that are new or changed, and valid. Removed are the first objects that are no
+	// longer served. SetCount and RemovedCount count all of these objects.
 	Set          []manifest.Key `json:"set,omitempty"`
 	Removed      []manifest.Key `json:"removed,omitempty"`
 	SetCount     int            `json:"setCount"`
@@ -41,10 +41,11 @@ type Reloaded struct {
 	Warnings int `json:"warnings"`
 }
 
-// reload loads the folder again: POST, with allow-empty=true also if that serves nothing instead of
-// a frozen folder. It answers with what changed after the folder is published. It answers 409 with
-// the reason if the folder is still frozen or missing, 500 if a fault of gatefold prevented it, and
-// 503 if gatefold stops. It waits no longer than its client. A browser must not reload.
+// reload is the page ReloadPath: POST loads the folder again, and sends again what Envoys rejected. With
+// allow-empty=true, an empty or missing folder is applied, too. With promote=true, frozen revisions are
+// promoted. The answer has what changed. It is 409 with the reason if the folder is frozen or missing. It is
+// 500 if an error in gatefold prevented the change, and 503 if gatefold stops first. A web page in a browser
+// must not reload.
 func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):
@@ -80,12 +81,12 @@ func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Outcome is how a reload ended.
+// Outcome is the result of a reload.
 type Outcome struct {
-	// Waits says why the folder is frozen, or what is missing before its first load.
+	// Waits says why the folder is frozen, or what is missing before the first load; "" if it is applied.
 	Waits string
-	// Failed reports that a mistake of ours kept the folder from being applied.
+	// Failed is true if an error in gatefold itself kept the folder from being applied.
 	Failed bool
-	// Errors and Warnings count the problems that the folder has.
+	// Errors and Warnings count the problems of the folder.
 	Errors, Warnings int
 }

@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 )
 
-// rescued returns a handler that answers 500 if a page panics. The panic is a fault of gatefold: it
-// is logged with its stack and counted, and does not affect other requests. If the page has begun
-// its answer, the connection is closed, so that the client does not use half an answer.
+// rescued returns a handler that answers 500 if a page panics. The panic is logged with its stack and counted,
+// and does not affect other requests. If the page has begun its answer, the connection is closed, so that the
+// client does not use half an answer.
 func (p pages) rescued(mux http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tracked := &trackedWriter{ResponseWriter: w}
@@ -27,14 +27,14 @@ func (p pages) rescued(mux http.Handler) http.Handler {
 	})
 }
 
-// isAbort reports whether a handler only asks net/http to close the connection.
+// isAbort reports whether a panic has the value with which handlers make net/http close the connection.
 func isAbort(mistake any) bool {
 	err, ok := mistake.(error)
 	return ok && errors.Is(err, http.ErrAbortHandler)
 }
 
-// reportPanic logs the panic with the path only, because a query may contain headers of a user's
-// request.
+// reportPanic counts and logs a panic. The log has only the path of the page, because the query may contain
+// headers of a user's request.
 func (p pages) reportPanic(r *http.Request, mistake any) {
 	p.Panics.Inc()
 	p.Log.Error().Str("method", r.Method).Str("page", r.URL.Path).
@@ -42,7 +42,7 @@ func (p pages) reportPanic(r *http.Request, mistake any) {
 		Msg("internal error: an admin page panicked and answered 500; gatefold still serves; please report it")
 }
 
-// trackedWriter tracks whether the answer has begun.
+// trackedWriter records whether the answer has begun.
 type trackedWriter struct {
 	http.ResponseWriter
 	begun bool
@@ -58,9 +58,10 @@ func (w *trackedWriter) Write(data []byte) (int, error) {
 	return w.ResponseWriter.Write(data)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap returns the wrapped writer, so that http.ResponseController can use the connection.
 func (w *trackedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// fail answers 500. If the answer has begun, it panics instead, so that net/http closes the connection.
 func (w *trackedWriter) fail() {
 	if w.begun {
 		panic(http.ErrAbortHandler)

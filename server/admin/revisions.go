@@ -7,37 +7,38 @@ import (
 
 // RevisionList is the page /api/v1/revisions.
 type RevisionList struct {
-	// Revision is the number of what is served; 0 before the first. It counts the edits that were
-	// published since gatefold started.
+	// Revision is the number of the served revision; 0 before the first. It counts the edits that were published
+	// since gatefold started.
 	Revision uint64 `json:"revision"`
-	// Since is when it was published.
+	// Since is when the revision was published.
 	Since time.Time `json:"since,omitzero"`
-	// Edits are the last edits, newest first.
+	// Edits are the last edits, the newest first.
 	Edits []Edit `json:"edits"`
 }
 
-// Edit is one change of what is served, or an attempt at one.
+// Edit is one change of what is served, or an attempt.
 type Edit struct {
-	// Revision is the number that it was published as; 0 if it was not published.
+	// Revision is the revision that the edit made; 0 if it was not published.
 	Revision uint64 `json:"revision,omitempty"`
-	// Commit is the last part of the target of the folder's link, which is the commit where git-sync
-	// keeps the folder; "" for a folder that is no link.
+	// Commit is the last element of the path to which the folder's symbolic link points. With git-sync, this is
+	// the commit. It is "" if the folder is not a symbolic link.
 	Commit string `json:"commit,omitempty"`
-	// Time is when it had been published, or ended otherwise.
+	// Time is when the edit was published, or ended without that.
 	Time time.Time `json:"time"`
-	// Result is "ok", "problems", "held", "waiting" or "failed"; "republished" if not the folder has
-	// changed but what else is served from: the answers of Envoys, or of OpenID providers.
+	// Result is "ok" or "problems" if the folder is applied: without or with problems. It is "held" if the folder
+	// is frozen, "waiting" if it does not exist yet, and "failed" after an error in gatefold. It is "republished"
+	// if only another input changed: answers of Envoys or of OpenID providers.
 	Result string `json:"result"`
-	// Reason says why it was not published.
+	// Reason says why the edit was not published.
 	Reason string `json:"reason,omitempty"`
 	Changes
 	// Resources counts the Envoy resources that changed.
 	Resources int `json:"resources"`
 	Errors    int `json:"errors"`
 	Warnings  int `json:"warnings"`
-	// Milliseconds is the time from the first notice of the change to its end; 0 where it is not known.
+	// Milliseconds is the time from the first notice of the change to its end; 0 if it is not known.
 	Milliseconds float64 `json:"milliseconds,omitempty"`
-	// Steps are its steps in order, with the time that each took.
+	// Steps are the steps of the edit in order, with the time that each took.
 	Steps []Step `json:"steps,omitempty"`
 }
 

@@ -14,11 +14,10 @@ import (
 	"github.com/gatefold/gatefold/translate/plan/snapshot"
 )
 
-// ErrBusy is the error of a document that needs the folder while a change of it takes long.
+// ErrBusy is the error of a document that needs the folder, if a change of the folder takes long.
 var ErrBusy = errors.New("gatefold is busy with a change of the folder: try again later")
 
-// Snapshot returns what is served at one moment, as one side of a plan. The error is ErrUnloaded or
-// ErrBusy.
+// Snapshot returns what is served at one moment, as one side of a plan. The error is ErrUnloaded or ErrBusy.
 func (d Documents) Snapshot() (head snapshot.Head, side plan.Side, err error) {
 	if d.options.Folder == nil || d.options.Loaded.View() == nil {
 		return head, side, ErrUnloaded
@@ -42,7 +41,7 @@ func (d Documents) Snapshot() (head snapshot.Head, side plan.Side, err error) {
 	return head, side, nil
 }
 
-// snapshot writes what is served for `gatefold plan`.
+// snapshot is the page for `gatefold plan`: what is served at one moment.
 func (p pages) snapshot(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r) {
 		return
@@ -55,22 +54,23 @@ func (p pages) snapshot(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", snapshot.ContentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.Method != http.MethodHead {
-		_ = snapshot.Write(visible.NewWriter(w), head, side) // that a client does not take it is no error of gatefold
+		_ = snapshot.Write(visible.NewWriter(w), head, side) // it fails if the client stops reading
 	}
 }
 
-// PlacesPath is the page that says where fields are written: ?field=, a Field as JSON, at most MaxPlaces times.
+// PlacesPath is the page that says where fields are written: ?field=, a manifest.Field as JSON, at most
+// MaxPlaces times.
 const PlacesPath = "/api/v1/places"
 
-// MaxPlaces is how many fields a request may ask for: each has its document parsed again.
+// MaxPlaces is how many fields one request may have. For each field, a document is parsed again.
 const MaxPlaces = 100
 
-// PlaceList is the answer of PlacesPath, in the order of the question.
+// PlaceList is the answer of /api/v1/places, in the order of the fields in the request.
 type PlaceList struct {
 	Places []store.Place `json:"places"`
 }
 
-// places returns the places of fields in the folder as it was read last.
+// places is the page PlacesPath: where fields are written in the folder as it was read last.
 func (p pages) places(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r, "field") {
 		return

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	// The messages of the types that are served; what is inside them is known
-	// because translate/xds makes it.
+	// These imports register the messages of the served types. The messages inside them are registered because
+	// translate/xds imports their packages.
 	_ "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -25,7 +25,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// redacted stands where the content of a secret would.
+// redacted replaces the content of a secret.
 const redacted = "[redacted]"
 
 // XDS is the page /api/v1/xds.
@@ -37,11 +37,11 @@ type XDS struct {
 // Gateway is the configuration for the Envoys of a Gateway.
 type Gateway struct {
 	Name string `json:"name"`
-	// Resources are by type, then sorted by name.
+	// Resources are by type. The list of each type is sorted by name.
 	Resources map[string][]Resource `json:"resources"`
 }
 
-// Resource is an xDS resource. Config of a secret has only its public content.
+// Resource is an xDS resource. For a secret, Config has only the public content.
 type Resource struct {
 	Name    string          `json:"name"`
 	Version string          `json:"version"`
@@ -55,39 +55,40 @@ type Stream struct {
 	Cluster string `json:"cluster"`
 	Envoy   string `json:"envoy,omitempty"`
 	Peer    string `json:"peer"`
-	// Identity is what the Envoy's certificate says, "" without TLS.
+	// Identity is the name in the Envoy's certificate; "" without TLS.
 	Identity string `json:"identity,omitempty"`
-	// Stage is "canary" for an Envoy that gets each revision before others, else "".
+	// Stage is "canary" for an Envoy that gets each revision before other Envoys, and "" otherwise.
 	Stage string `json:"stage,omitempty"`
-	// Known is false for an Envoy that asks for a Gateway with nothing to serve.
+	// Known is false if the Envoy requests a Gateway that has nothing to serve.
 	Known     bool      `json:"known"`
 	Connected time.Time `json:"connected"`
-	// Revision is the newest revision of RevisionList that it holds, of what it asks for; 0 for none.
-	// What it rejected is in Types.
+	// Revision is the newest revision that the Envoy acknowledged, with all resources that it requests; 0 if there
+	// is none. Rejected resources are in Types.
 	Revision uint64 `json:"revision"`
-	// Types are by type: figures, and what was rejected.
+	// Types has, by type, the numbers of resources, and what was rejected.
 	Types map[string]TypeState `json:"types"`
 }
 
-// TypeState is what a stream has of the resources of one type.
+// TypeState is the state of the resources of one type on a stream.
 type TypeState struct {
-	// Acked counts the resources that the Envoy holds, Pending those that are to
-	// be sent or answered, Removing those that wait until nothing uses them.
+	// Acked counts the resources that the Envoy has. Pending counts the resources that are not sent yet or not
+	// acknowledged. Removing counts the resources that are removed when nothing uses them.
 	Acked    int        `json:"acked"`
 	Pending  int        `json:"pending"`
 	Removing int        `json:"removing"`
 	Rejected []Rejected `json:"rejected,omitempty"`
 }
 
-// Rejected is a resource that an Envoy rejected, with Envoy's message.
+// Rejected is a resource that an Envoy rejected, with Envoy's error.
 type Rejected struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Held is the version that the Envoy serves on with, "" when it has none.
+	// Held is the version that the Envoy still serves; "" if it has none.
 	Held  string `json:"held,omitempty"`
 	Words string `json:"words"`
 }
 
+// xds is the page /api/v1/xds: the resources of all Gateways, and all streams.
 func (p pages) xds(w http.ResponseWriter, _ *http.Request) {
 	gateways, streams := p.Envoys.Resources()
 	dump := XDS{Gateways: []Gateway{}, Streams: streams}
@@ -97,6 +98,7 @@ func (p pages) xds(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, dump)
 }
 
+// dumpGateway returns the JSON form of a Gateway's resources.
 func dumpGateway(name string, entries []*xds.Resource) Gateway {
 	slices.SortFunc(entries, func(a, b *xds.Resource) int { return cmp.Compare(a.Name, b.Name) })
 	dump := Gateway{Name: name, Resources: map[string][]Resource{}}
@@ -107,16 +109,17 @@ func dumpGateway(name string, entries []*xds.Resource) Gateway {
 	return dump
 }
 
-// sumPrefix is how many characters of a secret's sum are shown: enough to see
-// whether two are the same, too few to try guesses against.
+// sumPrefix is how many characters of a secret's hash are shown. 12 are enough to see whether two secrets are
+// equal, and too few to test guesses.
 const sumPrefix = 12
 
+// dumpResource returns the JSON form of a resource.
 func dumpResource(e *xds.Resource) Resource {
 	return Resource{e.Name, ShownVersion(e), ConfigJSON(e)}
 }
 
-// ShownVersion returns a resource's version. Of a secret's version it returns only the beginning,
-// because that is a hash of the content.
+// ShownVersion returns a resource's version. For a secret it returns only the beginning, because the version is
+// a hash of the content.
 func ShownVersion(r *xds.Resource) string {
 	if r.Type == xds.SecretType {
 		return r.Version[:min(len(r.Version), sumPrefix)]
@@ -124,14 +127,15 @@ func ShownVersion(r *xds.Resource) string {
 	return r.Version
 }
 
-// secretDump has the public content of a secret: of a certificate, what every client can see.
+// secretDump has the public content of a secret. For a certificate, it is what every client can see.
 type secretDump struct {
 	Secret   string     `json:"secret"`
-	SHA256   string     `json:"sha256"` // the beginning of the certificate's, or else the content's
+	SHA256   string     `json:"sha256"` // the beginning of the hash of the certificate, or else of the content
 	Names    []string   `json:"names,omitempty"`
 	NotAfter *time.Time `json:"notAfter,omitempty"`
 }
 
+// dumpSecret returns the public content of an encoded secret.
 func dumpSecret(body []byte) secretDump {
 	var secret tlsv3.Secret
 	if err := proto.Unmarshal(body, &secret); err == nil {
@@ -143,8 +147,8 @@ func dumpSecret(body []byte) secretDump {
 	return secretDump{Secret: redacted, SHA256: hex.EncodeToString(sum[:])[:sumPrefix]}
 }
 
-// ConfigJSON returns a resource as protobuf JSON, without passwords and keys. Of a secret it
-// returns only the public parts of its certificate.
+// ConfigJSON returns a resource as protobuf JSON, without passwords and keys. For a secret it returns only the
+// public parts of its certificate. If the resource cannot be shown, the JSON has the error instead.
 func ConfigJSON(e *xds.Resource) json.RawMessage {
 	if e.Type == xds.SecretType {
 		return mustJSON(dumpSecret(e.Body))
@@ -162,10 +166,11 @@ func ConfigJSON(e *xds.Resource) json.RawMessage {
 	return mustJSON(word{Error: err.Error()})
 }
 
+// mustJSON encodes a value that cannot fail to encode.
 func mustJSON(value any) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // only strings are given
+		panic(err) // values have only strings, so this cannot happen
 	}
 	return text
 }

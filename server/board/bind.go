@@ -10,10 +10,10 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// of returns the verdict for a listener of an object, or for the object itself if listener is "".
-// An address that cannot be bound concerns the listeners on it, and their objects (Gateway API,
-// GatewayReasonAddressNotUsable). The listener has the message and the hint; the object names its
-// listeners.
+// of returns the verdict on a listener of an object, or on the object itself if listener is "". If an address
+// cannot be bound, the result is False for the listeners on it and for their objects (Gateway API,
+// GatewayReasonAddressNotUsable). The message of a listener has Envoy's error and what to do. The message of an
+// object names its listeners. Otherwise the result is v.
 func (v Verdict) of(o object, listener string) Verdict {
 	var names []string
 	for name, envoy := range o.envoy {
@@ -38,7 +38,8 @@ func (v Verdict) of(o object, listener string) Verdict {
 	return out
 }
 
-// portField is the field that has the port of a listener.
+// portField returns the path of the field with the port of a listener. It returns "the port" if the status has
+// no such listener.
 func (o object) portField(listener string) string {
 	var listeners []string
 	switch s := o.status.(type) {
@@ -57,15 +58,16 @@ func (o object) portField(listener string) string {
 	return "the port"
 }
 
-// The parts of Envoy's words about an address that it cannot bind (docs/design/envoy.md#nacks).
+// Texts in Envoy's error about an address that it cannot bind (docs/design/envoy.md#nacks).
 const (
 	bindBegin = "cannot bind '"
 	portInUse = "Address already in use"
-	// olderServed stands behind them where a listener made way in vain (delta.OlderServed).
+	// olderServed follows Envoy's error if the older form of the listener is served (delta.OlderServed).
 	olderServed = "; its older form is served"
 )
 
-// BindWords returns what prevents an Envoy from listening, with Envoy's own message.
+// BindWords returns what prevents an Envoy from listening. node is the name of the Envoy, and words is its
+// error, which the result contains.
 func BindWords(node, words string) string {
 	_, rest, found := strings.Cut(words, bindBegin)
 	address, reason, told := strings.Cut(rest, "': ")
@@ -79,7 +81,8 @@ func BindWords(node, words string) string {
 	return envoys
 }
 
-// BindRemedy returns what to do about BindWords, or about Envoy's message.
+// BindRemedy returns what a user can do about the result of BindWords, or about Envoy's error. field is the
+// field with the port.
 func BindRemedy(words, field string) string {
 	const again = "gatefold tries again every 30s at the latest"
 	switch {

@@ -1,9 +1,9 @@
-// Package board holds the newest status of every object and shows it: with Programmed
-// joined with what Envoys answered, the times of transitions, and what is stale.
+// Package board has the newest status of every object and shows it. It adds to Programmed whether Envoys
+// accepted the configuration, and it adds the times of transitions and which objects are stale.
 //
-// A Board has a lock of its own. The server calls it under the server's lock (Publish, Judge);
-// the board never calls the server under its own. What readers see is made when they ask, as a
-// copy of every status would cost more than the status. docs/design/status.md has the reasons.
+// A Board has its own lock. The server may call Publish and Judge while the server's lock is locked. The board
+// never calls the server while the board is locked. The shown form of a status is made when it is read, because
+// copies of all statuses would need more memory than the statuses. docs/design/status.md has the reasons.
 package board
 
 import (
@@ -22,41 +22,41 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// Verdict is the result of a Gateway's Envoys: its condition Programmed.
+// Verdict is the condition Programmed of a Gateway, computed from the answers of its Envoys.
 type Verdict struct {
 	Status  metav1.ConditionStatus
 	Reason  string
 	Message string
-	// Unbound are the Envoy listeners whose address could not be bound, with Envoy's
-	// words; the verdict is that of everything else.
+	// Unbound has the Envoy listeners whose address could not be bound, with Envoy's error. Status, Reason and
+	// Message ignore these listeners.
 	Unbound map[string]string
 }
 
-// Equal reports whether both verdicts say the same.
+// Equal reports whether both verdicts are the same.
 func (v Verdict) Equal(other Verdict) bool {
 	return v.Status == other.Status && v.Reason == other.Reason && v.Message == other.Message && maps.Equal(v.Unbound, other.Unbound)
 }
 
-// Board is the status of all objects. It may be used from any goroutine.
+// Board has the status of all objects. It may be used from any goroutine.
 type Board struct {
-	// refresh has outdated words of verdicts made again, by calls of Judge. It is called
-	// before each reading, without mu.
+	// refresh makes the messages of outdated verdicts again, and calls Judge with them. It is called before each
+	// reading, while mu is not locked.
 	refresh func()
 
 	mu        sync.Mutex
 	published bool
 	objects   map[manifest.Key]*object
 	verdicts  map[string]Verdict // by Gateway
-	// judged are the objects that a verdict is joined with, by Gateway: itself, and its
+	// judged has the objects that show the verdict on a Gateway, by Gateway: the Gateway itself, and its
 	// ListenerSets.
 	judged map[string]map[manifest.Key]struct{}
 	stale  staleObjects
-	feed   *Feed  // nil where nobody follows
-	last   stamps // that were made last
+	feed   *Feed  // nil if Follow was not called
+	last   stamps // the stamps that were made last
 }
 
-// New returns an empty board. It calls refresh before each reading. refresh must call Judge for
-// each verdict whose message may have changed.
+// New returns an empty board. It calls refresh before each reading. refresh must call Judge for each verdict
+// whose message may have changed.
 func New(refresh func()) *Board {
 	return &Board{
 		refresh: refresh, objects: map[manifest.Key]*object{}, verdicts: map[string]Verdict{},
@@ -79,8 +79,7 @@ func (b *Board) Publish(updates []status.Update, stale []store.Stale) {
 	}
 }
 
-// Judge sets the verdict on a Gateway. It becomes part of the status of every object that depends
-// on it.
+// Judge stores the verdict on a Gateway. The status of each object that depends on it shows the verdict.
 func (b *Board) Judge(gateway string, v Verdict) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +101,7 @@ func (b *Board) Forget(gateway string) {
 	delete(b.verdicts, gateway)
 }
 
-// Outdate notes that the message of the verdict on a Gateway may have changed.
+// Outdate reports to the feed that the message of the verdict on a Gateway may have changed.
 func (b *Board) Outdate(gateway string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +110,7 @@ func (b *Board) Outdate(gateway string) {
 	}
 }
 
-// OutdateAny is Outdate for all Gateways.
+// OutdateAny reports to the feed that the message of the verdict on any Gateway may have changed.
 func (b *Board) OutdateAny() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,8 +126,8 @@ func (b *Board) Knows(gateway string) bool {
 	return b.objects[ir.GatewayKey(gateway)] != nil
 }
 
-// PortOf returns the field with the port of an Envoy listener. Of several objects it uses the first
-// by key. It is zero if none has it.
+// PortOf returns the field with the port of an Envoy listener. If several objects have listeners on that Envoy
+// listener, it uses the first object by key. It returns the zero Field if no object has a listener on it.
 func (b *Board) PortOf(gateway, listener string) manifest.Field {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,7 +142,7 @@ func (b *Board) PortOf(gateway, listener string) manifest.Field {
 	return manifest.Field{}
 }
 
-// Published returns the statuses as they were published, in no order, and what is stale.
+// Published returns the statuses as they were published, in no order, and the stale objects.
 func (b *Board) Published() (statuses []status.Update, stale map[manifest.Key]store.Stale) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,7 +156,7 @@ func (b *Board) Published() (statuses []status.Update, stale map[manifest.Key]st
 	return statuses, stale
 }
 
-// Follow returns the only feed of the board. Call it before the first Publish.
+// Follow returns the only feed of the board. It must be called before the first Publish.
 func (b *Board) Follow() *Feed {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,8 +164,7 @@ func (b *Board) Follow() *Feed {
 	return b.feed
 }
 
-// sees returns the current state of an object. ok is false for an object that has no status and is
-// not stale.
+// sees returns the current state of an object. ok is false if the object has no status and is not stale.
 func (b *Board) sees(key manifest.Key) (seen sight, ok bool) {
 	stale := b.stale.objects[key]
 	o := b.objects[key]
@@ -176,7 +174,7 @@ func (b *Board) sees(key manifest.Key) (seen sight, ok bool) {
 	return sight{*o, b.verdicts[o.gateway], stale, b.stale.policies[key]}, true
 }
 
-// keys returns every object that sees knows, in no order.
+// keys yields every object for which sees returns ok, in no order.
 func (b *Board) keys() iter.Seq[manifest.Key] {
 	return func(yield func(manifest.Key) bool) {
 		for key := range b.objects {
@@ -192,7 +190,7 @@ func (b *Board) keys() iter.Seq[manifest.Key] {
 	}
 }
 
-// set stores a new status. nil removes it.
+// set stores a new status. If u.Status is nil, it removes the status.
 func (b *Board) set(u status.Update, now time.Time) {
 	before, known := b.sees(u.Key)
 	if known && before.gateway != u.Gateway {
@@ -219,8 +217,8 @@ func (b *Board) set(u status.Update, now time.Time) {
 	b.stamp(u.Key, before, now)
 }
 
-// stamp notes when the conditions of an object last changed. before is the previous state. Objects
-// whose times equal those of the last one share them, as all do at a start.
+// stamp stores when the conditions of an object last changed. before is the previous state. If the times are
+// equal to those of the last call, both objects share one list, which saves memory after a start.
 func (b *Board) stamp(key manifest.Key, before sight, now time.Time) {
 	seen, _ := b.sees(key)
 	since := seen.stamps(before, now)
@@ -232,7 +230,7 @@ func (b *Board) stamp(key manifest.Key, before sight, now time.Time) {
 	b.feed.note(key)
 }
 
-// GatewayOf returns "namespace/name" of a Gateway's key.
+// GatewayOf returns "namespace/name" of a Gateway's key. ok is false if key is not that of a Gateway.
 func GatewayOf(key manifest.Key) (gateway string, ok bool) {
 	return key.Namespace + "/" + key.Name, key.Group == gwv1.GroupName && key.Kind == "Gateway"
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 )
 
-// copyStatus copies a status deeply, so that its conditions may be changed.
+// copyStatus returns a deep copy of a status, whose conditions may be changed. It panics if the type is
+// unknown.
 func copyStatus(status any) any {
 	switch s := status.(type) {
 	case nil:
@@ -31,14 +32,15 @@ func copyStatus(status any) any {
 	panic(fmt.Sprintf("status of an unknown type %T", status))
 }
 
-// conditionList is a list of conditions of a status, under a name that stays the same
-// from one status to the next.
+// conditionList is one of the condition lists of a status. The same list has the same name in every version of
+// the status.
 type conditionList struct {
 	name       string
 	conditions []metav1.Condition
 }
 
-// conditionLists returns every list of conditions of a status.
+// conditionLists returns all condition lists of a status: those of the object, its listeners, parents or
+// ancestors.
 func conditionLists(status any) (lists []conditionList) {
 	switch s := status.(type) {
 	case *gwv1.GatewayClassStatus:
@@ -67,10 +69,11 @@ func conditionLists(status any) (lists []conditionList) {
 	return lists
 }
 
+// refName returns the reference as JSON, as a name for a conditionList.
 func refName(ref gwv1.ParentReference) string {
 	name, err := json.Marshal(ref)
 	if err != nil {
-		panic(err) // strings and numbers
+		panic(err) // it has only strings and numbers, so this cannot happen
 	}
 	return string(name)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Feed reports to one reader which objects changed their status since it last asked. It never waits
-// for the reader. Of several changes the reader gets the newest.
+// Feed reports to one reader which objects changed their status since its last call of Take. It never waits for
+// the reader. If an object changed several times, the reader gets the newest status.
 type Feed struct {
 	board   *Board
 	wake    chan struct{}
@@ -17,19 +17,20 @@ type Feed struct {
 // Change is an object whose status changed.
 type Change struct {
 	Key manifest.Key
-	Now *Object[any] // nil when the object is gone, or has no status any more
+	Now *Object[any] // nil if the object no longer exists, or has no status any more
 }
 
+// newFeed returns a feed of b without changes.
 func newFeed(b *Board) *Feed {
 	return &Feed{board: b, wake: make(chan struct{}, 1), changed: map[manifest.Key]struct{}{}}
 }
 
-// Changed returns a channel with a value if there is something to Take. The first value comes after
-// the first Publish, even if that is empty.
+// Changed returns a channel that has a value if there is something to Take. The first value comes after the
+// first Publish, even if that publishes nothing.
 func (f *Feed) Changed() <-chan struct{} { return f.wake }
 
-// Take returns the changes since the last call. With all it also returns every other object that
-// has a status. The result is sorted by key.
+// Take returns the changes since the last call, sorted by key. If all is true, it also returns every other
+// object that has a status.
 func (f *Feed) Take(all bool) []Change {
 	gone, seen := f.look(all)
 	changes := make([]Change, 0, len(gone)+len(seen))
@@ -44,7 +45,8 @@ func (f *Feed) Take(all bool) []Change {
 	return changes
 }
 
-// look collects the changed objects in their current state.
+// look returns the changed objects with their current state, and in gone the objects that have none any more.
+// If all is true, every object counts as changed. It clears the list of changes.
 func (f *Feed) look(all bool) (gone []manifest.Key, seen map[manifest.Key]sight) {
 	b := f.board
 	b.refresh()
@@ -63,11 +65,11 @@ func (f *Feed) look(all bool) (gone []manifest.Key, seen map[manifest.Key]sight)
 			gone = append(gone, key)
 		}
 	}
-	f.changed = map[manifest.Key]struct{}{} // an emptied one keeps the room of all objects of the start
+	f.changed = map[manifest.Key]struct{}{} // an emptied map would keep the memory for all objects
 	return gone, seen
 }
 
-// note records that the statuses of objects changed. A nil feed has no reader.
+// note records that the statuses of objects changed. It does nothing on a nil feed, which has no reader.
 func (f *Feed) note(keys ...manifest.Key) {
 	if f == nil {
 		return
@@ -77,6 +79,6 @@ func (f *Feed) note(keys ...manifest.Key) {
 	}
 	select {
 	case f.wake <- struct{}{}:
-	default: // it knows that there is something
+	default: // the reader has not read the last value yet
 	}
 }

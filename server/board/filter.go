@@ -9,24 +9,24 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Filter picks objects by kind, namespace and name; zero fields pick all.
+// Filter selects objects by kind, namespace and name. A zero field selects all.
 type Filter struct {
 	Kind            store.KindName
 	Namespace, Name string
 }
 
-// Picks reports whether the filter picks the object of this key.
+// Picks reports whether the filter selects the object with this key.
 func (f Filter) Picks(key manifest.Key) bool {
 	kind := f.Kind.Kind == "" || f.Kind.Kind == key.Kind && f.Kind.Group == key.Group
 	return kind && (f.Namespace == "" || f.Namespace == key.Namespace) && (f.Name == "" || f.Name == key.Name)
 }
 
-// Key returns the key of the one object that the filter names.
+// Key returns the key of the object that the filter names. All fields of the filter are set.
 func (f Filter) Key() manifest.Key {
 	return manifest.Key{Group: f.Kind.Group, Kind: f.Kind.Kind, Namespace: f.Namespace, Name: f.Name}
 }
 
-// Path returns the admin page for the filter.
+// Path returns the path and query of the admin page for the filter.
 func (f Filter) Path() string {
 	path := "/api/v1/status"
 	if f.Kind.Kind != "" {
@@ -43,8 +43,9 @@ func (f Filter) Path() string {
 	return path
 }
 
-// NewFilter returns a filter from a user's words, each of which may be "". The error is about a
-// word that is unknown, or that does not go with another one.
+// NewFilter returns a filter from a user's input. Each argument may be "". It returns an error if the kind is
+// unknown, or if a cluster-scoped kind has a namespace. A name of a namespaced kind without a namespace is also
+// an error.
 func NewFilter(kind, namespace, name string) (f Filter, err error) {
 	f = Filter{Namespace: namespace, Name: name}
 	if kind == "" {

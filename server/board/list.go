@@ -18,17 +18,16 @@ type List[O any] struct {
 	Items           []O `json:"items"`
 }
 
-// Object is an object with its status, as the admin pages have it. It is immutable. S is the type
-// of Status: any for writing, and a type with the fields of all kinds for reading.
+// Object is an object with its status, as the admin pages show it. It is immutable. S is the type of Status:
+// any for writing, and a type with the fields of all kinds for reading.
 type Object[S any] struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        ObjectMeta `json:"metadata"`
 	Status          S          `json:"status"`
-	// Stale says that the last valid version is served, and Status is its status; nil
-	// where the folder's version is served.
+	// Stale is set if the last valid version of the object is served; Status is then the status of that version.
+	// It is nil if the folder's version is served.
 	Stale *Stale `json:"stale,omitempty"`
-	// StalePolicies are the stale policies that have the object as their target, by name or by
-	// labels.
+	// StalePolicies are the stale policies that select the object as their target, by name or by labels.
 	StalePolicies []manifest.Key `json:"stalePolicies,omitempty"`
 }
 
@@ -39,7 +38,7 @@ type ObjectMeta struct {
 	Generation int64  `json:"generation,omitempty"`
 }
 
-// at returns the object of a key in the form that is shown.
+// at returns the shown form of the object with this key.
 func (s sight) at(key manifest.Key) Object[any] {
 	return Object[any]{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
@@ -49,7 +48,8 @@ func (s sight) at(key manifest.Key) Object[any] {
 	}
 }
 
-// apiVersion returns the version with which objects of a group are read.
+// apiVersion returns the apiVersion of objects of a group: gatefold's own version for gatefold's group, v1
+// otherwise.
 func apiVersion(group string) string {
 	switch group {
 	case api.Group:
@@ -60,8 +60,8 @@ func apiVersion(group string) string {
 	return group + "/v1"
 }
 
-// Missing returns that there is no status of the object that a filter names, with a similar object
-// as suggestion.
+// Missing returns the message for a filter that names one object without a status. It suggests a similar object
+// if there is one.
 func (b *Board) Missing(filter Filter) string {
 	var same, names []string
 	hasStatus := false
@@ -91,7 +91,7 @@ func (b *Board) Missing(filter Filter) string {
 	return message
 }
 
-// List returns the objects that the filter want selects, sorted by key.
+// List returns the objects that want selects, sorted by key.
 func (b *Board) List(want func(manifest.Key) bool) List[Object[any]] {
 	seen := b.look(want)
 	items := make([]Object[any], 0, len(seen))
@@ -101,7 +101,7 @@ func (b *Board) List(want func(manifest.Key) bool) List[Object[any]] {
 	return List[Object[any]]{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
 }
 
-// look returns the objects that want picks, as they are now.
+// look returns the current state of the objects that want selects.
 func (b *Board) look(want func(manifest.Key) bool) map[manifest.Key]sight {
 	b.refresh()
 	b.mu.Lock()

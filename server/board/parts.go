@@ -21,7 +21,7 @@ type Status struct {
 	Ancestors  []gwv1.PolicyAncestorStatus `json:"ancestors,omitempty"`
 }
 
-// StatusOf returns a status of any kind as a Status. It is empty if status is nil.
+// StatusOf converts a status of any kind to a Status. The result is empty if status is nil or of another type.
 func StatusOf(status any) Status {
 	switch s := status.(type) {
 	case *gwv1.GatewayClassStatus:
@@ -40,7 +40,7 @@ func StatusOf(status any) Status {
 	return Status{}
 }
 
-// listenersOf returns the listeners of a set as those of a Gateway.
+// listenersOf converts the listeners of a ListenerSet's status to those of a Gateway.
 func listenersOf(set *gwv1.ListenerSetStatus) []gwv1.ListenerStatus {
 	out := make([]gwv1.ListenerStatus, len(set.Listeners))
 	for i, l := range set.Listeners {
@@ -49,22 +49,22 @@ func listenersOf(set *gwv1.ListenerSetStatus) []gwv1.ListenerStatus {
 	return out
 }
 
-// Part is an object with conditions, or a listener, parent or ancestor of it.
+// Part is an object with conditions, or one of its listeners, parents or ancestors.
 type Part struct {
-	// Name is "" for the object itself, where it has no addresses.
+	// Name is the name of the part for people. For the object itself it is "" or the addresses.
 	Name       string
 	Conditions []metav1.Condition
 }
 
-// Wrong returns the conditions that are wrong.
+// Wrong returns the conditions of the part that report something wrong.
 func (p Part) Wrong() []metav1.Condition { return wrongOnes(p.Conditions) }
 
-// Wrong reports whether a condition of any part is wrong.
+// Wrong reports whether a condition of any part reports something wrong.
 func (s *Status) Wrong() bool {
 	return slices.ContainsFunc(s.Parts(), func(p Part) bool { return len(p.Wrong()) > 0 })
 }
 
-// Parts returns the parts of the status, the object itself first.
+// Parts returns the parts of the status. The object itself is first.
 func (s *Status) Parts() []Part {
 	var parts []Part
 	if len(s.Conditions) > 0 {
@@ -82,7 +82,8 @@ func (s *Status) Parts() []Part {
 	return parts
 }
 
-// listensOn returns a Gateway's addresses. An address of the pool is shown nowhere else.
+// listensOn returns "on " and the addresses of a Gateway, or "" if there are none. An address that was assigned
+// from a pool is shown only here.
 func (s *Status) listensOn() string {
 	var values []string
 	for _, a := range s.Addresses {
@@ -94,6 +95,8 @@ func (s *Status) listensOn() string {
 	return "on " + strings.Join(values, ", ")
 }
 
+// parentName returns "namespace/name#section" of a reference. The kind comes first if it is not Gateway. Unset
+// fields are left out.
 func parentName(ref gwv1.ParentReference) string {
 	name := string(ref.Name)
 	if ref.Namespace != nil {
@@ -108,8 +111,9 @@ func parentName(ref gwv1.ParentReference) string {
 	return name
 }
 
-// wrongOnes returns the conditions that are wrong. For Conflicted, OverlappingTLSConfig and
-// PartiallyInvalid (Gateway API) and for ClosedByPolicy, True is wrong.
+// wrongOnes returns the conditions that report something wrong. For most types, this is every status except
+// True. For Conflicted, OverlappingTLSConfig and PartiallyInvalid (Gateway API) and for ClosedByPolicy, it is
+// every status except False.
 func wrongOnes(conditions []metav1.Condition) []metav1.Condition {
 	var wrong []metav1.Condition
 	for _, c := range conditions {

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// object is one object's status. No part of it is changed once it is stored; the fields
-// are those of status.Update.
+// object is the published status of one object. It never changes after it is stored, except for since. The
+// other fields are those of status.Update.
 type object struct {
 	generation int64
 	gateway    string
@@ -24,15 +24,16 @@ type object struct {
 // stamps are the transition times of the conditions of a status, in the order of conditionLists.
 type stamps []metav1.Time
 
-// sight is an object's status at one moment. Its displayed form is made without a lock.
+// sight is the state of an object at one moment. Its shown form is made after the board is unlocked.
 type sight struct {
 	object
 	verdict  Verdict
-	stale    *store.Stale   // nil where the newest version is served
-	policies []manifest.Key // the stale ones that have it as their target
+	stale    *store.Stale   // nil if the newest version is served
+	policies []manifest.Key // the stale policies that select it as their target
 }
 
-// stamps returns the transition times. A condition that did not change keeps the time of before.
+// stamps returns the transition times of the conditions at the time now. A condition whose status is the same
+// in before keeps its time.
 func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	old := map[string][]metav1.Condition{}
 	for _, list := range conditionLists(before.show()) {
@@ -53,8 +54,8 @@ func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	return since
 }
 
-// show returns the status in the form that is shown, nil if there is none. The caller may change
-// it.
+// show returns the status as it is shown: with the verdict and the times of transitions. It returns nil if
+// there is no status. The caller may change the result.
 func (s sight) show() any {
 	shown := s.joined()
 	i := 0
@@ -67,7 +68,8 @@ func (s sight) show() any {
 	return shown
 }
 
-// joined copies the status and replaces the conditions that only Envoy can decide.
+// joined returns a copy of the status. It replaces the conditions Programmed that wait for Envoy by the
+// verdict.
 func (s sight) joined() any {
 	fresh := copyStatus(s.status)
 	if s.gateway == "" {

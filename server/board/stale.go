@@ -13,11 +13,12 @@ import (
 type Stale struct {
 	// Since is when gatefold found that the folder has no valid version of the object.
 	Since metav1.Time `json:"since"`
-	// Place is where the error is, and Message says what is wrong there.
+	// Place is where the error is. Message says what is wrong there.
 	store.Place
 	Message string `json:"message,omitempty"`
 }
 
+// newStale returns the shown form of s, nil if s is nil.
 func newStale(s *store.Stale) *Stale {
 	if s == nil {
 		return nil
@@ -25,14 +26,15 @@ func newStale(s *store.Stale) *Stale {
 	return &Stale{Since: metav1.NewTime(s.Since), Place: s.Place, Message: s.Message}
 }
 
-// staleObjects are the stale objects. Board.mu protects them.
+// staleObjects has the stale objects. It is guarded by Board.mu.
 type staleObjects struct {
-	list     []store.Stale // as it was published
+	list     []store.Stale // as published
 	objects  map[manifest.Key]*store.Stale
 	policies map[manifest.Key][]manifest.Key // the stale policies by target
 }
 
-// setStale stores the list of stale objects.
+// setStale stores the list of stale objects. It records a change of each object that became stale or is no
+// longer stale, and of the targets of stale policies.
 func (b *Board) setStale(list []store.Stale) {
 	if store.SameStale(list, b.stale.list) {
 		return
@@ -49,7 +51,7 @@ func (b *Board) setStale(list []store.Stale) {
 	noteChanges(b.feed, before.policies, now.policies, slices.Equal)
 }
 
-// noteChanges notes the objects whose values differ in two maps.
+// noteChanges calls feed.note for each object whose value differs between two maps.
 func noteChanges[V any](feed *Feed, before, now map[manifest.Key]V, equal func(a, b V) bool) {
 	for key, value := range now {
 		if old, ok := before[key]; !ok || !equal(old, value) {

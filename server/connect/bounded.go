@@ -14,21 +14,22 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// The shares of the descriptors that this process may have (RLIMIT_NOFILE) which
-// connections may take. The rest is for the folder, the state and the logs of Envoys.
+// The shares of this process's file descriptors (RLIMIT_NOFILE) that connections may use. The rest is for the
+// folder, the state and the logs of Envoys.
 const (
-	xdsShare   = 2 // one in so many
+	xdsShare = 2 // connections of Envoys may use half of the descriptors
+	// adminShare is for connections to the admin pages, which may use an eighth of the descriptors.
 	adminShare = 8
 	// maxAdmin bounds the connections to the admin pages, however many descriptors there are.
 	maxAdmin = 256
-	// fewDescriptors is what is reckoned with where the system does not say.
+	// fewDescriptors is the assumed number of descriptors if the system does not report a limit.
 	fewDescriptors = 1024
 )
 
-// refusedLog is the time between two lines about connections that are refused.
+// refusedLog is the least time between two log lines about refused connections.
 const refusedLog = time.Minute
 
-// descriptors returns how many descriptors this process may have.
+// descriptors returns how many file descriptors this process may have.
 func descriptors() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
@@ -37,16 +38,18 @@ func descriptors() int {
 	return int(min(limit.Cur, 1<<30))
 }
 
-// BoundXDS returns a listener for Envoys that takes no more than its share of the descriptors.
+// BoundXDS returns a listener for Envoys. It accepts no more connections than xdsShare allows.
 func BoundXDS(l net.Listener, log zerolog.Logger) net.Listener {
 	return bound(l, log, "xDS", descriptors()/xdsShare)
 }
 
-// BoundAdmin returns a listener for the admin pages that takes no more than its share of the descriptors.
+// BoundAdmin returns a listener for the admin pages. It accepts no more connections than adminShare and
+// maxAdmin allow.
 func BoundAdmin(l net.Listener, log zerolog.Logger) net.Listener {
 	return bound(l, log, "the admin pages", min(descriptors()/adminShare, maxAdmin))
 }
 
+// bound returns a listener that accepts at most limit connections from l. name is used in its log lines.
 func bound(l net.Listener, log zerolog.Logger, name string, limit int) net.Listener {
 	limit = max(limit, 1)
 	return &bounded{Listener: l, limit: limit, refused: func(peer net.Addr) {
@@ -55,21 +58,22 @@ func bound(l net.Listener, log zerolog.Logger, name string, limit int) net.Liste
 	}}
 }
 
-// bounded is a listener with a limit of connections. Above it the connection that has been
-// idle for longest is closed for a new one; where none is idle, the new one is refused.
+// bounded is a listener with a limit of connections. Above the limit, it closes the connection that has been
+// idle for the longest time, to accept a new one. If no connection is idle, it refuses the new one.
 type bounded struct {
 	net.Listener
 	limit int
-	// refused is told of a connection that is refused, at most once a minute.
+	// refused is called with the address of a refused connection, at most once in refusedLog.
 	refused func(net.Addr)
 
 	mu    sync.Mutex
 	count int
-	idle  list.List // of *boundConn, the one that is idle for longest first
-	told  time.Time
+	idle  list.List // of *boundConn, the one that is idle for the longest time first
+	// told is when refused was called last.
+	told time.Time
 }
 
-// Accept returns the next connection that the limit allows.
+// Accept returns the next connection that the limit allows. The error is that of the underlying listener.
 func (b *bounded) Accept() (net.Conn, error) {
 	for {
 		raw, err := b.Listener.Accept()
@@ -84,7 +88,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 	}
 }
 
-// admit makes room for c, and reports whether there is room.
+// admit counts c, and reports whether it is accepted. To stay below the limit, it may close an idle connection.
 func (b *bounded) admit(c *boundConn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,7 +108,7 @@ func (b *bounded) admit(c *boundConn) bool {
 	return true
 }
 
-// drop closes a connection; b.mu is held.
+// drop closes a connection, if it is open. The caller has locked b.mu.
 func (b *bounded) drop(c *boundConn) {
 	if c.closed {
 		return
@@ -115,7 +119,7 @@ func (b *bounded) drop(c *boundConn) {
 		b.idle.Remove(c.place)
 		c.place = nil
 	}
-	_ = c.Conn.Close() // its user sees that it is closed
+	_ = c.Conn.Close() // the user of the connection gets an error
 }
 
 // boundConn is a connection of a bounded listener.
@@ -123,13 +127,13 @@ type boundConn struct {
 	net.Conn
 	of *bounded
 
-	// of.mu guards the rest.
+	// These fields are guarded by of.mu. uses counts the streams or requests on the connection.
 	uses   int
-	place  *list.Element // in of.idle; nil while it is used or closed
+	place  *list.Element // its element in of.idle; nil while it is used or closed
 	closed bool
 }
 
-// Close closes the connection.
+// Close closes the connection, and returns nil. It may be called more than once.
 func (c *boundConn) Close() error {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -137,7 +141,7 @@ func (c *boundConn) Close() error {
 	return nil
 }
 
-// use counts what the connection is used for: more is 1 or -1.
+// use adds more, which is 1 or -1, to the number of streams or requests on the connection.
 func (c *boundConn) use(more int) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -152,18 +156,18 @@ func (c *boundConn) use(more int) {
 	}
 }
 
-// namedConn tells a stream which connection it is on.
+// namedConn is the result of a handshake, with the connection on which it took place.
 type namedConn struct {
 	credentials.AuthInfo
 	conn *boundConn
 }
 
-// namedHandshake adds the connection to what the handshake finds.
+// namedHandshake adds the connection to the result of a handshake (see namedConn).
 type namedHandshake struct {
 	credentials.TransportCredentials
 }
 
-// ServerHandshake does the server's handshake of a connection.
+// ServerHandshake does the server's handshake on a connection. The error is that of the wrapped credentials.
 func (h namedHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := h.TransportCredentials.ServerHandshake(raw)
 	if own, ok := raw.(*boundConn); ok && err == nil {
@@ -172,12 +176,13 @@ func (h namedHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.Aut
 	return conn, info, err
 }
 
-// Clone returns credentials with the same name.
+// Clone returns a copy of the credentials.
 func (h namedHandshake) Clone() credentials.TransportCredentials {
 	return namedHandshake{h.TransportCredentials.Clone()}
 }
 
-// Occupy keeps the connection of a stream from being closed for others until done is called.
+// Occupy marks the connection of a stream as used until done is called, so that it is not closed for another
+// connection. It does nothing if ctx is not that of a stream on a bounded listener.
 func Occupy(ctx context.Context) (done func()) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -191,7 +196,7 @@ func Occupy(ctx context.Context) (done func()) {
 	return func() { named.conn.use(-1) }
 }
 
-// authInfo returns what the handshake found, without the connection.
+// authInfo returns the result of the handshake, without the connection.
 func authInfo(p *peer.Peer) credentials.AuthInfo {
 	if named, ok := p.AuthInfo.(namedConn); ok {
 		return named.AuthInfo
@@ -199,7 +204,8 @@ func authInfo(p *peer.Peer) credentials.AuthInfo {
 	return p.AuthInfo
 }
 
-// OccupyForRequest keeps a connection from being closed for others while a request is answered.
+// OccupyForRequest marks a connection as used while a request on it is answered. It is an
+// http.Server.ConnState.
 func OccupyForRequest(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*boundConn)
 	if !ok {

@@ -6,19 +6,20 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Frame is a response that is encoded already. Its buffers are shared between
-// streams and never changed.
+// Frame is a response that is already encoded. Streams share its buffers, which must not change.
 type Frame struct{ mem.BufferSlice }
 
-// Message is a request as it came.
+// Message is the encoded bytes of a request.
 type Message struct{ mem.BufferSlice }
 
-// frameCodec is gRPC's own protobuf codec, but for a Frame and a Message, which it
-// passes on.
+// frameCodec is gRPC's own protobuf codec, except that it passes a Frame and a Message on without change.
 type frameCodec struct{ encoding.CodecV2 }
 
+// newFrameCodec returns a codec that wraps gRPC's protobuf codec.
 func newFrameCodec() frameCodec { return frameCodec{encoding.GetCodecV2("proto")} }
 
+// Marshal returns the buffers of a Frame. It encodes other messages as protobuf, with the errors of gRPC's
+// codec.
 func (c frameCodec) Marshal(message any) (mem.BufferSlice, error) {
 	if f, ok := message.(Frame); ok {
 		return f.BufferSlice, nil
@@ -26,9 +27,11 @@ func (c frameCodec) Marshal(message any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(message)
 }
 
+// Unmarshal stores data in into if into is a *Message. It decodes other messages, with the errors of gRPC's
+// codec.
 func (c frameCodec) Unmarshal(data mem.BufferSlice, into any) error {
 	if m, ok := into.(*Message); ok {
-		data.Ref() // until Intake.Read has read it
+		data.Ref() // Intake.Decode frees it
 		m.BufferSlice = data
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package connect is how clients reach the server: listeners that take no more than their share of the
-// descriptors, handshakes and the identity that they prove, requests as bytes and in turns, and what is remembered of
-// clients that were refused. What a client asks for, and what it is sent, it does not know: it is given names and
-// addresses. Each part has a lock of its own.
+// Package connect has everything between clients and the server's streams: listeners that are bounded by file
+// descriptors, TLS handshakes and identities, the intake of requests, and the list of refused clients. It does
+// not know which resources clients request and get: callers pass it names and addresses. Each type has its own
+// lock.
 package connect

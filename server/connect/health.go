@@ -8,24 +8,24 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// Health is the gRPC health service. It answers questions with what is true when they are asked.
+// Health is the gRPC health service. It determines the status when a client requests it.
 type Health struct {
 	*health.Server
 	ready func() bool
 }
 
-// NewHealth returns the service of a server that is ready when ready says so.
+// NewHealth returns the health service of a server. ready reports whether the server is ready.
 func NewHealth(ready func() bool) *Health {
 	h := &Health{health.NewServer(), ready}
 	h.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
 	return h
 }
 
-// healthLook is the time between two looks at whether the server is ready, for those who watch
-// the service: time alone can end that.
+// healthLook is the time between two calls of ready for clients that watch the service. A server can stop being
+// ready without an event: a change takes too long. So ready must be called regularly.
 const healthLook = time.Second
 
-// Follow tells those who watch the service what changes, until ctx ends.
+// Follow updates the status for clients that watch the service, until ctx ends.
 func (h *Health) Follow(ctx context.Context) {
 	ticker := time.NewTicker(healthLook)
 	defer ticker.Stop()
@@ -39,7 +39,7 @@ func (h *Health) Follow(ctx context.Context) {
 	}
 }
 
-// look brings the service up to date.
+// look updates the status.
 func (h *Health) look() {
 	status := healthv1.HealthCheckResponse_SERVING
 	if !h.ready() {
@@ -60,7 +60,7 @@ func (h *Health) List(ctx context.Context, request *healthv1.HealthListRequest) 
 	return h.Server.List(ctx, request)
 }
 
-// Watch implements healthv1.HealthServer. Follow sends later changes.
+// Watch implements healthv1.HealthServer. Follow sends the later changes.
 func (h *Health) Watch(request *healthv1.HealthCheckRequest, stream healthv1.Health_WatchServer) error {
 	h.look()
 	return h.Server.Watch(request, stream)

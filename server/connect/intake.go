@@ -13,50 +13,52 @@ import (
 	"github.com/gatefold/gatefold/server/delta"
 )
 
-// Intake bounds the memory that Envoys take which all come back at once, as they do
-// after a restart. Each names what it holds: of 10,000 clusters and their endpoints
-// that is 2 MB as it comes, and some 8 MB more while it is decoded; booked as what differs from
-// what all hold (see delta/roll.go) it is next to nothing.
+// Intake bounds the memory for Envoys that all reconnect at once, for example after a restart. The first
+// requests of an Envoy name everything that it has. For 10,000 clusters and their endpoints, the requests have
+// 2 MB, and need about 8 MB more while they are decoded. Afterwards, the stream needs little memory for the
+// names (see delta/roll.go).
 //
-//   - Nothing is read of a stream before the first Publish, as there is nothing to
-//     compare with. What an Envoy sends meanwhile is its stream's window at most.
-//   - A few streams at a time are at their first request. A window opens as wide as
-//     the message is that is read, and not before.
-//   - A few large requests at a time are decoded and booked. Those that follow a first
-//     one wait with the first ones, in the order in which they came: so as many of
-//     them are done as of first ones, and few wait.
+//   - Before the first Publish, nothing is read from a stream, because the requests cannot be compared with
+//     anything yet. An Envoy can send no more than the window of its stream meanwhile.
+//   - Only a few streams at a time read their first request. A window grows to the size of a message only when
+//     that message is read.
+//   - Only a few large requests at a time are decoded. A stream's later large requests wait in the same queue
+//     as the first requests of other streams, in the order of arrival. So as many later requests are done as
+//     first requests, and few wait.
 //
-// A client that sends slowly, or nothing, delays nobody for long: its turn ends before
-// its request has come, and of however many such clients there are, nobody waits for a
-// turn longer than longest.
+// A client that sends slowly, or nothing, does not delay others for long: its turn ends after firstTime. No
+// stream waits for its turn longer than longest.
 type Intake struct {
 	stopping <-chan struct{}
-	loaded   chan struct{} // closed by Loaded
-	arriving turns
+	loaded   chan struct{} // Loaded closes it
+	arriving turns         // the streams that read their first request
+	// decoding bounds the large requests that are decoded.
 	decoding turns
-	longest  time.Duration
-	waiting  atomic.Int64 // streams of which nothing is read
+	// longest is how long a stream waits for its turn at most.
+	longest time.Duration
+	waiting atomic.Int64 // the number of streams that wait for their first request
 }
 
 const (
-	// maxArriving is how many streams are at their first request at a time, firstTime how
-	// long one of them waits for it at most.
+	// maxArriving is how many streams read their first request at a time. firstTime is how long the turn of such a
+	// stream lasts if no request arrives.
 	maxArriving = 16
 	firstTime   = 500 * time.Millisecond
-	// longestWait is how long a stream waits for that turn at most. A thousand Envoys of
-	// 10,000 clusters are read in that time.
+	// longestWait is how long a stream waits for its turn at most. A thousand Envoys with 10,000 clusters are read
+	// in that time.
 	longestWait = 30 * time.Second
 	// maxDecoding bounds how many large requests are decoded at a time.
 	maxDecoding = 8
-	// smallRequest is how large a request may be, in bytes, that takes no turn: an ACK, or
-	// what an Envoy without many clusters says.
+	// smallRequest is the number of bytes up to which a request is decoded without waiting for a turn: an ACK, or
+	// a request of an Envoy without many clusters.
 	smallRequest = 16 << 10
-	// streamWindow is what a client may send that nobody reads, in bytes; a larger message
-	// is let through once it is read. connWindow is the same for its connection.
+	// streamWindow is how many bytes a client may send on a stream before the server reads them. A larger message
+	// is let through while it is read. connWindow is the same for a connection.
 	streamWindow, connWindow = 64 << 10, 1 << 20
 )
 
-// NewIntake returns an intake before the first Publish. It ends with stopping.
+// NewIntake returns an intake before the first Publish. All waiting ends with ErrStopping when stopping is
+// closed.
 func NewIntake(stopping <-chan struct{}) *Intake {
 	return &Intake{
 		stopping: stopping,
@@ -65,11 +67,12 @@ func NewIntake(stopping <-chan struct{}) *Intake {
 	}
 }
 
-// turns bounds how many do something at a time, in the order in which they came.
+// turns is a semaphore: it bounds how many callers do something at a time. Callers get their turns in the order
+// in which they wait.
 type turns chan struct{}
 
-// take waits for a turn, or until there has to be none; done gives it back and may be
-// called more than once.
+// take waits for a turn. If the channel none is ready first, take returns without a turn and without an error.
+// It returns an error if ctx ends or stopping is closed. done ends the turn, and may be called more than once.
 func (t turns) take(ctx context.Context, stopping <-chan struct{}, none <-chan time.Time) (done func(), err error) {
 	select {
 	case t <- struct{}{}:
@@ -83,9 +86,10 @@ func (t turns) take(ctx context.Context, stopping <-chan struct{}, none <-chan t
 	}
 }
 
-// Begin waits until a stream may be read from. The turn ends with done, which is called
-// when the first request is booked, or the stream ends; or after a time, unless arrived
-// was called, as it is when that request has come.
+// Begin waits until the first request of a stream may be read: until the first load, and then for a turn. The
+// caller calls arrived when that request has arrived, and done when the request is handled or the stream ends.
+// done ends the turn. If arrived is not called within firstTime, the turn ends then. The error means that ctx
+// ended or the server stops.
 func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	i.waiting.Add(1)
 	read := sync.OnceFunc(func() { i.waiting.Add(-1) })
@@ -98,7 +102,8 @@ func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	return func() { late.Stop(); read() }, func() { turn(); read() }, nil
 }
 
-// turn waits for the first load, and then for the turn of a first request.
+// turn waits for the first load, and then for a turn to read a first request. done ends the turn. The error
+// means that ctx ended or the server stops.
 func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case <-i.loaded:
@@ -112,7 +117,8 @@ func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	return i.arriving.take(ctx, i.stopping, longest.C)
 }
 
-// Read decodes a message and books it.
+// Read decodes a message and calls book with the request. The error is that of book, or means that the message
+// cannot be decoded.
 func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) error {
 	return i.Decode(wire.Context(), m, func(data []byte) error {
 		request, err := wire.Decode(data)
@@ -123,7 +129,8 @@ func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) err
 	})
 }
 
-// Decode hands the bytes of a message to decode, and frees them. A large message waits for its turn.
+// Decode calls decode with the bytes of a message, and then frees them. A large message waits for its turn. The
+// error is that of decode, or means that ctx ended or the server stops.
 func (i *Intake) Decode(ctx context.Context, m Message, decode func([]byte) error) error {
 	defer m.Free()
 	if m.Len() > smallRequest {
@@ -136,11 +143,11 @@ func (i *Intake) Decode(ctx context.Context, m Message, decode func([]byte) erro
 	return decode(m.Materialize())
 }
 
-// Loaded says that there is something to serve since the first Publish. It is called once.
+// Loaded ends the wait for the first Publish. It is called once, after the first Publish.
 func (i *Intake) Loaded() { close(i.loaded) }
 
-// Waiting returns how many streams have nothing read of them.
+// Waiting returns the number of streams that wait for their first request.
 func (i *Intake) Waiting() int64 { return i.waiting.Load() }
 
-// ErrStopping ends a stream because the server stops.
+// ErrStopping is the error of a stream that ends because the server stops.
 var ErrStopping = status.Error(codes.Unavailable, "gatefold is stopping")

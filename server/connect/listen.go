@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// Listen binds "host:port" or "unix:/path". With localOnly an address that
-// others than this host can reach is refused.
+// Listen binds "host:port" or "unix:/path". mode is the mode of a unix socket. If localOnly is true, an address
+// that other hosts can reach is an error.
 func Listen(ctx context.Context, address string, mode fs.FileMode, localOnly bool) (net.Listener, error) {
 	l, err := bind(ctx, address, mode, localOnly)
 	if err != nil {
@@ -22,6 +22,7 @@ func Listen(ctx context.Context, address string, mode fs.FileMode, localOnly boo
 	return l, nil
 }
 
+// bind does what Listen does, and returns its errors without the address.
 func bind(ctx context.Context, address string, mode fs.FileMode, localOnly bool) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		return listenSocket(ctx, path, mode)
@@ -36,11 +37,11 @@ func bind(ctx context.Context, address string, mode fs.FileMode, localOnly bool)
 	return new(net.ListenConfig).Listen(ctx, "tcp", resolved.String())
 }
 
+// errNotLocal is the error for an address that other hosts can reach.
 var errNotLocal = errors.New("other hosts can reach it, and whoever connects can read secrets: ask Envoys for certificates by --xds-tls-cert, --xds-tls-key and --xds-tls-client-ca, or take loopback or unix:/path; --xds-insecure allows it all the same")
 
-// listenSocket binds a unix socket that only mode lets connect, from its first
-// moment on: where the system takes the mode of a socket over to its file, as
-// Linux does, it is never wider.
+// listenSocket binds a unix socket with the given mode. On Linux, the file has this mode from the first moment,
+// because it gets the mode of the socket. It returns an error if the socket cannot be bound or has no file.
 func listenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Listener, error) {
 	if !filepath.IsAbs(path) && strings.HasPrefix(path, "@") {
 		return nil, errors.New("a socket without a file has no mode: any user of this host could connect")
@@ -50,21 +51,21 @@ func listenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 	}
 	config := net.ListenConfig{Control: func(_, _ string, socket syscall.RawConn) error {
 		return socket.Control(func(descriptor uintptr) {
-			_ = syscall.Fchmod(int(descriptor), uint32(mode.Perm())) // else Chmod below does it
+			_ = syscall.Fchmod(int(descriptor), uint32(mode.Perm())) // if this fails, Chmod below sets the mode
 		})
 	}}
 	l, err := config.Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path, mode.Perm()); err != nil { // what the umask took away
+	if err := os.Chmod(path, mode.Perm()); err != nil { // the umask may have removed bits
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
 
-// clearSocket removes the socket of a server that is gone. One that answers, or
-// a file of another kind, stays.
+// clearSocket removes the socket file of a server that no longer runs. It returns an error if a server answers
+// on the socket, or if path is not a socket. It returns nil if there is no file.
 func clearSocket(path string) error {
 	info, err := os.Lstat(path)
 	switch {

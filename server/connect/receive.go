@@ -12,12 +12,12 @@ import (
 	"github.com/gatefold/gatefold/server/delta"
 )
 
-// Wire is a stream of either protocol, on which messages come and frames go.
+// Wire is a stream of either protocol. The server receives messages from it and sends frames to it.
 type Wire interface {
 	Context() context.Context
 	RecvMsg(any) error
 	SendMsg(any) error
-	// Decode gives a message in the words of the incremental protocol.
+	// Decode decodes a message, and converts it to a request of the incremental protocol.
 	Decode(message []byte) (*delta.Request, error)
 }
 
@@ -36,18 +36,19 @@ func NewWorldWire(stream grpc.ServerStream) Wire { return &worldWire{ServerStrea
 // worldWire is a stream of the state-of-the-world protocol.
 type worldWire struct {
 	grpc.ServerStream
-	reader delta.WorldReader // of the goroutine that decodes
+	reader delta.WorldReader // used only by the goroutine that decodes
 }
 
 // Decode implements Wire.
 func (w *worldWire) Decode(message []byte) (*delta.Request, error) { return w.reader.Read(message) }
 
-// Receive takes messages until the stream ends; the goroutine ends with it.
+// Receive reads messages from wire until an error, and sends them to the first channel. It sends the error to
+// the second channel. The goroutine that does so ends then, or when ctx ends.
 func Receive(ctx context.Context, wire interface{ RecvMsg(any) error }) (<-chan Message, <-chan error) {
 	messages, failed := make(chan Message), make(chan error, 1)
 	go func() {
 		defer func() {
-			if mistake := recover(); mistake != nil { // in the name of the stream, which reports it
+			if mistake := recover(); mistake != nil { // the stream reports it as its error
 				failed <- fmt.Errorf("internal error: a message cannot be read: %v", mistake)
 			}
 		}()
@@ -69,7 +70,8 @@ func Receive(ctx context.Context, wire interface{ RecvMsg(any) error }) (<-chan 
 	return messages, failed
 }
 
-// Ended returns what a stream ends with, of which err was received: nil when the client closed it.
+// Ended returns the error with which a stream ends after Receive reported err. It is nil if the client closed
+// the stream.
 func Ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

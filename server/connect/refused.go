@@ -18,13 +18,13 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// same reports whether two refusals are one row, and one line in the log.
+// same reports whether two refusals share one row in the list, and so one line in the log.
 func same(r, o admin.RejectedClient) bool {
 	return r.Identity == o.Identity && r.Cluster == o.Cluster && r.Peer == o.Peer && r.Reason == o.Reason
 }
 
-// Refusals remembers who was refused lately. Envoys come again every second and
-// strangers at will: neither fills memory or log. Any goroutine may use it.
+// Refusals lists the clients that were refused lately. It bounds memory and log lines, because a refused Envoy
+// connects again every second, and any client can connect. Any goroutine may use it.
 type Refusals struct {
 	log   zerolog.Logger
 	count func(cause string)
@@ -39,13 +39,13 @@ func NewRefusals(log zerolog.Logger, count func(cause string)) *Refusals {
 }
 
 const (
-	// MaxRefused is how many rows there are; beyond them only the metric counts.
+	// MaxRefused is how many rows the list has at most. Above this, a refusal is only counted.
 	MaxRefused = 100
-	// refusedMemory is how long a row lasts since its last time.
+	// refusedMemory is how long a row stays after its last refusal.
 	refusedMemory = 10 * time.Minute
 )
 
-// add books a refusal and reports whether it is a new one.
+// add adds a refusal to the list. It reports whether the refusal is a new row.
 func (l *Refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,11 +64,12 @@ func (l *Refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
 	return true
 }
 
+// forget removes the rows that are older than refusedMemory. The caller has locked l.mu.
 func (l *Refusals) forget(now time.Time) {
 	l.rows = slices.DeleteFunc(l.rows, func(r admin.RejectedClient) bool { return now.Sub(r.Last) > refusedMemory })
 }
 
-// List returns the rows, which are not nil.
+// List returns the rows. The result is never nil.
 func (l *Refusals) List(now time.Time) []admin.RejectedClient {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +77,7 @@ func (l *Refusals) List(now time.Time) []admin.RejectedClient {
 	return append([]admin.RejectedClient{}, l.rows...)
 }
 
-// Refuse books a refusal, and warns of it once.
+// Refuse counts a refusal and adds it to the list. Only a new row is logged as a warning.
 func (l *Refusals) Refuse(cause string, r admin.RejectedClient) {
 	l.count(cause)
 	level := zerolog.DebugLevel
@@ -91,8 +92,8 @@ func (l *Refusals) Refuse(cause string, r admin.RejectedClient) {
 		Str("reason", r.Reason).Msg(words)
 }
 
-// refuseHandshake books a connection that did not come to speak. One that was
-// only opened, as by who looks whether the port is there, is counted alone.
+// refuseHandshake counts a connection whose handshake failed with err, and adds it to the list. A connection
+// that only ended or timed out is only counted: the client may have tested whether the port is open.
 func (l *Refusals) refuseHandshake(from net.Addr, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 		l.count("handshake")
@@ -101,7 +102,8 @@ func (l *Refusals) refuseHandshake(from net.Addr, err error) {
 	l.Refuse("handshake", admin.RejectedClient{Peer: HostOf(from), Reason: handshakeReason(err)})
 }
 
-// HostOf returns the host of a client, without the port.
+// HostOf returns the host of an address, without the port. If the address has no host, it returns the address
+// itself.
 func HostOf(address net.Addr) string {
 	host, _, err := net.SplitHostPort(address.String())
 	if err != nil {
@@ -110,10 +112,10 @@ func HostOf(address net.Addr) string {
 	return cmp.Or(host, address.String(), address.Network())
 }
 
-// maxHandshakeWords bounds what is told of an error of a handshake, in bytes.
+// maxHandshakeWords bounds how many bytes of a handshake error are reported.
 const maxHandshakeWords = 1000
 
-// handshakeReason says what is wrong with a handshake, and what to do.
+// handshakeReason returns what is wrong with a handshake, and what to do.
 func handshakeReason(err error) string {
 	var record tls.RecordHeaderError
 	var alert *net.OpError

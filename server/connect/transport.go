@@ -20,20 +20,21 @@ import (
 
 // Options are the settings of connections.
 type Options struct {
-	// TLS, if a file is named, requires a certificate of every client, which Grants add Gateways to.
+	// TLS, if it names a file, requires a certificate of every client. Grants add to the Gateways that a
+	// certificate allows.
 	TLS    mtls.Files
 	Grants mtls.Grants
-	// TLSInterval is how often the files are read.
+	// TLSInterval is how often the files are read; 0 means 1 s.
 	TLSInterval time.Duration
 	// Handshake limits the handshake of a connection; 0 means 10 s.
 	Handshake time.Duration
-	// PingEvery is the silence after which a connection is asked for a sign of life, and PingWait how long that
-	// may take; 0 means 30 s and 10 s.
+	// PingEvery is how long a connection may be silent until gatefold sends a ping, and PingWait how long the
+	// answer may take. 0 means 30 s and 10 s.
 	PingEvery, PingWait time.Duration
 }
 
-// Transport is how clients connect: with the bounds of a connection and, where there are
-// certificates, with the proof that it asks for.
+// Transport has the gRPC options for connections of clients: bounds and, if TLS files are configured,
+// certificates.
 type Transport struct {
 	options Options
 	log     zerolog.Logger
@@ -41,7 +42,8 @@ type Transport struct {
 	keeper  *mtls.Keeper // nil without TLS; set by OpenTLS
 }
 
-// NewTransport returns how clients connect. OpenTLS is called before the rest.
+// NewTransport returns a Transport. Unset options get their defaults. OpenTLS must be called before the other
+// methods.
 func NewTransport(options Options, log zerolog.Logger, refused *Refusals) *Transport {
 	options.TLSInterval = cmp.Or(options.TLSInterval, time.Second)
 	options.Handshake = cmp.Or(options.Handshake, HandshakeTime)
@@ -49,10 +51,11 @@ func NewTransport(options Options, log zerolog.Logger, refused *Refusals) *Trans
 	return &Transport{options: options, log: log, refused: refused}
 }
 
-// Keeper returns what keeps the certificates; nil without TLS.
+// Keeper returns the keeper of the certificates, nil without TLS.
 func (t *Transport) Keeper() *mtls.Keeper { return t.keeper }
 
-// OpenTLS reads the certificate files, where there are any.
+// OpenTLS reads the certificate files. It does nothing without TLS. It returns an error if the files cannot be
+// used.
 func (t *Transport) OpenTLS() error {
 	if !t.options.TLS.Any() {
 		return nil
@@ -66,7 +69,7 @@ func (t *Transport) OpenTLS() error {
 	return nil
 }
 
-// WatchTLS follows the certificate files until ctx ends.
+// WatchTLS reloads the certificate files when they change, until ctx ends. It returns at once without TLS.
 func (t *Transport) WatchTLS(ctx context.Context) {
 	if t.keeper == nil {
 		return
@@ -81,32 +84,33 @@ func (t *Transport) WatchTLS(ctx context.Context) {
 	})
 }
 
+// warnOfExpiry logs a warning if the certificate has expired.
 func (t *Transport) warnOfExpiry() {
 	if end := t.keeper.State().NotAfter; time.Now().After(end) {
 		t.log.Warn().Time("expired", end).Msg("the xDS certificate has expired: no Envoy will connect")
 	}
 }
 
-// HandshakeTime is how long a connection has for its handshake and HTTP/2 preface.
+// HandshakeTime is how long the TLS handshake and the HTTP/2 preface of a connection may take.
 const HandshakeTime = 10 * time.Second
 
-// An Envoy that froze, or whose network is gone, is noticed by this alone.
+// pingEvery and pingWait are the defaults of Options. Only pings find an Envoy that hangs, or a broken network.
 const pingEvery, pingWait = 30 * time.Second, 10 * time.Second
 
-// maxMessage bounds a request: a reconnect names everything that an Envoy holds
+// maxMessage bounds a request, in bytes. A request after a reconnect names everything that an Envoy has
 // (docs/design/reliability.md#xds-server).
 const maxMessage = 64 << 20
 
-// GRPCOptions are the bounds of a connection (docs/design/reliability.md) and,
-// where there are certificates, the proof that it asks for.
+// GRPCOptions returns the options of the gRPC server: the bounds of connections (docs/design/reliability.md)
+// and, with TLS, the certificates.
 func (t *Transport) GRPCOptions() []grpc.ServerOption {
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newFrameCodec()),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: t.options.PingEvery, Timeout: t.options.PingWait,
-			MaxConnectionIdle: 5 * time.Minute, // without a stream
+			MaxConnectionIdle: 5 * time.Minute, // for connections without a stream
 		}),
-		// Envoy's bootstrap pings every 5 s; a client that pings more often than MinTime is sent away.
+		// Envoy's bootstrap pings every 5 s. A client that pings more often than MinTime is disconnected.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
@@ -121,13 +125,14 @@ func (t *Transport) GRPCOptions() []grpc.ServerOption {
 	return append(options, grpc.Creds(namedHandshake{creds}))
 }
 
-// toldHandshake tells of handshakes that fail, about which grpc keeps silent.
+// toldHandshake reports failed handshakes. grpc itself does not report them.
 type toldHandshake struct {
 	credentials.TransportCredentials
 	failed func(net.Addr, error)
 }
 
-// ServerHandshake is the handshake of a connection.
+// ServerHandshake does the server's handshake on a connection. If the handshake fails, it calls t.failed and
+// returns the error.
 func (t toldHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := t.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
@@ -136,12 +141,14 @@ func (t toldHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.Auth
 	return conn, info, err
 }
 
-// Clone returns credentials that report to the same server.
+// Clone returns credentials that report to the same function.
 func (t toldHandshake) Clone() credentials.TransportCredentials {
 	return toldHandshake{t.TransportCredentials.Clone(), t.failed}
 }
 
-// Identify tells who the other end of a call is.
+// Identify returns the identity and the network address of the client of a call. Without TLS, the identity
+// depends on whether the client is on this host. The identity is zero, and allows nothing, if the client has no
+// certificate.
 func (t *Transport) Identify(ctx context.Context) (mtls.Identity, net.Addr) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {

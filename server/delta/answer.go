@@ -2,8 +2,8 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Answer processes the ACK or NACK in a request, and returns the response that it answers. It
-// returns nil if the request is no answer, or if its nonce is not known.
+// Answer processes the ACK or NACK in a request. It returns the response that the request answers. It returns
+// nil if the request is not an answer, or if its nonce is unknown.
 func (p *Plan) Answer(request *Request) *Response {
 	l, detail := p.ledgers[request.GetTypeUrl()], request.GetErrorDetail()
 	if l == nil || request.GetResponseNonce() == "" {
@@ -12,7 +12,8 @@ func (p *Plan) Answer(request *Request) *Response {
 	return p.book(l, request.GetResponseNonce(), plainWords(l.typ, detail.GetMessage()), detail != nil)
 }
 
-// book records an answer.
+// book records Envoy's answer to the response with this nonce, and returns the response. nack is true for a
+// rejection, and words is Envoy's error. book returns nil if the nonce is unknown.
 func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 	r := l.flight[nonce]
 	if r == nil {

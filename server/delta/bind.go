@@ -9,23 +9,21 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// maxBindRetry is the longest wait before a listener whose bind failed is sent
-// again.
+// maxBindRetry is the longest wait before a listener whose bind failed is sent again.
 const maxBindRetry = 30 * time.Second
 
-// BindFailed reports whether Envoy's message says that it could not bind a listener's address
-// (docs/design/envoy.md#nacks), or that another of its listeners has the address. Such a rejection
-// can end without an edit: the port becomes free, the address appears, or the other listener is
-// going to move.
+// BindFailed reports whether Envoy's error says that it could not bind a listener's address
+// (docs/design/envoy.md#nacks), or that another listener has the address. Such a rejection can end without an
+// edit: the port becomes free, the address appears, or the other listener moves.
 func BindFailed(words string) bool {
 	return strings.Contains(words, "cannot bind") || duplicate(words)
 }
 
-// duplicate reports whether Envoy's message says that another of its listeners has the address.
+// duplicate reports whether Envoy's error says that another listener has the address.
 func duplicate(words string) bool { return strings.Contains(words, "has duplicate address") }
 
-// Unbound returns the listeners whose address could not be bound. Envoy does not ask for their
-// tables, whose names begin with the listener's (listen.RoutesName).
+// Unbound returns the names of the listeners whose address could not be bound. Envoy does not request the
+// tables of such a listener, whose names begin with the name of the listener (listen.RoutesName).
 func (s *stream) Unbound() map[string]struct{} {
 	l, out := s.ledgers[xds.ListenerType], map[string]struct{}{}
 	if l == nil {
@@ -39,10 +37,10 @@ func (s *stream) Unbound() map[string]struct{} {
 	return out
 }
 
-// rebind makes listeners due again after a failed bind, because Envoy tries only when it gets the
-// listener again. It returns the time of the next one, zero for never. The wait begins with
-// Options.BindRetry and doubles with every failure. Each listener goes alone, so that Envoy's
-// message is about it.
+// rebind marks listeners as due again after a failed bind, because Envoy tries to bind only when it gets the
+// listener again. It returns the time of the next retry; zero means that no retry is planned. The wait is
+// Options.BindRetry at first, and doubles with every failure. Each listener is sent alone, so that Envoy's
+// error is about this listener.
 func (m *moves) rebind(now time.Time) time.Time {
 	l := m.ledgers[xds.ListenerType]
 	if l == nil {
@@ -63,12 +61,13 @@ func (m *moves) rebind(now time.Time) time.Time {
 		} else {
 			next = earlier(next, r.at)
 		}
-		l.rejected.of[name] = r // as rejected as before
+		l.rejected.of[name] = r // changes of a retry's time do not count as an edit
 	}
 	return next
 }
 
-// backoff returns the wait after so many failures in a row, from 1.
+// backoff returns the wait after a number of failures in a row. failures is at least 1; first is the wait after
+// the first failure. The result is at most maxBindRetry.
 func backoff(first time.Duration, failures int) time.Duration {
 	wait := first
 	for i := 1; i < failures && wait < maxBindRetry; i++ {
@@ -77,7 +76,7 @@ func backoff(first time.Duration, failures int) time.Duration {
 	return min(wait, maxBindRetry)
 }
 
-// earlier returns the earlier time; zero is never.
+// earlier returns the earlier of two times. The zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

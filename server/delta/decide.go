@@ -2,17 +2,19 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// action is what to do with one name.
+// action is what is done with one name of a type.
 type action int
 
 const (
 	nothing    action = iota
-	set               // send it
-	remove            // say that it is not there
-	removeLast        // say so when nothing can use it any more
+	set               // send the resource
+	remove            // send a removal
+	removeLast        // send a removal after everything that may use the resource is gone
 )
 
-// decide compares what the stream has of a name with its target e.
+// decide compares what the stream's Envoy has under a name with e, the target's resource, and returns what to
+// send. e is nil if the target has no such resource. ordered is false only if removals are not sent last
+// (Options.Unordered).
 func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	_, forced := l.force[name]
 	version, held := l.held.get(name)
@@ -38,18 +40,18 @@ func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	case held && ordered && l.typ != xds.ListenerType:
 		return removeLast
 	case held, named && l.typ != xds.FilterType:
-		// A name that does not exist is answered, so that Envoy does not wait
-		// for it (xDS protocol, "Deleting Resources"). A listener that is told so of its
-		// filter waits for ever, and without an answer for 15 s.
+		// The client gets an answer for a name that does not exist, so that it does not wait for the name (xDS
+		// protocol, "Deleting Resources"). The exception is a filter: a listener waits forever if its filter is
+		// removed, but only 15 s without an answer.
 		return remove
 	}
 	return nothing
 }
 
-// goesAlone reports whether a name needs a response of its own. That is so for a name that was in a
-// rejected response. It is also so if it replaces an accepted RouteConfiguration, assignment or
-// secret: of several, Envoy applies an arbitrary part if one is bad (docs/design/envoy.md#nacks).
-// Of clusters and listeners, Envoy applies all good ones.
+// goesAlone reports whether a name needs a response of its own. It does if it was in a rejected response. It
+// also does if it replaces an accepted RouteConfiguration, assignment or secret: if one of several is bad,
+// Envoy applies an arbitrary part of them (docs/design/envoy.md#nacks). Of clusters and listeners, Envoy
+// applies all good ones.
 func (l *ledger) goesAlone(name string) bool {
 	if _, ok := l.alone[name]; ok {
 		return true

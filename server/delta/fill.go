@@ -2,15 +2,15 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// The bounds of one response whose resources are new to the stream (docs/design/xds.md).
+// The bounds of one response: the number of names, and the bytes of its resources (docs/design/xds.md).
 const (
 	batchNames = 500
 	batchBytes = 1 << 20
 )
 
-// drain returns a response with the pending removals. A removal that was rejected among others goes
-// alone. Names that came back are not among them, because decide removed these. If the target still
-// has a filter, the removal is a part of the filter.
+// drain returns a response with pending removals of l's type, or nil if there are none. A removal that was
+// rejected in a response with other names is sent alone. If the target still has a filter, the response removes
+// only the requirements of the filter that no route uses (see trim).
 func (p *Plan) drain(l *ledger) *Response {
 	if r, part := p.trim(l); part {
 		return r
@@ -30,12 +30,13 @@ func (p *Plan) drain(l *ledger) *Response {
 	return r.orNil()
 }
 
-// fill returns a response with what is due. If a stream asks for all names of a type and there is
-// none, it gets an empty response: an Envoy without clusters would wait 15 s for them before it
-// asks for listeners.
+// fill returns a response with names that are due, or nil if there is nothing to send. A stream that subscribes
+// to all names of a type gets an empty response if there are none. Otherwise an Envoy without clusters would
+// wait 15 s for clusters before it requests listeners. fill sets p.tired if it stopped after fillSteps names
+// without a result.
 func (p *Plan) fill(l *ledger) *Response {
 	r := &Response{Type: l.typ}
-	spoken := map[string]struct{}{} // which a queue may name twice
+	spoken := map[string]struct{}{} // names that were processed: a shared list may repeat a name
 	waiting := len(p.waiting)
 	defer func() {
 		for _, name := range p.waiting[waiting:] {
@@ -98,11 +99,11 @@ func (p *Plan) fill(l *ledger) *Response {
 	return r.orNil()
 }
 
-// fillSteps bounds how many names fill looks at in one call.
+// fillSteps bounds how many names one call of fill compares.
 const fillSteps = 4096
 
-// passes reports whether a due name must not be processed now: the stream does not ask for it, or
-// its answer is pending.
+// passes reports whether a due name must not be processed now: the stream does not request it, or its answer is
+// pending. In the second case the name is compared again after the answer.
 func (l *ledger) passes(name string) bool {
 	if !l.wants(name) {
 		return true
@@ -114,9 +115,9 @@ func (l *ledger) passes(name string) bool {
 	return true
 }
 
-// follow marks the endpoints of a cluster that is sent, even if the Envoy has them. An updated
-// cluster becomes warm only with endpoints that come after it, and Envoy does not ask for them
-// (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen").
+// follow marks the endpoints of a cluster that is being sent, so that they are sent even if the Envoy has them.
+// An updated cluster becomes warm only with endpoints that arrive after it, and Envoy does not request them
+// again (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen").
 func (s *stream) follow(l *ledger, name string) {
 	if l.typ != xds.ClusterType {
 		return

@@ -9,16 +9,16 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// A filter is one resource with everything that routes can ask of it: its requirements. A route that
-// names one which the Envoy does not have is answered with 403. So for each stream
+// A JWT filter is one resource with all requirements that routes can name. If a route names a requirement that
+// the Envoy does not have, the route answers 403. So for each stream
 //
-//   - tables with such a route wait until the Envoy answered for the filter (awaitsFilter);
-//   - a filter that takes the place of another has what that one had, too (grown), and loses it
-//     when the Envoy took all routes (trim);
+//   - tables with such a route wait until the Envoy has answered for the filter (awaitsFilter);
+//   - a filter that replaces another also contains the old requirements (Entry.grown), which are removed after
+//     the Envoy accepted all routes (trim);
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
 
-// awaitsFilter reports whether a table must wait for the filter that it needs, and notes this. e is
-// the form that is going to be sent.
+// awaitsFilter reports whether a table must wait for the filter that it needs, and records the wait in
+// l.unfiltered. e is the form of the table that would be sent.
 func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	delete(l.unfiltered, name)
 	if l.typ != xds.RouteType || e == nil || s.options.Unordered || s.filtered() || !e.requires() {
@@ -28,7 +28,8 @@ func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	return true
 }
 
-// releaseTables marks the tables that waited for the filter as due, after the Envoy has it.
+// releaseTables marks the tables that waited for the filter as due, if they need not wait any longer (see
+// filtered).
 func (s *stream) releaseTables() {
 	l := s.ledgers[xds.RouteType]
 	if l == nil || len(l.unfiltered) == 0 || !s.filtered() {
@@ -40,8 +41,8 @@ func (s *stream) releaseTables() {
 	}
 }
 
-// requires reports whether a route of the table names a requirement. The caller must hold the lock
-// of the targets.
+// requires reports whether a route of the table names a requirement. The caller has locked the lock of the
+// targets.
 func (e *Entry) requires() bool {
 	if !e.searched {
 		e.searched, e.naming = true, xds.NamesRequirement(e.Body)
@@ -49,9 +50,9 @@ func (e *Entry) requires() bool {
 	return e.naming
 }
 
-// filtered reports whether tables that name requirements may be sent: no filter is due or
-// unanswered. If an Envoy has not asked for the filter although there are requirements, its
-// listeners do not have the filter, and the route would be open.
+// filtered reports whether tables that name requirements may be sent: no filter is due or unanswered. If an
+// Envoy has not requested the filter although there are requirements, the result is false: the Envoy's
+// listeners do not have the filter, and the routes would be open.
 func (s *stream) filtered() bool {
 	if l := s.ledgers[xds.FilterType]; l != nil {
 		return l.idle()
@@ -59,7 +60,7 @@ func (s *stream) filtered() bool {
 	return !s.options.Envoy || !s.target.requires()
 }
 
-// requires reports whether a filter has requirements.
+// requires reports whether any filter of the target has requirements.
 func (t *Target) requires() bool {
 	for name := range t.Names(xds.FilterType) {
 		if len(xds.Requirements(t.Entry(xds.FilterType, name).Body)) > 0 {
@@ -69,8 +70,8 @@ func (t *Target) requires() bool {
 	return false
 }
 
-// filter returns the form of a filter for this stream's Envoy: without requirements that the Envoy
-// rejects, and with those that its routes may still name.
+// filter returns the form of the filter target for this stream's Envoy. The form has no requirements that the
+// Envoy rejects. It also has the old requirements that the Envoy's routes may still name.
 func (ts *tables) filter(target *Entry) *Entry {
 	t := ts.tableOf(xds.FilterType, target.Name)
 	if t.ready == nil || t.readyFor != target {
@@ -80,7 +81,7 @@ func (ts *tables) filter(target *Entry) *Entry {
 	return t.ready
 }
 
-// clearChanged forgets rejected requirements that the filter does not have in that form any more.
+// clearChanged removes those rejected requirements from t that changed or are no longer in the filter target.
 func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	if len(t.rejected) == 0 {
 		return
@@ -96,9 +97,9 @@ func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns the filter e with the requirements that only before has, and without rejected
-// ones. It returns e if nothing differs. Streams that accepted and rejected the same share one
-// form.
+// filterWith returns a form of the filter e. The form does not have the rejected requirements, but it has the
+// requirements that only before has. filterWith returns e if that changes nothing. Streams that accepted the
+// same filter, and rejected nothing, share the form.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	if len(rejected) > 0 || before == nil {
 		return e.newFilter(before, rejected)
@@ -117,6 +118,7 @@ func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *
 	return made
 }
 
+// newFilter makes the result of filterWith. before may be nil.
 func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	made := &Entry{of: e, leftOut: map[xds.Part]bool{}}
 	var all []xds.Requirement
@@ -147,8 +149,9 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim returns a response that removes requirements from a filter which no route names any more.
-// part is false if there are none, or if the target has no such filter.
+// trim returns a response that removes from a filter the requirements that no route names any more. part is
+// false if the next removal of l is not a filter that the target still has. Then the caller must remove whole
+// resources itself. r is nil, and part is true, if the Envoy has exactly the target's requirements.
 func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	name, waits := l.gone.peek()
 	target := ts.target.Entry(l.typ, name)
@@ -164,8 +167,8 @@ func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	return &Response{Type: l.typ, Set: []*Entry{t.ready}}, true
 }
 
-// learnFilter processes an answer to a filter. If the Envoy rejects it, the faulty requirements are
-// those named in its message, else all new ones.
+// learnFilter processes an answer to a filter. nack is true for a rejection, and words is Envoy's error. It
+// records the requirements that faults returns as rejected, so that the filter is sent again without them.
 func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	for _, e := range r.Set {
 		t := ts.tableOf(l.typ, e.Name)
@@ -188,8 +191,9 @@ func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	}
 }
 
-// faults returns the requirements of a rejected filter that the message names by a provider. If it
-// names none, it returns those that before does not have.
+// faults returns the faulty requirements of the rejected filter e. A requirement is faulty if the error words
+// names one of its providers. If the error names no provider, each requirement that before does not have in the
+// same form is faulty.
 func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 	all, held := xds.Requirements(e.Body), map[xds.Part]string{}
 	if before != nil {
@@ -208,7 +212,8 @@ func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 	return slices.DeleteFunc(all, func(r xds.Requirement) bool { return held[r.Part] == string(r.Body) })
 }
 
-// join combines the forms of a filter that several Gateways have.
+// join stores the union of the requirements that several Gateways have in a filter of this name, for t.Entry.
+// If there are less than two owners, it only removes the stored union.
 func (t *Target) join(name string, owners []owned) {
 	delete(t.joined, name)
 	if len(owners) < 2 {

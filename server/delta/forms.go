@@ -13,21 +13,21 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// forms are the variants of a table or filter for streams that reject parts of it. Usually many
-// Envoys reject the same at the same time, so they share a form. A form is made when a stream needs
-// it, and freed with the last stream that uses it. It has its own lock.
+// forms caches the variants of one table or filter for streams that need another form of it. Usually many
+// Envoys reject the same parts at the same time, so their streams share a form. A form is made when a stream
+// needs it, and freed with the last stream that uses it. It has its own lock.
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
 	amended  map[[sha256.Size]byte]weak.Pointer[Entry]
-	grown    map[weak.Pointer[Entry]]weak.Pointer[Entry] // of a filter, by what was accepted before
-	earlier  map[int]weak.Pointer[Entry]                 // of a table: see generation.go
-	// For older Envoys: see older.go.
+	grown    map[weak.Pointer[Entry]]weak.Pointer[Entry] // of a filter, by the form that was accepted before
+	earlier  map[int]weak.Pointer[Entry]                 // of a table, by generation: see generation.go
+	// older and lacks are for older Envoys, by release: see older.go.
 	older map[xds.Release]*Entry
 	lacks map[xds.Release][]xds.Lack
 }
 
-// source returns the target that e is a form of.
+// source returns the target's entry from which the form e was made; e itself if it is not a form.
 func (e *Entry) source() *Entry {
 	for e.of != nil {
 		e = e.of
@@ -35,18 +35,18 @@ func (e *Entry) source() *Entry {
 	return e
 }
 
-// suspects are the parts of a table that may be bad.
+// suspects is the list of those parts of a rejected table that may be bad.
 type suspects struct {
 	table  string
-	before *Entry // what was accepted
+	before *Entry // the table that was accepted before; nil if none is known
 	pieces []xds.Piece
 
 	mu     sync.Mutex
 	probes map[[2]int]weak.Pointer[Entry]
 }
 
-// suspects returns the parts of e that are new since an accepted table. It returns all parts if
-// before is nil, or if nothing is new.
+// suspects returns the parts of the table e that are new or changed compared with before. It returns all parts
+// if before is nil, or if nothing is new.
 func (e *Entry) suspects(before *Entry) *suspects {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -58,6 +58,8 @@ func (e *Entry) suspects(before *Entry) *suspects {
 	return made
 }
 
+// newPieces returns the parts of now that before does not have in the same form. It returns all parts if before
+// is nil, or if nothing is new.
 func newPieces(before, now *Entry) []xds.Piece {
 	all := xds.Pieces(now.Body)
 	known := map[xds.Part]string{}
@@ -78,7 +80,8 @@ func newPieces(before, now *Entry) []xds.Piece {
 	return fresh
 }
 
-// probe returns a test table (xds.Probe) with the pieces s.pieces[from:to]. It reuses one that is still in memory.
+// probe returns a test table (xds.Probe) with the parts s.pieces[from:to]. Streams share a probe while it is in
+// memory.
 func (s *suspects) probe(from, to int) *Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +95,8 @@ func (s *suspects) probe(from, to int) *Entry {
 	return made
 }
 
-// without returns the table e without faulty parts. It returns e if it has none of them.
+// without returns the table e without the faulty parts (see xds.Without). It returns e if e has none of these
+// parts.
 func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	key := keyOf(faults)
 	e.forms.mu.Lock()
@@ -115,7 +119,7 @@ func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	return made
 }
 
-// keyOf returns a key for a set of faults.
+// keyOf returns a hash of a set of faults, as the key of forms.amended.
 func keyOf(faults map[xds.Part]xds.Fault) [sha256.Size]byte {
 	sum := sha256.New()
 	byName := func(a, b xds.Part) int {

@@ -18,14 +18,13 @@ type gate struct {
 	blocked time.Time
 }
 
-// until returns the time until which listeners and routes wait, zero if they may be sent. Envoy
-// sends the CDS ACK only after every cluster is warm, and a resolver that does not answer delays
-// that for a minute. So nothing waits longer than Options.Wait for a cluster, however often
-// clusters change.
+// until returns the time until which listeners and routes wait for clusters; zero if they may be sent. Envoy
+// acknowledges clusters only after all of them are warm, which can take a minute if a resolver does not answer.
+// So nothing waits longer than Options.Wait, however often clusters change.
 //
-// A rejected cluster without an older form is waited for in the same way: an edit that fixes it in
-// time prevents that its routes are sent too early. After that time listeners and routes are sent.
-// Only routes that name the cluster fail then, while waiting longer would delay all other edits.
+// A rejected cluster without an older form is waited for in the same way. If an edit fixes the cluster in time,
+// its routes are not sent too early. After that time, listeners and routes are sent anyway. Only the routes to
+// this cluster fail then, while a longer wait would delay all other edits.
 func (g *gate) until(now time.Time) time.Time {
 	last := g.unsettled()
 	if last.IsZero() || !slices.ContainsFunc(referringTypes(), g.due) {
@@ -46,9 +45,9 @@ func (g *gate) until(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// unsettled returns when the last of the clusters was sent that others wait for, zero if there is
-// none. A removal is waited for if an edit wants the resource back, because it cannot be sent again
-// before the answer.
+// unsettled returns when the newest cluster for gate was sent: a cluster without an answer, or in p.barrier. It
+// returns zero if there is none. A cluster that is being removed also counts if an edit needs it again, because
+// it cannot be sent before the answer.
 func (g *gate) unsettled() (last time.Time) {
 	for _, at := range g.barrier {
 		last = latest(last, at)
@@ -63,6 +62,7 @@ func (g *gate) unsettled() (last time.Time) {
 	return last
 }
 
+// latest returns the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -70,7 +70,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// bar updates the set of clusters that listeners and routes wait for, after an answer.
+// bar updates barrier after the answer to r, which has clusters. barrier has the rejected clusters that
+// listeners and routes wait for. nack is true for a rejection.
 func (g *gate) bar(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		switch {
@@ -82,8 +83,8 @@ func (g *gate) bar(l *ledger, r *Response, nack bool) {
 	}
 }
 
-// usable reports whether routes to a cluster work: Envoy has accepted a form of it, even an older
-// one, and no answer is pending.
+// usable reports whether Envoy can route to a cluster: it accepted some form of the cluster, even an older one,
+// and the cluster does not have to be sent again alone.
 func (l *ledger) usable(name string) bool {
 	_, again := l.alone[name]
 	return l.held.has(name) && !again

@@ -7,12 +7,12 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// An Envoy that was connected to an earlier gatefold may still serve by listeners with fewer filters:
-// it rejected their new form, or they drain. They ask for tables by other names
-// (ir.TableName), and get today's tables in which what needs a filter that they lack answers 500.
+// An Envoy that was connected to an earlier gatefold may still have listeners with fewer HTTP filters: it
+// rejected their new form, or the old listeners drain. These listeners request tables by other names
+// (ir.TableName). They get the current tables, but parts that need a missing filter answer 500.
 
-// entry returns the target's resource of a name. For the table of an earlier generation of
-// listeners it returns the current table.
+// entry returns the target's resource of a name, nil if there is none. For the table name of an earlier
+// generation of listeners it returns the current table.
 func (s *stream) entry(typ, name string) *Entry {
 	e := s.target.Entry(typ, name)
 	if e != nil || typ != xds.RouteType {
@@ -20,13 +20,13 @@ func (s *stream) entry(typ, name string) *Entry {
 	}
 	base, generation := ir.SplitTableName(name)
 	if generation >= ir.FilterGeneration {
-		return nil // a later gatefold's, of which nothing is known
+		return nil // a table of a later gatefold, of which nothing is known
 	}
 	return s.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
 }
 
-// markEarlier marks the tables of earlier listeners that are made from these tables. The target has
-// no such names.
+// markEarlier marks the tables for listeners of earlier generations that are made from the given current
+// tables. The target has no entries under the names of these earlier tables.
 func (l *ledger) markEarlier(tables []string) {
 	if len(l.unknown) == 0 {
 		return
@@ -41,8 +41,8 @@ func (l *ledger) markEarlier(tables []string) {
 	}
 }
 
-// prepareEarlier makes a table for earlier listeners: the current one without the parts that this
-// Envoy rejects or lacks something for.
+// prepareEarlier makes the table called name for listeners of an earlier generation. It is made from target,
+// the current table, without the parts that this Envoy rejects or is too old for.
 func (ts *tables) prepareEarlier(name string, target *Entry) {
 	form, faults := target, map[xds.Part]xds.Fault{}
 	if t := ts.states[target.Name]; t != nil {
@@ -61,7 +61,7 @@ func (ts *tables) prepareEarlier(name string, target *Entry) {
 	t.ready, t.readyFor = form.without(faults).earlier(generation), target
 }
 
-// earlier returns the table for listeners of an earlier generation. Streams share it.
+// earlier returns the form of the table e for listeners of an earlier generation. Streams share the form.
 func (e *Entry) earlier(generation int) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()

@@ -9,56 +9,59 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// ledger is what one stream asked for, was sent, accepted and rejected of one type. A name is in at
-// most one pending response. If it changes meanwhile, it is compared again after the answer, so
-// that the newest version is sent.
+// ledger is the state of one resource type on a stream: the names that the client requested, and the resources
+// that it was sent, accepted and rejected. A name is in at most one pending response. If its resource changes
+// meanwhile, the name is compared again after the answer, so that the newest version is sent.
 type ledger struct {
 	typ      string
-	wildcard bool
-	waits    bool                 // for a first response, be it an empty one
-	names    overlay              // asked for by name
+	wildcard bool                 // the client subscribes to all names
+	waits    bool                 // the client waits for a first response, even an empty one
+	names    overlay              // the names that the client subscribes to
 	held     overlay              // name → version that Envoy accepted last
 	flight   map[string]*Response // nonce → unanswered response; maxFlight at most
-	awaited  int                  // names in flight
+	awaited  int                  // the number of names in flight
 	rejected rejections
-	alone    map[string]struct{} // to be sent alone, to find who was rejected
-	force    map[string]struct{} // to be sent although the version is held
-	due      queue               // to be looked at, not in flight
-	again    map[string]struct{} // to be looked at after the answer
-	gone     queue               // held, and to be removed when nothing can use it
-	// unfiltered are due tables that wait for the filter that they need.
+	alone    map[string]struct{} // names to send in a response of their own, to find which one is bad
+	force    map[string]struct{} // names to send although the client has this version
+	due      queue               // names to compare with the target; they are not in flight
+	again    map[string]struct{} // names to compare after the answer
+	gone     queue               // names that the client has, to be removed when no other resource can use them
+	// unfiltered are due tables that wait for their filter.
 	unfiltered map[string]struct{}
-	unmoved    map[string]time.Time // due listeners that wait until a time, or with zero for another's answer
-	// unknown are names that the client asked for, or said that it holds, and that the
-	// target did not have.
+	// unmoved are due listeners that wait until a time. Zero means that they wait for the answer to another
+	// listener.
+	unmoved map[string]time.Time
+	// unknown has the names that the target did not have when the client requested them or reported them as held.
 	unknown   map[string]struct{}
-	strangers int // their weight
+	strangers int // the sum of the Weight of unknown
 }
 
-// maxFlight bounds the responses of a type that a stream has not answered. An Envoy
-// answers each; to find the response of a name, each of them is asked.
+// maxFlight bounds how many responses of a type may be unanswered. An Envoy answers every response. The bound
+// keeps inFlight fast, because inFlight looks at each unanswered response.
 const maxFlight = 64
 
-// rejection is a version that Envoy rejected, with Envoy's message.
+// rejection is a version of a resource that Envoy rejected, and Envoy's error.
 type rejection struct {
 	version string
 	words   string
-	times   int       // how often in a row
-	at      time.Time // to be sent again, zero for never or not planned yet: see moves.rebind
-	again   bool      // that time has come
+	times   int       // how often it was rejected in a row
+	at      time.Time // when it is sent again; zero if it is not, or not planned yet: see moves.rebind
+	again   bool      // the time at has come
 }
 
-// rejections are what a stream rejected, by name.
+// rejections has the rejection of each rejected name.
 type rejections struct {
 	of    map[string]rejection
-	edits uint64 // changes of the set, so that nobody has to compare it
+	edits uint64 // counts changes of the set, so that a change is found without a comparison
 }
 
+// set stores a rejection of a name.
 func (r *rejections) set(name string, now rejection) {
 	r.of[name] = now
 	r.edits++
 }
 
+// remove removes the rejection of a name, if there is one.
 func (r *rejections) remove(name string) {
 	if _, ok := r.of[name]; ok {
 		delete(r.of, name)
@@ -66,6 +69,7 @@ func (r *rejections) remove(name string) {
 	}
 }
 
+// newLedger returns the ledger of a type that the client has not requested yet.
 func newLedger(typ string) *ledger {
 	return &ledger{
 		typ: typ, names: overlay{bare: true}, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
@@ -74,6 +78,7 @@ func newLedger(typ string) *ledger {
 	}
 }
 
+// wants reports whether the client subscribes to a name.
 func (l *ledger) wants(name string) bool { return l.wildcard || l.names.has(name) }
 
 // inFlight returns the unanswered response that contains name, nil if there is none.
@@ -86,7 +91,8 @@ func (l *ledger) inFlight(name string) *Response {
 	return nil
 }
 
-// mark requests a comparison of name: now, or after the pending answer.
+// mark requests that name is compared with the target: now, or after its pending answer. It does nothing if the
+// client does not subscribe to name.
 func (l *ledger) mark(name string) {
 	switch {
 	case !l.wants(name):
@@ -97,7 +103,7 @@ func (l *ledger) mark(name string) {
 	}
 }
 
-// markAll is mark for many names. The caller must not change the list.
+// markAll marks many names. The caller must not change the list later.
 func (l *ledger) markAll(names []string) {
 	if len(names) >= bulk {
 		l.due.share(names)
@@ -108,9 +114,10 @@ func (l *ledger) markAll(names []string) {
 	}
 }
 
-// subscribe adds names. A name that is asked for again is sent again, because the client may have
-// forgotten it (xDS protocol, "Subscribing to Resources"). The client has the names in known;
-// resume marks those of them that must be compared.
+// subscribe adds names to the subscription. If the client has the resource of a name, it is sent again, because
+// the client may have lost it (xDS protocol, "Subscribing to Resources"). A name in known is not sent again:
+// the client reports its version in this request. first is true for the first request of the type. Then resume
+// marks the known names.
 func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
 	for _, name := range names {
@@ -126,8 +133,8 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 	l.markAll(asked)
 }
 
-// resume notes what the Envoy has from an earlier stream. The names are sorted. It compares equal
-// versions only if Plan.holds needs them.
+// resume records the resources that the Envoy has from an earlier stream. names is sorted. A resource that
+// equals the target's is compared again only if Plan.holds needs it.
 func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	var same []*Entry
 	for _, name := range names {
@@ -141,7 +148,7 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 		if e != nil && e.Version == versions[name] {
 			same = append(same, e)
 			if l.typ != xds.RouteType && l.typ != xds.FilterType && l.typ != xds.ListenerType {
-				continue // others have nothing to learn from it
+				continue // Plan.holds does nothing for other types
 			}
 		} else {
 			l.held.set(name, versions[name])
@@ -151,7 +158,7 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	l.held.take(same)
 }
 
-// markWanted marks all names of the target whose version the stream does not have.
+// markWanted marks the names of the target t, except those whose version the client has.
 func (l *ledger) markWanted(t *Target) {
 	all := t.call(l.typ)
 	wanted := all.names
@@ -165,7 +172,7 @@ func (l *ledger) markWanted(t *Target) {
 	l.markAll(slices.Sorted(maps.Keys(all.since)))
 }
 
-// unsubscribe removes the names that the client unsubscribes from.
+// unsubscribe removes names from the subscription, and forgets their state.
 func (l *ledger) unsubscribe(names []string) {
 	for _, name := range names {
 		l.names.remove(name)
@@ -173,14 +180,14 @@ func (l *ledger) unsubscribe(names []string) {
 	}
 }
 
-// forgetUnwanted removes a name that the stream does not ask for.
+// forgetUnwanted forgets the state of a name if the client does not subscribe to it.
 func (l *ledger) forgetUnwanted(name string) {
 	if !l.wants(name) {
 		l.forget(name)
 	}
 }
 
-// touched yields the names that the end of a wildcard subscription can affect, some twice.
+// touched yields the names that the end of a wildcard subscription can affect. It may yield a name twice.
 func (l *ledger) touched(yield func(string) bool) {
 	for name := range l.held.all {
 		if !yield(name) {
@@ -196,6 +203,7 @@ func (l *ledger) touched(yield func(string) bool) {
 	}
 }
 
+// forget removes all that is known of a name.
 func (l *ledger) forget(name string) {
 	if r := l.inFlight(name); r != nil {
 		r.forget(name)
@@ -225,11 +233,12 @@ func (l *ledger) book(r *Response) {
 	}
 }
 
+// sortEntries sorts entries by name.
 func sortEntries(all []*Entry) {
 	slices.SortFunc(all, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// accept records an ACK.
+// accept records the ACK of the response with this nonce.
 func (l *ledger) accept(nonce string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
@@ -255,10 +264,11 @@ func (l *ledger) accept(nonce string) {
 	}
 }
 
-// reject records a NACK. If the response has one resource, that one is bad. Of several, Envoy may
-// have applied any part. Those named in its message are bad. The others, or all if it names none,
-// are sent again one by one (docs/design/reliability.md#findings). A version that was rejected
-// alone is not sent again, except for a listener whose bind failed (see moves.rebind).
+// reject records the NACK of the response with this nonce; words is Envoy's error. A single resource of the
+// response is bad. Of several resources, the ones that the error names are bad, and Envoy may have applied any
+// of the others. So the others are sent again one by one (docs/design/reliability.md#findings). If the error
+// names none, all are sent again. A version that was rejected alone is not sent again. The exception is a
+// listener after a failed bind (see moves.rebind).
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
@@ -283,7 +293,7 @@ func (l *ledger) reject(nonce, words string) {
 		if !l.answered(r, name) {
 			continue
 		}
-		if single { // nothing to be had by asking again
+		if single { // sending the removal again would not help
 			l.held.remove(name)
 			delete(l.alone, name)
 			continue
@@ -293,8 +303,8 @@ func (l *ledger) reject(nonce, words string) {
 	}
 }
 
-// answered ends the wait for Envoy's answer to one name of r, and queues the name if a comparison was requested
-// meanwhile. It does nothing and returns false if the client no longer asked for the name after r was sent.
+// answered ends the wait for the answer to one name of r, and marks the name as due if it must be compared
+// again. It does nothing and returns false if the client unsubscribed from the name after r was sent.
 func (l *ledger) answered(r *Response, name string) bool {
 	if _, forgotten := r.forgotten[name]; forgotten {
 		return false
@@ -307,8 +317,8 @@ func (l *ledger) answered(r *Response, name string) bool {
 	return true
 }
 
-// blames reports whether Envoy's message names a cluster or listener as bad: "Error adding/updating
-// cluster(s) a: why, b: why" (docs/design/envoy.md#nacks).
+// blames reports whether Envoy's error names a cluster or listener as bad: "Error adding/updating cluster(s) a:
+// why, b: why" (docs/design/envoy.md#nacks).
 func blames(words, name string) bool {
 	if !strings.HasPrefix(words, "Error adding/updating ") {
 		return false
@@ -321,13 +331,13 @@ func blames(words, name string) bool {
 	return false
 }
 
-// idle reports whether only removals are due or pending.
+// idle reports whether nothing except removals is due, and no answer is pending.
 func (l *ledger) idle() bool { return l.rests() && l.awaited == 0 }
 
-// rests reports whether only removals are due.
+// rests reports whether nothing except removals is due.
 func (l *ledger) rests() bool { return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0 }
 
-// stale reports whether Envoy serves an older form of something it rejected.
+// stale reports whether Envoy serves an older form of a resource that it rejected.
 func (l *ledger) stale() bool {
 	for name := range l.rejected.of {
 		if l.held.has(name) {
@@ -337,22 +347,22 @@ func (l *ledger) stale() bool {
 	return false
 }
 
-// Envoy prints the whole message before a broken field rule; what follows this
-// mark says which rule it was.
+// constraintMark is in Envoy's error if a field breaks a rule of the API. Envoy prints the whole message before
+// the mark, and the rule after it.
 const constraintMark = "Proto constraint validation failed"
 
-// maxWords bounds what is kept of Envoy's words, in bytes.
+// maxWords bounds how many bytes of Envoy's error are stored.
 const maxWords = 1000
 
-// keyMark is what Envoy writes before an API key that two clients have. translate rejects such
-// keys before they are sent.
+// keyMark is what Envoy writes before an API key that two clients have. translate rejects such keys before they
+// are sent.
 const keyMark = "credential key:"
 
-// redacted stands in the place of words that may have the content of a secret.
+// redacted replaces text that may contain secrets.
 const redacted = "[redacted]"
 
-// plainWords shortens Envoy's message to the part that helps people, without the content of
-// secrets.
+// plainWords returns the useful part of Envoy's error, without the content of secrets. It has about maxWords
+// bytes at most.
 func plainWords(typ, words string) string {
 	if at := strings.LastIndex(words, constraintMark); at >= 0 {
 		words = words[at:]
@@ -368,13 +378,13 @@ func plainWords(typ, words string) string {
 	return strings.ToValidUTF8(strings.TrimSpace(words), "?")
 }
 
-// nameUnit is the length in bytes for which a name counts once more.
+// nameUnit is the number of bytes for which an unknown name counts once more.
 const nameUnit = 256
 
-// Weight returns how much an unknown name counts: one, and one more for every 256 bytes.
+// Weight returns how much an unknown name counts: 1, and 1 more for every 256 bytes.
 func Weight(name string) int { return 1 + len(name)/nameUnit }
 
-// know counts those of the names that the target does not have.
+// know adds to l.unknown the names that the target does not have.
 func (l *ledger) know(names []string, t *Target) {
 	for _, name := range names {
 		if t.Entry(l.typ, name) == nil {
@@ -383,6 +393,7 @@ func (l *ledger) know(names []string, t *Target) {
 	}
 }
 
+// addUnknown adds a name to l.unknown, and its Weight to l.strangers.
 func (l *ledger) addUnknown(name string) {
 	if _, ok := l.unknown[name]; !ok {
 		l.unknown[name] = struct{}{}
@@ -390,6 +401,7 @@ func (l *ledger) addUnknown(name string) {
 	}
 }
 
+// dropUnknown undoes addUnknown. It does nothing if the name is not in l.unknown.
 func (l *ledger) dropUnknown(name string) {
 	if _, ok := l.unknown[name]; ok {
 		delete(l.unknown, name)

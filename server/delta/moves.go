@@ -8,70 +8,74 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Envoy rejects a listener whose address another of its listeners has, and has the old address of a
-// listener bound until it serves on the new one. So addresses that move between listeners in one edit
-// need an order (docs/design/xds.md#addresses-that-move):
+// Envoy rejects a listener whose address another of its listeners has. It keeps the old address of a listener
+// bound until the listener serves on the new one. So addresses that move between listeners in one edit need an
+// order (docs/design/xds.md#addresses-that-move):
 //
-//   - A listener waits for another that is to leave its address.
-//   - Where they wait for each other in a circle, one *makes way*: it is removed, and sent again.
-//   - So does a listener that is in its own way, because the system does not let 0.0.0.0 and 127.0.0.1 be
-//     bound side by side (xds.Binding.Exclusive).
-//   - One that made way and still cannot be bound gets its older form back: another program has the
+//   - A listener waits for another listener that will leave its address.
+//   - If listeners wait for each other in a circle, one of them *makes way*: it is removed, and sent again.
+//   - A listener also makes way if its own old form blocks the new one. For example, the system does not let
+//     0.0.0.0 and 127.0.0.1 be bound side by side (xds.Binding.Exclusive).
+//   - If a listener made way and still cannot be bound, it gets its older form back: another program has the
 //     address.
 //
-// Of what Envoy holds from another stream, in a form that is not the target's, the addresses are not
-// known: such a listener makes way when Envoy rejected it some times.
+// If Envoy has a listener from another stream, in a form that is not the target's, the addresses of that form
+// are not known. Such a listener makes way after Envoy has rejected it several times.
 
-// moves tracks the addresses of a stream's listeners.
+// moves tracks which addresses the listeners of a stream's Envoy bind.
 type moves struct {
 	*stream
-	held map[string]*Entry                  // in the form that Envoy accepted last
-	at   map[xds.Socket]map[string]struct{} // names of held, by what they bind
-	all  map[xds.Socket]map[string]struct{} // the same, by Socket.All
+	held map[string]*Entry                  // the form that Envoy accepted last, by name
+	at   map[xds.Socket]map[string]struct{} // names of held, by the address that they bind
+	all  map[xds.Socket]map[string]struct{} // names of held, by Socket.All of that address
+	// ways has the listeners that make way, by name.
 	ways map[string]*way
+	// soon counts the attempts for listeners whose address should be free soon, by name.
 	soon map[string]tries
 }
 
-// tries counts the attempts to send a listener that should soon be able to bind its address.
+// tries counts how often one version of a listener was sent because its address should be free soon.
 type tries struct {
 	version string
 	count   int
 }
 
-// way is a listener that gives up its address for another listener.
+// way is the state of a listener that makes way: it gives up its address, for itself or for another listener.
 type way struct {
-	version string // of the form for which it does
+	version string // the version of the new form
 	phase   phase
-	before  *Entry // what it served, nil where that is not known
-	words   string // of Envoy, why the new form cannot be bound
+	before  *Entry // the form that Envoy served before; nil if it is not known
+	words   string // Envoy's error, if the new form could not be bound
 }
 
+// phase is how far a listener that makes way has come.
 type phase int
 
 const (
-	leaves   phase = iota // it is to be removed
-	left                  // it is removed, and the new form is tried
+	leaves   phase = iota // the listener is to be removed
+	left                  // it is removed, and the new form is sent
 	comes                 // the older form is to be sent again
-	cameBack              // the older form serves, until the listener changes or Plan.Forgive
+	cameBack              // Envoy serves the older form, until the listener changes or Plan.Forgive is called
 )
 
-// A listener whose address will be free soon is tried quickBinds times, after intervals that double from
-// quickBind: an Envoy closes sockets some time after it acknowledged a listener's new form.
+// If a listener's address should be free soon, the listener is sent quickBinds times, after waits that double
+// from quickBind. An Envoy closes the old sockets some time after it acknowledged the new form of a listener.
 const (
 	quickBinds = 7
 	quickBind  = 20 * time.Millisecond
 )
 
-// OlderServed is in the words of a rejection, behind Envoy's, if the listener made way in vain.
+// OlderServed is added to Envoy's error if a listener made way but could not be bound, and has its older form
+// back.
 const OlderServed = "; its older form is served"
 
+// newMoves returns moves without listeners.
 func newMoves(s *stream) moves {
 	sets := func() map[xds.Socket]map[string]struct{} { return map[xds.Socket]map[string]struct{}{} }
 	return moves{stream: s, held: map[string]*Entry{}, at: sets(), all: sets(), ways: map[string]*way{}, soon: map[string]tries{}}
 }
 
-// binding returns the addresses that a listener binds. The caller must hold the lock of the
-// targets.
+// binding returns the addresses that a listener binds. The caller has locked the lock of the targets.
 func (e *Entry) binding() *xds.Binding {
 	if e.binds == nil {
 		binding := xds.BindingOf(e.Body)
@@ -80,7 +84,7 @@ func (e *Entry) binding() *xds.Binding {
 	return e.binds
 }
 
-// hold notes the form of a listener that Envoy has, nil if it has none.
+// hold records e as the form of a listener that Envoy has; nil means that it has none.
 func (m *moves) hold(name string, e *Entry) {
 	if before := m.held[name]; before != nil {
 		for _, s := range before.binding().Sockets {
@@ -99,6 +103,7 @@ func (m *moves) hold(name string, e *Entry) {
 	}
 }
 
+// add adds name to the set of s.
 func add(to map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
 	if to[s] == nil {
 		to[s] = map[string]struct{}{}
@@ -106,13 +111,15 @@ func add(to map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
 	to[s][name] = struct{}{}
 }
 
+// drop removes name from the set of s.
 func drop(from map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
 	if delete(from[s], name); len(from[s]) == 0 {
 		delete(from, s)
 	}
 }
 
-// holders returns the listeners of Envoy that have an address which b binds, sorted.
+// holders returns the names of Envoy's listeners that conflict with the addresses of b, sorted. If b is
+// exclusive, an address also conflicts with all addresses (0.0.0.0 or "::") on its port.
 func (m *moves) holders(b *xds.Binding) []string {
 	out := map[string]struct{}{}
 	for _, s := range b.Sockets {
@@ -128,8 +135,8 @@ func (m *moves) holders(b *xds.Binding) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// moved returns the form in which a listener is sent now: e, or nil to remove it from its address,
-// or its earlier form. wait is true if another listener must leave the address first.
+// moved returns the form in which a listener is sent now: e, its earlier form, or nil to remove it from its
+// address. wait is true if another listener must leave the address first; then nothing is sent.
 func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	l := m.ledgers[xds.ListenerType]
 	delete(l.unmoved, name)
@@ -159,7 +166,8 @@ func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	return e, wait
 }
 
-// form returns what is sent for a listener that moves to e.
+// form returns what is sent for a listener that makes way; e is its new form. It returns nil if the listener is
+// to be removed.
 func (w *way) form(e *Entry) *Entry {
 	switch w.phase {
 	case leaves:
@@ -170,7 +178,7 @@ func (w *way) form(e *Entry) *Entry {
 	return e
 }
 
-// moving reports whether Envoy has a listener in another form than e and is going to get e.
+// moving reports whether e is going to be sent: Envoy does not have it, and has not rejected it for good.
 func (s *stream) moving(name string, e *Entry) bool {
 	l := s.ledgers[xds.ListenerType]
 	known, rejected := l.rejected.of[name]
@@ -178,10 +186,10 @@ func (s *stream) moving(name string, e *Entry) bool {
 	return !(held && version == e.Version) && (!rejected || known.again || known.version != e.Version)
 }
 
-// blockers returns the listeners that e waits for: they are served on an address of e, and are
-// going to leave it. A listener blocks itself if the system does not allow both forms at once. A
-// listener that is removed does not block: Envoy processes responses in order, and the removals of
-// a response first.
+// blockers returns the listeners that must leave an address before e can be sent. Each is served on an address
+// of e, and is going to leave the address. The listener blocks itself if the system does not allow its old and
+// its new form at once. A listener that is being removed is not in the result, because Envoy processes
+// responses in order, and the removals of a response first.
 func (m *moves) blockers(name string, e *Entry) (out []string) {
 	for _, other := range m.holders(e.binding()) {
 		if other == name {
@@ -209,7 +217,7 @@ func (s *stream) listener(name string) *Entry {
 	return e
 }
 
-// circle reports whether a listener waits for itself.
+// circle reports whether a listener waits for itself, through the listeners that block it.
 func (m *moves) circle(name string, blockers []string) bool {
 	seen, next := map[string]bool{}, slices.Clone(blockers)
 	for len(next) > 0 {
@@ -226,7 +234,8 @@ func (m *moves) circle(name string, blockers []string) bool {
 	return false
 }
 
-// learn processes a recorded answer to listeners.
+// learn processes the answer to r, which has listeners. nack is true for a rejection. l has recorded the
+// answer already.
 func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if version, held := l.held.get(e.Name); held && version == e.Version {
@@ -249,7 +258,7 @@ func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	l.look()
 }
 
-// look marks the listeners that wait for others as due.
+// look marks as due the listeners that wait for other listeners.
 func (l *ledger) look() {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		if l.unmoved[name].IsZero() {
@@ -259,8 +268,8 @@ func (l *ledger) look() {
 	}
 }
 
-// retry marks listeners as due whose time has come. It returns the time of the next one, zero for
-// never.
+// retry marks as due the listeners whose wait is over. It returns when the next wait is over; zero if there is
+// none.
 func (l *ledger) retry(now time.Time) (next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		switch until := l.unmoved[name]; {
@@ -275,7 +284,7 @@ func (l *ledger) retry(now time.Time) (next time.Time) {
 	return next
 }
 
-// arrived notes that Envoy has a listener in the form e.
+// arrived records that Envoy has a listener in the form e.
 func (m *moves) arrived(l *ledger, e *Entry) {
 	delete(m.soon, e.Name)
 	w := m.ways[e.Name]
@@ -289,15 +298,16 @@ func (m *moves) arrived(l *ledger, e *Entry) {
 	}
 }
 
-// unbound notes that Envoy could not bind a listener's address. It is not a rejection if the
-// address should soon be free.
+// unbound records that Envoy could not bind the address of the listener e; known is the rejection. If the
+// address should be free soon, or if the listener can make way, unbound removes the rejection, so that the
+// listener is sent again.
 func (m *moves) unbound(l *ledger, e *Entry, known rejection) {
 	w := m.ways[e.Name]
 	unknown := w == nil && l.held.has(e.Name) && m.held[e.Name] == nil
 	tried := m.soon[e.Name].count
 	switch {
 	case w != nil && w.phase == comes:
-		w.phase, w.before = left, nil // nothing is to be had of the older form
+		w.phase, w.before = left, nil // the older form cannot be bound either
 	case (w != nil && w.phase == left || duplicate(known.words)) && tried < quickBinds:
 		m.soon[e.Name] = tries{e.Version, tried + 1}
 		l.unmoved[e.Name] = m.now.Add(backoff(quickBind, tried+1))

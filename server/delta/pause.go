@@ -2,21 +2,21 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// A search for thousands of bad routes takes seconds, and nobody's edits reach the table meanwhile. So it
-// pauses after some probes: the Envoy is sent the table in which the hosts that have unknown or bad parts
-// stay as it serves them, and all others are as in the target (xds.Frozen). Whatever it answers, the
-// search goes on. It pauses again for a target that came later, and ends if that has none of the parts.
+// A search for thousands of bad routes takes seconds, and no edit reaches the table during the search. So the
+// search pauses after some probes. The Envoy then gets the edits of all hosts, but hosts with unknown or bad
+// parts stay as the Envoy serves them now (xds.Frozen). The search continues after any answer. It pauses again
+// if the target changed since, and ends if the target has none of the bad parts any more.
 
-// pauseAfter is the number of probes of a search, or since its last pause, after which it pauses.
+// pauseAfter is how many probes a search sends before it pauses. The count starts again after each pause.
 const pauseAfter = 256
 
-// pauses reports whether the search of a table is to pause for this target.
+// pauses reports whether the search pauses now to send the edits of target.
 func (s *search) pauses(target *Entry) bool {
 	return s.suspects != nil && !s.over && s.probes >= pauseAfter && s.shown != target
 }
 
-// pause makes the table for a pause of its search. If the Envoy already has that table, it makes
-// the next probe.
+// pause stores in t.ready the table that is sent while the search of a table pauses. If the Envoy already has
+// that table, it stores the next probe. It returns false if yield returned false.
 func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool {
 	t := ts.states[name]
 	if !ts.amend(yield, name, target) {
@@ -25,7 +25,7 @@ func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool 
 	s := t.search
 	s.shown, s.probes = target, 0
 	hosts := s.unsettled(t.ready)
-	if len(hosts) == 0 { // the target has none of the suspects any more
+	if len(hosts) == 0 { // the target has none of the suspected parts any more
 		return yield(Step{Book: func() { t.search = nil }})
 	}
 	var before []byte
@@ -41,8 +41,7 @@ func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// unsettled returns the hosts of a table with bad parts, or with parts that the search has not
-// reached.
+// unsettled returns the hosts of a table that have bad parts or untested parts.
 func (s *search) unsettled(table *Entry) map[string]bool {
 	now, hosts := map[xds.Part]string{}, map[string]bool{}
 	for _, piece := range xds.Pieces(table.Body) {

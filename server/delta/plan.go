@@ -1,26 +1,28 @@
-// Package delta decides what one Envoy is sent next over xDS: a state machine for each stream, which
-// knows no connection, no lock, no log and no clock.
+// Package delta decides what one Envoy is sent next over xDS. It is a state machine for each stream, without
+// connections, locks, logs or clocks.
 //
-// What goes in: a Target, what the Envoys of a Gateway are to hold, by Put, and Mark for each stream
-// that is to look at it; requests of the client, by Answer and Subscribe. What comes out: the next
-// response, by Next and Frame; what the Envoy accepted and rejects, by State, Stamp, Rejections
-// and TakeRejected. The files in the order of reading:
+// The inputs are a Target and the requests of the client (Answer, Subscribe). A Target has the resources that
+// the Envoys of a Gateway should have. Put changes the Target, and then Mark is called for each stream. The
+// outputs are the next response (Next, Frame), and what the Envoy accepted and rejected (State, Stamp,
+// Rejections, TakeRejected). The files, in the order in which to read them:
 //
 //   - order.go: the types, and the order in which they are sent
 //   - target.go, response.go: a Gateway's resources, each encoded once for all streams
 //   - plan.go, fill.go, decide.go, bind.go: what is sent next
 //   - moves.go: addresses that move between listeners
-//   - ledger.go, roll.go, queue.go: what a stream asked for, was sent, accepted and rejected of a type
+//   - ledger.go, roll.go, queue.go: what a stream requested, was sent, accepted and rejected of a type
 //   - subscribe.go, answer.go: what a request changes
-//   - tables.go, search.go, pause.go, forms.go, forgive.go: route tables without the parts that the Envoy rejects
-//   - older.go: resources without what an older Envoy lacks
+//   - filters.go: JWT filters, and the routes that need them
+//   - tables.go, search.go, pause.go, forms.go, forgive.go: route tables without the parts that the Envoy
+//     rejects
+//   - older.go: resources without the features that an older Envoy does not have
 //   - generation.go: tables for listeners that an earlier gatefold sent
-//   - world.go: the same in the state-of-the-world protocol
-//   - state.go: what others may know of a plan
+//   - world.go: the state-of-the-world protocol
+//   - state.go: what others may read of a plan
 //
-// The caller guards a Target and its plans with one lock. Each plan has one goroutine that calls what
-// changes it. Work that takes time in the number of names or in the size of a table is in steps (Step),
-// between which others have the lock.
+// The caller guards a Target and its plans with one lock. Only one goroutine calls the methods that change a
+// plan. If the time of some work grows with the number of names or the size of a table, the work is done in
+// steps (Step). The caller can unlock between two steps.
 package delta
 
 import (
@@ -31,15 +33,14 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Wildcard is the name that asks for everything.
+// Wildcard is the name that subscribes to all names of a type.
 const Wildcard = "*"
 
-// Plan decides what a stream is sent next. It compares the target, which its Envoy should have,
-// with what the stream has acknowledged, for every message anew. So a newer target replaces what
-// was not sent yet.
+// Plan decides what a stream is sent next. For each response, it compares the target, which its Envoy should
+// have, with what the Envoy acknowledged. So a newer target replaces what was not sent yet.
 //
-// The order of types is in order.go. Before listeners and routes there is a limited wait for the
-// answer to the clusters (gate). Removals are last.
+// The order of types is in order.go. Listeners and routes wait for a bounded time for the answer to the
+// clusters (gate). Removals are last.
 type Plan struct {
 	*stream
 	tables
@@ -63,27 +64,27 @@ type stream struct {
 	now     time.Time          // of the last call of Plan.Next
 }
 
-// Options are the inputs of a plan other than its stream.
+// Options are the settings of a plan.
 type Options struct {
 	// Opened is when the stream began.
 	Opened time.Time
 	// Wait bounds how long listeners and routes wait for the answer to their clusters.
 	Wait time.Duration
-	// BindRetry is the first wait before a listener whose bind failed is sent again.
+	// BindRetry is how long a listener whose bind failed waits at first until it is sent again.
 	BindRetry time.Duration
 	// Unordered sends everything at once, removals included.
 	Unordered bool
-	// Envoy is true if the client is an Envoy: the routes that it rejects are searched for.
+	// Envoy is true if the client is an Envoy. Then bad routes are searched for in the tables that it rejects.
 	Envoy bool
-	// Version is that of Envoy, such as "1.38.3", "" where the client did not tell: what an older Envoy
-	// lacks is not sent to it.
+	// Version is the version of Envoy, such as "1.38.3"; "" if the client does not send it. Features that an older
+	// Envoy does not have are not sent to it.
 	Version string
 	// World is true for the state-of-the-world protocol.
 	World bool
 }
 
-// New returns the plan of a stream that has asked for nothing yet. The lock of the target also
-// protects the plan.
+// New returns the plan of a stream that has not requested anything yet. The lock that guards target also guards
+// the plan.
 func New(target *Target, options Options) *Plan {
 	release := xds.ReleaseOf(options.Version)
 	all := &stream{options: options, target: target, release: release, older: release.Before(xds.Newest()), ledgers: map[string]*ledger{}}
@@ -100,14 +101,15 @@ func New(target *Target, options Options) *Plan {
 // Known reports whether the target ever had a resource.
 func (s *stream) Known() bool { return s.target.known }
 
-// Withhold stops all sending, or with false resumes it. Meanwhile the Envoy keeps what it has.
+// Withhold stops all sending if withheld is true, and resumes it otherwise. Meanwhile the Envoy keeps what it
+// has.
 func (p *Plan) Withhold(withheld bool) { p.withheld = withheld }
 
-// Retarget gives the plan another target, which has the same resources as its own.
+// Retarget replaces the target of the plan by one that has the same resources.
 func (p *Plan) Retarget(same *Target) { p.target = same }
 
-// Mark notes that resources of the target changed. The caller must not change names. It reports
-// whether the stream asked for the type.
+// Mark records that resources of the target changed. The caller must not change names later. Mark reports
+// whether the stream has requested the type.
 func (p *Plan) Mark(typ string, names []string) bool {
 	l := p.ledgers[typ]
 	if l != nil {
@@ -122,8 +124,8 @@ func (p *Plan) Mark(typ string, names []string) bool {
 	return l != nil
 }
 
-// Next returns the next response, which the caller must send, or nil and the time to call it again.
-// The zero time means that nothing is due until an answer or an edit. Next also returns nil if
+// Next returns the next response, which the caller must send. If there is none, it returns nil and the time to
+// call Next again. The zero time means that nothing is due until an answer or an edit. Next also returns nil if
 // something else must be done first: see Waiting and Tired.
 func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 	p.now, p.waiting = now, nil
@@ -137,14 +139,14 @@ func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 		return nil, now
 	}
 	if r != nil && p.world != nil && len(r.Set) == 0 && !listed(r.Type) {
-		p.book(p.ledgers[r.Type], r.nonce, "", false) // the protocol cannot say it
+		p.book(p.ledgers[r.Type], r.nonce, "", false) // the protocol has no message for this
 		p.tired = true
 		return nil, now
 	}
 	return r, earlier(until, again)
 }
 
-// step is Next without the retries of failed binds.
+// step returns what Next returns, without the retries of failed binds.
 func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	if p.options.Unordered {
 		return p.first(p.fill, Types()...), time.Time{}
@@ -165,11 +167,12 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	return p.removals(now)
 }
 
-// Tired reports whether Next should be called again at once: it has compared many names without a
-// response, and other streams should have their turn.
+// Tired reports whether Next should be called again at once: it compared many names and found no response yet.
+// Before that, the caller should let other streams proceed.
 func (p *Plan) Tired() bool { return p.tired }
 
-// first returns the first response that fill makes for one of the types, and records it as sent.
+// first returns the first response that fill makes for one of the types, and records it as sent. It returns nil
+// if fill makes none, or if p.tired is set. It skips types with too many unanswered responses.
 func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
@@ -190,17 +193,17 @@ func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	return nil
 }
 
-// due reports whether something of a type must be sent.
+// due reports whether a resource of a type must be sent.
 func (s *stream) due(typ string) bool {
 	l := s.ledgers[typ]
 	return l != nil && !l.rests()
 }
 
-// removals returns a response with removals. It waits until everything that was sent is accepted,
-// because what Envoy still serves may use the removed resources. This includes a listener or table
-// whose new form Envoy rejected. A stream that has not asked for listeners or routes yet may have
-// some from an earlier stream, and gets the time of one gate to report them. Streams of Envoys
-// without HTTP never ask for filters.
+// removals returns a response with removals. If there is none, it returns nil and the time to try again; zero
+// means after the next answer or edit. It waits until everything that was sent is accepted, because what Envoy
+// still serves may use the removed resources. If Envoy rejected the new form of a listener or table, it still
+// serves the older form. A stream that has not requested listeners or routes yet may have some from an earlier
+// stream. It gets Options.Wait to request them. Envoys without HTTP never request filters.
 func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 	asked := true
 	for _, typ := range Types() {

@@ -2,25 +2,24 @@ package delta
 
 import "slices"
 
-// queue is an ordered set of names, followed by lists of names that many queues share. A shared
-// list may contain a name twice. The names are a linked list, so that every operation on one name
-// is O(1).
+// queue is an ordered set of names, followed by lists that other queues share. A shared list may repeat a name.
+// The set is a linked list with an index, so that every operation on one name takes constant time.
 type queue struct {
 	in          map[string]*queued
 	first, last *queued
 	lists       [][]string
 }
 
-// queued is one name of a queue.
+// queued is one name of a queue, as an element of a linked list.
 type queued struct {
 	name         string
 	before, next *queued
 }
 
-// maxLists is the number of lists from which on a queue merges the last of them.
+// maxLists is the number of lists above which share merges some of them.
 const maxLists = 16
 
-// push appends a name that is not in the queue.
+// push appends a name. It does nothing if the queue's own set has the name.
 func (q *queue) push(name string) {
 	if _, ok := q.in[name]; ok {
 		return
@@ -37,9 +36,9 @@ func (q *queue) push(name string) {
 	q.in[name], q.last = added, added
 }
 
-// share appends a list that must not change afterwards. Above maxLists lists, it merges the last
-// ones as long as the list before them is not longer than all of them. So a name is merged once for
-// each doubling, and a long list is not copied for every short one.
+// share appends a list that must not change afterwards. If the queue then has more than maxLists lists, share
+// merges the last two. It also merges each list before them that is not longer than the merged list. So a long
+// list is not copied for every short one.
 func (q *queue) share(names []string) {
 	q.lists = append(q.lists, names)
 	if len(q.lists) <= maxLists {
@@ -55,13 +54,13 @@ func (q *queue) share(names []string) {
 	q.lists = append(slices.Delete(q.lists, from, len(q.lists)), slices.Compact(all))
 }
 
-// own reports whether the first name belongs to the queue itself and not to a shared list.
+// own reports whether the first name is in the queue's own set and not in a shared list.
 func (q *queue) own() bool { return q.first != nil }
 
 // empty reports whether the queue has no name.
 func (q *queue) empty() bool { return q.first == nil && len(q.lists) == 0 }
 
-// peek returns the first name; ok is false when there is none.
+// peek returns the first name. ok is false if there is none.
 func (q *queue) peek() (name string, ok bool) {
 	switch {
 	case q.own():
@@ -72,21 +71,21 @@ func (q *queue) peek() (name string, ok bool) {
 	return "", false
 }
 
-// pop removes the first name.
+// pop removes the first name. The queue must not be empty.
 func (q *queue) pop() {
 	if q.own() {
 		q.drop(q.first.name)
 		return
 	}
 	if q.lists[0] = q.lists[0][1:]; len(q.lists[0]) == 0 {
-		q.lists = slices.Delete(q.lists, 0, 1) // which lets go of the list
+		q.lists = slices.Delete(q.lists, 0, 1) // this frees the list
 	}
 	if len(q.lists) == 0 {
 		q.lists = nil
 	}
 }
 
-// drop removes a name from the queue, but not from shared lists.
+// drop removes a name from the queue's own set. It does not remove the name from shared lists.
 func (q *queue) drop(name string) {
 	gone, ok := q.in[name]
 	if !ok {
@@ -103,11 +102,11 @@ func (q *queue) drop(name string) {
 		gone.next.before = gone.before
 	}
 	if delete(q.in, name); len(q.in) == 0 {
-		q.in = nil // a map does not shrink
+		q.in = nil // a Go map does not free its memory otherwise
 	}
 }
 
-// size counts the names of the queue. A name in several lists counts several times.
+// size returns the number of names in the queue. A name in several lists counts several times.
 func (q *queue) size() int {
 	size := len(q.in)
 	for _, list := range q.lists {

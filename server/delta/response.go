@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Field numbers of envoy.service.discovery.v3 and google.protobuf.Any.
+// The field numbers of messages of envoy.service.discovery.v3, and of google.protobuf.Any.
 const (
 	responseResources protowire.Number = 2
 	responseTypeURL   protowire.Number = 4
@@ -25,26 +25,26 @@ const (
 	anyValue   protowire.Number = 2
 )
 
-// Entry is one resource with the encoded bytes before its Body. The fields of a protobuf message
-// may be in any order, so Body comes last: head and Body together are the whole field of a
-// DeltaDiscoveryResponse, and every stream sends the same two slices.
+// Entry is one resource, with the encoded bytes that precede its Body. The fields of a protobuf message may be
+// in any order, so Body comes last. head and Body together are the whole field of a DeltaDiscoveryResponse, and
+// every stream sends the same two slices.
 type Entry struct {
 	*xds.Resource
 	head  []byte
 	forms forms
-	// of is the target that this table is a form of, nil for a target; leftOut are the parts that
-	// it lacks.
+	// of is the entry from which this form was made; nil if the entry is not a form. leftOut has the parts that
+	// the form leaves out.
 	of      *Entry
 	leftOut map[xds.Part]bool
-	// grown reports that it is a filter with more than its target has.
+	// grown is true if the entry is a filter that also has requirements of an older filter.
 	grown bool
-	// naming reports, once searched is true, that it is a table that names requirements.
+	// naming is true if the entry is a table that names requirements. It is valid only if searched is true.
 	naming, searched bool
-	binds            *xds.Binding // of a listener; nil until somebody asks
+	binds            *xds.Binding // the addresses of a listener; nil until they are needed
 }
 
-// NewEntry encodes the bytes before the Body of a resource. The resource must not change
-// afterwards.
+// NewEntry returns the entry of a resource, with the encoded bytes before its Body. The resource must not
+// change afterwards.
 func NewEntry(r *xds.Resource) *Entry {
 	value := appendLength(appendTag(appendText(nil, anyTypeURL, r.Type), anyValue), len(r.Body))
 	inner := appendText(nil, resourceVersion, r.Version)
@@ -55,35 +55,39 @@ func NewEntry(r *xds.Resource) *Entry {
 	return &Entry{Resource: r, head: append(head, inner...)}
 }
 
+// size returns the number of encoded bytes.
 func (e *Entry) size() int { return len(e.head) + len(e.Body) }
 
+// appendText appends a field with a text to an encoded message.
 func appendText(to []byte, field protowire.Number, text string) []byte {
 	return protowire.AppendString(appendTag(to, field), text)
 }
 
+// appendTag appends the tag of a field that has a length.
 func appendTag(to []byte, field protowire.Number) []byte {
 	return protowire.AppendTag(to, field, protowire.BytesType)
 }
 
+// appendLength appends a length.
 func appendLength(to []byte, length int) []byte {
 	return protowire.AppendVarint(to, uint64(length))
 }
 
 // Response is one DeltaDiscoveryResponse before it is encoded.
 type Response struct {
-	Type    string // URL
+	Type    string // the type URL
 	Set     []*Entry
-	Removed []string // names
-	Again   bool     // it was rejected before: see moves.rebind
-	Probe   bool     // it is made to be rejected: see xds.Probe
-	Words   string   // with which Envoy rejected it, once it did; without the content of secrets
+	Removed []string // the names of removed resources
+	Again   bool     // Envoy rejected the same resource before, and it is retried: see moves.rebind
+	Probe   bool     // it is a test table that Envoy always rejects: see xds.Probe
+	Words   string   // Envoy's error after it rejected the response, without the content of secrets
 
 	nonce string
-	// at is when it was sent, forgotten what of it the client forgot since.
+	// at is when the response was sent. forgotten has its names that the client unsubscribed from since.
 	at        time.Time
 	forgotten map[string]struct{}
-	// world and version are what it states of the whole type, for a stream of the
-	// state-of-the-world protocol.
+	// world and version are only for the state-of-the-world protocol: the resources to send, and the version of
+	// the type.
 	world   []*Entry
 	version string
 }
@@ -105,7 +109,8 @@ func (r *Response) all(yield func(string) bool) {
 	}
 }
 
-// holds reports whether a response that was sent contains name.
+// holds reports whether the response contains name, and the client has not unsubscribed from name since. The
+// response must have been sent, because it is sorted then.
 func (r *Response) holds(name string) bool {
 	_, is := findEntry(r.Set, name)
 	if !is && len(r.Removed) > 0 {
@@ -118,7 +123,7 @@ func (r *Response) holds(name string) bool {
 	return false
 }
 
-// forget notes that the answer does not apply to name.
+// forget records that the client unsubscribed from name, so that the answer does not apply to name.
 func (r *Response) forget(name string) {
 	if r.forgotten == nil {
 		r.forgotten = map[string]struct{}{}
@@ -126,7 +131,7 @@ func (r *Response) forget(name string) {
 	r.forgotten[name] = struct{}{}
 }
 
-// orNil returns nil for an empty response.
+// orNil returns r, or nil if r has no names.
 func (r *Response) orNil() *Response {
 	if r.Names() == 0 {
 		return nil
@@ -134,8 +139,7 @@ func (r *Response) orNil() *Response {
 	return r
 }
 
-// frame encodes r for the incremental protocol. The buffers are shared between streams and never
-// changed.
+// frame encodes r for the incremental protocol. Streams share the buffers, which must not change.
 func (r *Response) frame() mem.BufferSlice {
 	tail := appendText(appendText(nil, responseTypeURL, r.Type), responseNonce, r.nonce)
 	for _, name := range r.Removed {

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// roll is the set of names and versions of one type that a target had at one time. It is immutable.
-// Streams whose Envoys have nearly the same set share it, instead of 10,000 names and versions of
-// their own.
+// roll is the set of names and versions of one type that a target had at one time. It never changes. Streams
+// whose Envoys have nearly the same set share a roll, so that each stream does not need 10,000 names and
+// versions of its own.
 type roll struct {
 	versions map[string]string // by name
 	names    []string          // sorted
 }
 
-// called is a target's newest roll of a type, and the changes since.
+// called is the newest roll of a type in a target, and the names that changed since.
 type called struct {
 	*roll
 	since map[string]struct{}
 }
 
-// bulk is from how many names on a list is kept as a whole, and not one by one.
+// bulk is how many names a list must have to be kept as a whole, instead of name by name.
 const bulk = 64
 
-// slack returns how many names a stream may differ from a roll before both are renewed. It is large
-// enough that renewing a roll adds little to the cost of each change.
+// slack returns how many names may differ from a roll before a newer roll replaces it. It is large enough that
+// new rolls add little to the cost of each change.
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
-// call returns the newest roll of a type.
+// call returns the newest roll of a type. It makes one if there is none.
 func (t *Target) call(typ string) called {
 	if r, ok := t.rolls[typ]; ok {
 		return r
@@ -41,7 +41,8 @@ func (t *Target) call(typ string) called {
 	return t.rolls[typ]
 }
 
-// outdate notes that a name changed since the newest roll of its type.
+// outdate records that a name changed since the newest roll of its type. After too many changes, it drops the
+// roll.
 func (t *Target) outdate(typ, name string) {
 	r, ok := t.rolls[typ]
 	if !ok {
@@ -52,20 +53,21 @@ func (t *Target) outdate(typ, name string) {
 	}
 }
 
-// overlay maps names to versions: a roll with differences. The zero value is empty.
+// overlay maps names to versions, as the differences from a roll. The zero value is empty.
 type overlay struct {
-	base *roll               // nil for none
-	own  map[string]string   // that differ from base or are not in it
-	less map[string]struct{} // in base or runs alone
-	runs [][]*Entry          // sorted by name, never changed; a later one wins, over base too
+	base *roll               // nil if there is none
+	own  map[string]string   // names that base and runs do not have, or have with another version
+	less map[string]struct{} // names of base or runs that the overlay does not have
+	runs [][]*Entry          // lists sorted by name, which never change; they override base and earlier lists
+	// size is the number of names.
 	size int
-	// bare is true if names alone count: no version differs from the roll's.
+	// bare is true if only names count: the versions are not compared with those of the roll.
 	bare bool
-	// looseBefore is how loose it was when it was last laid on a roll.
+	// looseBefore is what loose returned when the overlay was rebased last.
 	looseBefore int
 }
 
-// get returns a name's version. ok is false if the name is not there.
+// get returns a name's version. ok is false if the overlay does not have the name.
 func (o *overlay) get(name string) (version string, ok bool) {
 	if version, ok = o.own[name]; ok {
 		return version, true
@@ -76,7 +78,7 @@ func (o *overlay) get(name string) (version string, ok bool) {
 	return o.under(name)
 }
 
-// under returns a name's version without the differences own and less.
+// under returns a name's version in base and runs. ok is false if neither has the name.
 func (o *overlay) under(name string) (version string, ok bool) {
 	for _, run := range slices.Backward(o.runs) {
 		if at, found := findEntry(run, name); found {
@@ -89,12 +91,13 @@ func (o *overlay) under(name string) (version string, ok bool) {
 	return version, ok
 }
 
+// has reports whether the overlay has a name.
 func (o *overlay) has(name string) bool {
 	_, ok := o.get(name)
 	return ok
 }
 
-// findEntry finds a name in a sorted list.
+// findEntry returns the index of a name in a sorted list, and whether the list has it.
 func findEntry(run []*Entry, name string) (int, bool) {
 	if len(run) == 0 || name < run[0].Name || name > run[len(run)-1].Name {
 		return 0, false
@@ -102,7 +105,7 @@ func findEntry(run []*Entry, name string) (int, bool) {
 	return slices.BinarySearchFunc(run, name, func(e *Entry, name string) int { return strings.Compare(e.Name, name) })
 }
 
-// set adds or replaces a name.
+// set adds a name, or replaces its version.
 func (o *overlay) set(name, version string) {
 	if !o.has(name) {
 		o.size++
@@ -118,7 +121,7 @@ func (o *overlay) set(name, version string) {
 	o.own[name] = version
 }
 
-// take adds a list that is sorted by name and must not change.
+// take adds a list that is sorted by name. The caller must not change the list afterwards.
 func (o *overlay) take(run []*Entry) {
 	if len(run) < bulk {
 		for _, e := range run {
@@ -136,7 +139,7 @@ func (o *overlay) take(run []*Entry) {
 	o.runs = append(o.runs, run)
 }
 
-// remove removes a name.
+// remove removes a name, if the overlay has it.
 func (o *overlay) remove(name string) {
 	if !o.has(name) {
 		return
@@ -183,7 +186,8 @@ func (o *overlay) all(yield func(name, version string) bool) {
 	}
 }
 
-// loose counts the names that the overlay does not share.
+// loose returns how much memory the overlay does not share, as a number of names. A name in several lists
+// counts several times.
 func (o *overlay) loose() int {
 	count := len(o.own) + len(o.less)
 	for _, run := range o.runs {
@@ -192,9 +196,9 @@ func (o *overlay) loose() int {
 	return count
 }
 
-// due returns the target's newest roll of a type if the overlay should be rebased on it, else nil.
-// That is so if the unshared part has doubled since the last time, and grown by a part of the roll.
-// So the whole overlay is read once for each doubling.
+// due returns the target's newest roll of a type if the overlay should be rebased on that roll; nil otherwise.
+// It should be rebased if the unshared names have doubled since the last time, and increased by the slack of
+// the roll. So the whole overlay is read once for each doubling.
 func (o *overlay) due(t *Target, typ string) *roll {
 	if loose := o.loose(); !t.known || loose < o.looseBefore+max(bulk, o.looseBefore) {
 		return nil
@@ -205,8 +209,8 @@ func (o *overlay) due(t *Target, typ string) *roll {
 	return nil
 }
 
-// onto returns the same names and versions as differences from another roll. It returns the overlay
-// unchanged if that is no gain. It only reads the overlay.
+// onto returns the same names and versions as differences from another roll. If that does not save memory, it
+// returns the result of folded. It does not change o.
 func (o *overlay) onto(on *roll) overlay {
 	laid := overlay{base: on, size: o.size, bare: o.bare}
 	shared := 0
@@ -240,10 +244,11 @@ func (o *overlay) onto(on *roll) overlay {
 	return laid
 }
 
-// maxRuns bounds how many lists an overlay keeps: each is looked through for every name.
+// maxRuns bounds how many lists an overlay keeps, because a look-up of a name searches each of them.
 const maxRuns = 64
 
-// folded returns the overlay with long lists of lists merged.
+// folded returns the overlay with all lists merged into one map if there are more than maxRuns, and a copy of
+// the overlay otherwise.
 func (o *overlay) folded() overlay {
 	out := *o
 	if len(o.runs) <= maxRuns {

@@ -6,38 +6,41 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// search finds the parts of a table that an Envoy rejects, among those that changed. Each step is a
-// probe (xds.Probe) with a window of the suspects. The Envoy rejects every probe, so that what it
-// serves does not change, and its message shows whether the window is good. A bad window is halved.
-// After each bad part, the window grows again from one part. So the search takes about two
-// logarithms of the distance for each bad part, and never more than three probes for each suspect.
+// search finds the parts of a table that an Envoy rejects, among the changed parts. Each step is a probe: a
+// test table (xds.Probe) with a window of the suspected parts. The Envoy rejects every probe, so that what it
+// serves does not change, and its error shows whether all parts in the window are good. A bad window is halved.
+// After each bad part, the window grows again from one part. So the number of probes for each bad part is about
+// twice the logarithm of its distance from the last bad part. There are never more than three probes for each
+// suspected part.
 type search struct {
-	of    *Entry // the table that was rejected
-	words string // with which it was rejected
+	of    *Entry // the table that Envoy rejected
+	words string // Envoy's error about that table
+	// suspects is nil until begin.
 	*suspects
-	from int // all before are known
-	bad  int // there is a fault in pieces[from:bad], if bad > from
-	step int // size of the next window, where no fault is known
-	// mark reports that the client named the mark of a probe without suspects. One that does not
-	// answers otherwise than an Envoy: nothing can be found.
+	from int // the parts before this index are known to be good or bad
+	bad  int // if bad > from, at least one of pieces[from:bad] is bad
+	step int // the size of the next window, if no part in it is known to be bad
+	// mark is true if the client answered a probe without parts with xds.ProbeMark. over is true if the search has
+	// ended. A client that answers without the mark does not check tables like Envoy, so that nothing can be
+	// found.
 	mark, over bool
 	found      []found
-	probes     int    // since the last pause
-	shown      *Entry // the target of that: see tables.pause
+	probes     int    // the probes since the last pause
+	shown      *Entry // the target that was sent in the last pause: see tables.pause
 }
 
-// found is a part that Envoy rejects, with Envoy's message.
+// found is a part that Envoy rejects, with Envoy's error.
 type found struct {
 	*xds.Piece
 	words string
 }
 
-// begin sets the suspects of the search.
+// begin starts the search among the given parts.
 func (s *search) begin(among *suspects) {
 	s.suspects, s.bad, s.step = among, len(among.pieces), 1
 }
 
-// window returns the bounds of the next probe's parts. The first probe has none.
+// window returns the bounds of the next probe: pieces[from:to]. The first probe has no parts.
 func (s *search) window() (from, to int) {
 	if !s.mark {
 		return 0, 0
@@ -49,7 +52,7 @@ func (s *search) window() (from, to int) {
 	return s.from, min(s.from+size, len(s.pieces))
 }
 
-// answer processes Envoy's message about the probe of window.
+// answer processes Envoy's error about the probe of window.
 func (s *search) answer(words string) {
 	s.probes++
 	from, to := s.window()

@@ -8,14 +8,14 @@ import (
 
 // State is the part of a stream's state that decides whether its Gateway is programmed.
 type State struct {
-	// Idle is true if clusters and listeners were asked for and nothing is
-	// to be sent or answered.
+	// Idle is true if clusters and listeners were requested, nothing except removals is due, and no answer is
+	// pending.
 	Idle bool
-	// Rejections counts what the Envoy rejected, and is not its object's fault.
+	// Rejections counts the resources and parts that the Envoy rejected. Quarantined parts do not count.
 	Rejections int
 }
 
-// State returns what is asked for, due and unanswered.
+// State returns the current State of the stream.
 func (p *Plan) State() State {
 	now := State{Idle: p.ledgers[xds.ClusterType] != nil && p.ledgers[xds.ListenerType] != nil}
 	for _, l := range p.ledgers {
@@ -26,7 +26,7 @@ func (p *Plan) State() State {
 	return now
 }
 
-// countRejected counts the rejected parts of the current target that are not in quarantine.
+// countRejected returns the number of rejected parts that are not in quarantine.
 func (rp *rejectedParts) countRejected() (count int) {
 	for name := range rp.withRejected {
 		count += rp.states[name].notQuarantined
@@ -34,14 +34,14 @@ func (rp *rejectedParts) countRejected() (count int) {
 	return count
 }
 
-// Stamp is equal to an earlier one of the same plan if Rejections, RejectedTables and Unbound return the
-// same, and the target is the same.
+// Stamp is a value that changes if the target, or a result of Rejections, RejectedTables or Unbound, changes.
+// Only Stamps of the same plan may be compared.
 type Stamp struct {
 	target, rejections, findings uint64
 	parts                        int
 }
 
-// Stamp returns the stamp of the rejections.
+// Stamp returns the current Stamp.
 func (p *Plan) Stamp() Stamp {
 	now := Stamp{target: p.target.edits, findings: p.findings, parts: p.countRejected()}
 	for _, l := range p.ledgers {
@@ -50,13 +50,13 @@ func (p *Plan) Stamp() Stamp {
 	return now
 }
 
-// Rejection is a resource that Envoy rejected, in the form that the target has, or had when it was sent.
+// Rejection is a resource that Envoy rejected.
 type Rejection struct {
 	Type, Name, Version string
-	Words               string // of Envoy, without the content of secrets
+	Words               string // Envoy's error, without the content of secrets
 }
 
-// Rejections returns what the Envoy rejected as a whole, in no order.
+// Rejections yields the resources that the Envoy rejected as a whole, in no order.
 func (s *stream) Rejections() iter.Seq[Rejection] {
 	return func(yield func(Rejection) bool) {
 		for typ, l := range s.ledgers {
@@ -69,8 +69,8 @@ func (s *stream) Rejections() iter.Seq[Rejection] {
 	}
 }
 
-// RejectedTables returns the types and names of the route tables and filters with rejected parts
-// that are not the fault of their objects, in no order.
+// RejectedTables yields the types and names of the route tables and filters that have rejected parts, in no
+// order. It skips a table if all of its rejected parts are in quarantine.
 func (rp *rejectedParts) RejectedTables() iter.Seq2[string, string] {
 	return func(yield func(typ, name string) bool) {
 		for name := range rp.withRejected {
@@ -81,19 +81,20 @@ func (rp *rejectedParts) RejectedTables() iter.Seq2[string, string] {
 	}
 }
 
-// Asks reports whether the stream asks for a name.
+// Asks reports whether the stream subscribes to a name.
 func (s *stream) Asks(typ, name string) bool {
 	l := s.ledgers[typ]
 	return l != nil && l.wants(name)
 }
 
-// AsksForAll reports whether the stream asks for all names of a type.
+// AsksForAll reports whether the stream subscribes to all names of a type.
 func (s *stream) AsksForAll(typ string) bool {
 	l := s.ledgers[typ]
 	return l != nil && l.wildcard
 }
 
-// Held returns the version of a resource that the Envoy accepted last; ok is false when it has none.
+// Held returns the version of a resource that the Envoy accepted last. ok is false if the Envoy does not have
+// the resource.
 func (s *stream) Held(typ, name string) (version string, ok bool) {
 	l := s.ledgers[typ]
 	if l == nil {
@@ -102,8 +103,8 @@ func (s *stream) Held(typ, name string) (version string, ok bool) {
 	return l.held.get(name)
 }
 
-// Unknown returns the number of names that the client asks for or has and that the target never
-// had, each counted by its Weight.
+// Unknown returns how many names the client requested or has, although the target did not have them at that
+// time. Each name counts by its Weight.
 func (s *stream) Unknown() (weight int) {
 	for _, l := range s.ledgers {
 		weight += l.strangers
@@ -111,14 +112,14 @@ func (s *stream) Unknown() (weight int) {
 	return weight
 }
 
-// Progress counts the names of a type.
+// Progress has the numbers of names of a type.
 type Progress struct {
-	Accepted int // held by the Envoy
-	Pending  int // to be looked at, or unanswered
-	Removing int // held, and to be removed last
+	Accepted int // names that the Envoy has
+	Pending  int // names to compare or to send, or without an answer
+	Removing int // names that the Envoy has, and that are removed last
 }
 
-// Progress returns the progress of each type that was asked for.
+// Progress returns the Progress of each type that the client requested.
 func (s *stream) Progress() map[string]Progress {
 	all := make(map[string]Progress, len(s.ledgers))
 	for typ, l := range s.ledgers {

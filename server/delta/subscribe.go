@@ -8,35 +8,36 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Step is a part of work that may take long. Between two steps, the work reads only data that the
-// stream's own goroutine changes. So a caller that protects its state with a lock takes the lock
-// for each Book, and others can have it between two steps.
+// Step is a part of work that may take long. A caller that guards the state with a lock needs the lock only
+// during each Book, and can unlock between two steps. Between the steps, the work reads only data that no other
+// goroutine changes.
 type Step struct {
-	// Book does the step. It is called once, before the next step is asked for.
+	// Book does the step. It is called once, before the next step is requested.
 	Book func()
-	// Tables are the names of the route tables that Book may begin or end to ask for.
+	// Tables are the names of the route tables whose subscription Book may change.
 	Tables []string
 }
 
-// stepNames is how many names are booked in one step, so that a request of 200,000 names delays
-// nobody by more than a step.
+// stepNames is how many names one step handles, so that a request with 200,000 names delays other streams by no
+// more than one step.
 const stepNames = 1000
 
 // asking is the content of one request.
 type asking struct {
 	*ledger
 	plan  *Plan
-	first bool // of its type
-	// subscribe and unsubscribe have no wildcard: wildcard and none tell of that.
+	first bool // it is the first request of its type
+	// subscribe and unsubscribe do not contain Wildcard. wildcard is true if the request subscribes to all names,
+	// and none is true if it ends that subscription.
 	subscribe, unsubscribe []string
 	wildcard, none         bool
-	told                   map[string]string // the versions that the client holds
+	told                   map[string]string // the versions that the client has, by name
 }
 
-// Subscribe changes what the stream asks for, in steps. The first request of a type contains what
-// the Envoy has from an earlier stream. An empty first request asks for all clusters or listeners
-// (xDS protocol, "How the client specifies what resources to return"). If not all steps are booked,
-// the plan is unusable and the stream must end.
+// Subscribe changes what the stream subscribes to, in steps. The first request of a type contains what the
+// Envoy has from an earlier stream. An empty first request subscribes to all clusters or listeners (xDS
+// protocol, "How the client specifies what resources to return"). The caller must do all steps; otherwise the
+// plan is invalid, and the stream must end.
 func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		a := p.reads(request)
@@ -57,7 +58,7 @@ func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 	}
 }
 
-// reads splits a request into its parts.
+// reads returns the content of a request. It changes the request.
 func (p *Plan) reads(request *Request) *asking {
 	a := &asking{
 		ledger: p.ledgers[request.GetTypeUrl()], plan: p, told: request.GetInitialResourceVersions(),
@@ -74,8 +75,9 @@ func (p *Plan) reads(request *Request) *asking {
 	return a
 }
 
-// recall replaces the version of a whole type, which a client of the state-of-the-world protocol
-// sends, by the versions of the names that it asks for.
+// recall replaces a.told in the state-of-the-world protocol. The client sends one version for the whole type,
+// and recall replaces it by the version of each requested name (see Plan.recall). It returns false if yield
+// returned false.
 func (a *asking) recall(yield func(Step) bool) bool {
 	if a.plan.world == nil {
 		return true
@@ -93,7 +95,8 @@ func (a *asking) recall(yield func(Step) bool) bool {
 	return named && yield(Step{Book: func() { a.told = a.plan.recall(a.ledger, version) }})
 }
 
-// inSteps yields steps that call book for parts of names. It returns false if the caller stopped.
+// inSteps yields steps that call book with at most stepNames of the names. It returns false if yield returned
+// false.
 func (a *asking) inSteps(yield func(Step) bool, names []string, book func([]string)) bool {
 	for part := range slices.Chunk(names, stepNames) {
 		step := Step{Book: func() { book(part) }}
@@ -107,7 +110,7 @@ func (a *asking) inSteps(yield func(Step) bool, names []string, book func([]stri
 	return true
 }
 
-// add subscribes to names.
+// add subscribes to the names in a.subscribe. It returns false if yield returned false.
 func (a *asking) add(yield func(Step) bool) bool {
 	return a.inSteps(yield, a.subscribe, func(names []string) {
 		names = a.plan.target.intern(a.typ, names)
@@ -116,7 +119,7 @@ func (a *asking) add(yield func(Step) bool) bool {
 	})
 }
 
-// remove removes the names that the client unsubscribes from.
+// remove ends the subscription to the names in a.unsubscribe. It returns false if yield returned false.
 func (a *asking) remove(yield func(Step) bool) bool {
 	removed := a.inSteps(yield, a.unsubscribe, func(names []string) {
 		a.ledger.unsubscribe(names)
@@ -130,7 +133,7 @@ func (a *asking) remove(yield func(Step) bool) bool {
 	return removed && (!a.none || a.endWildcard(yield))
 }
 
-// endWildcard ends the subscription to all names.
+// endWildcard ends the subscription to all names. It returns false if yield returned false.
 func (a *asking) endWildcard(yield func(Step) bool) bool {
 	var touched []string
 	ended := yield(Step{Book: func() {
@@ -147,7 +150,8 @@ func (a *asking) endWildcard(yield func(Step) bool) bool {
 	})
 }
 
-// resume notes what the Envoy has from an earlier stream.
+// resume records what the Envoy has from an earlier stream, if the request is the first of its type. It returns
+// false if yield returned false.
 func (a *asking) resume(yield func(Step) bool) bool {
 	if !a.first {
 		return true
@@ -157,14 +161,15 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	})
 }
 
-// laying is an overlay that should be rebased on another roll. A nil roll only merges its lists.
+// laying is an overlay to compact. If on is set, the overlay is rebased on that roll; otherwise its lists are
+// merged.
 type laying struct {
 	overlay *overlay
 	on      *roll
 }
 
-// Compact reduces the memory for names, in steps. It reads everything that the stream has, once for
-// each doubling, between two steps.
+// Compact reduces the memory that the plan uses for names, in steps. Between two steps, it reads all names of
+// the overlays that need it. An overlay needs it after its unshared names have doubled (see overlay.due).
 func (p *Plan) Compact() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		var todo []laying
@@ -192,7 +197,7 @@ func (p *Plan) Compact() iter.Seq[Step] {
 	}
 }
 
-// layings returns the overlays of a ledger that should be reduced now.
+// layings returns the overlays of a ledger that should be compacted now.
 func (l *ledger) layings(t *Target) (todo []laying) {
 	long := len(l.held.runs) > maxRuns
 	if !long && !l.idle() {

@@ -8,12 +8,12 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Envoy rejects a table for one bad route, and seldom says which (docs/design/envoy.md#nacks). A
-// table that is rejected would stay as it is for everybody in it. So each stream finds the bad
-// parts by itself (search.go), and is sent the table without them: docs/design/rejections.md.
+// Envoy rejects a table for one bad route, and seldom reports which route is bad (docs/design/envoy.md#nacks).
+// Then no later edit of the table would be served either. So each stream finds the bad parts by itself
+// (search.go), and is sent the table without them: docs/design/rejections.md.
 //
-// What takes time in the size of a table is done by Prepare, between its steps. Next only notes
-// which tables wait for that.
+// Work whose time grows with the size of a table is done by Prepare, between its steps. Next only records which
+// tables wait for Prepare.
 
 // tables are what a plan learned of the stream's route tables and of its filter.
 type tables struct {
@@ -42,46 +42,46 @@ func newRejectedParts() rejectedParts {
 	return rejectedParts{states: map[string]*tableState{}, withRejected: map[string]struct{}{}}
 }
 
-// tableState is the state of one table or filter on a stream. Only the stream's own goroutine
-// changes it. It changes accepted, rejected and notQuarantined, which others read, only in a step.
+// tableState is the state of one table or filter on a stream. Only the stream's own goroutine changes it. Other
+// goroutines read accepted, rejected and notQuarantined, so these change only in a step.
 type tableState struct {
 	typ            string
-	accepted       *Entry // nil when it is not known, as after a reconnect
+	accepted       *Entry // the form that Envoy accepted last; nil if not known, as after a reconnect
 	rejected       map[xds.Part]*RejectedPart
-	notQuarantined int     // those that are not in quarantine
-	search         *search // nil when there is nothing to be found
-	// ready is what is sent in place of the target readyFor: a probe, or the table without its
-	// bad parts. It is nil until prepare has made it.
+	notQuarantined int     // the number of rejected parts that are not in quarantine
+	search         *search // nil if no search is running
+	// ready is the form that is sent instead of the target's readyFor: a probe, or the table without its bad
+	// parts. It is nil until prepare has made it.
 	ready, readyFor *Entry
-	// hopeless is the version in which no bad part could be found.
+	// hopeless is the version of the table in which a search found no bad part; "" if there is none.
 	hopeless string
-	// hinting reports that the search waits: the table without what other Envoys rejected is tried
-	// first. It goes to an Envoy that has no table yet and rejected its first one, once, so that
-	// it serves while its own bad parts are searched among those.
+	// hinting is true while the search has not begun, because the table without the parts that other Envoys
+	// rejected is sent first. So an Envoy that has no table yet serves early. hadHints is true after this table
+	// was made once.
 	hinting, hadHints bool
 	pausing           bool // ready is the table for a pause of the search: see tables.pause
 }
 
-// RejectedPart is a part of a route table that this stream's Envoy rejects in this form.
+// RejectedPart is a part of a route table or filter that this stream's Envoy rejects in this form.
 type RejectedPart struct {
 	Table string
 	xds.Part
 	xds.Fault
-	Words string // of Envoy
-	// Lack is what the Envoy lacks for the part, which it is never sent, in the form of the target. nil for a
-	// part that it rejected.
+	Words string // Envoy's error
+	// Lack is the missing feature if the Envoy is too old for the part; its hash is that of the target's part. It
+	// is nil if the Envoy was sent the part and rejected it.
 	Lack *xds.Lack
 	in   *tableState
-	// quarantined reports that it counts as the object's fault, and not as the Envoy's.
+	// quarantined is true if the part counts as a fault of its object, and not of this Envoy.
 	quarantined bool
 }
 
-// Quarantined reports whether the part counts as the fault of its object: see Plan.Quarantine.
+// Quarantined reports whether the part counts as a fault of its object: see Plan.Quarantine.
 func (r *RejectedPart) Quarantined() bool { return r.quarantined }
 
-// Quarantine notes whether a rejected part counts as the fault of its object. Then it is not a
-// rejection of the stream (State, Refused). A part that the Envoy lacks something for always counts
-// so.
+// Quarantine records whether a rejected part counts as a fault of its object. If quarantined is true, the part
+// is not a rejection of the stream (State, RejectedTables). A part that the Envoy is too old for always counts
+// as a fault of its object.
 func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
 	if part.quarantined == quarantined || part.Lack != nil {
 		return
@@ -95,16 +95,16 @@ func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
 	}
 }
 
-// TakeRejected returns the parts that the Envoy has rejected since the last call, and those that
-// are not rejected any more because they changed.
+// TakeRejected returns the parts that were rejected since the last call. It also returns the parts that are not
+// rejected any more, because they changed or their table was forgotten.
 func (rp *rejectedParts) TakeRejected() (rejected, cleared []*RejectedPart) {
 	rejected, cleared = rp.newRejected, rp.cleared
 	rp.newRejected, rp.cleared = nil, nil
 	return rejected, cleared
 }
 
-// RejectedParts returns the parts that are left out for the Envoy because it rejected them, in no
-// order.
+// RejectedParts yields the parts that are left out because the Envoy rejected them or is too old for them, in
+// no order.
 func (rp *rejectedParts) RejectedParts() iter.Seq[*RejectedPart] {
 	return func(yield func(*RejectedPart) bool) {
 		for name := range rp.withRejected {
@@ -117,14 +117,15 @@ func (rp *rejectedParts) RejectedParts() iter.Seq[*RejectedPart] {
 	}
 }
 
-// Accepted reports whether the Envoy accepted the newest form of a table including this part.
+// Accepted reports whether the Envoy accepted the target's form of a table or filter, and part was not left out
+// of it.
 func (ts *tables) Accepted(table string, part xds.Part) bool {
 	t := ts.states[table]
 	return t != nil && t.accepted != nil && t.accepted.source() == ts.target.Entry(part.Type(), table) && !t.accepted.leftOut[part]
 }
 
-// ForgetTables forgets the state of all tables. TakeRejected then returns the rejected parts as
-// cleared.
+// ForgetTables removes the state of all tables and filters. The next call of TakeRejected returns their
+// rejected parts as cleared.
 func (ts *tables) ForgetTables() {
 	for name := range ts.states {
 		ts.forgetTable(name)
@@ -141,8 +142,9 @@ func (ts *tables) tableOf(typ, name string) *tableState {
 	return t
 }
 
-// shape returns the form of the target e for this stream's Envoy. wait is true if prepare must make
-// it first.
+// shape returns the form of the target's resource e for this stream's Envoy. shaped is nil if the resource is
+// removed. wait is true if the resource cannot be sent yet: Prepare must make the form of a table first, or
+// another listener must leave an address.
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	t := p.states[name]
 	switch {
@@ -165,7 +167,8 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	return p.readyTable(name, e)
 }
 
-// readyTable returns the form that Prepare made of a table, or requests it.
+// readyTable returns the form of a table that Prepare made. If Prepare has not made it yet, wait is true, and
+// the table is added to p.waiting.
 func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	if t := ts.tableOf(xds.RouteType, name); t.ready != nil && (t.search != nil || t.readyFor == e) {
 		return t.ready, false
@@ -174,7 +177,7 @@ func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	return nil, true
 }
 
-// forgetTable forgets the state of a table.
+// forgetTable removes the state of a table or filter, if there is one.
 func (rp *rejectedParts) forgetTable(name string) {
 	if t := rp.states[name]; t != nil {
 		for part := range t.rejected {
@@ -184,7 +187,7 @@ func (rp *rejectedParts) forgetTable(name string) {
 	}
 }
 
-// clearRejected forgets a rejected part because it changed.
+// clearRejected removes a rejected part from the state of its table, and adds it to p.cleared.
 func (rp *rejectedParts) clearRejected(name string, part xds.Part) {
 	t := rp.states[name]
 	was := t.rejected[part]
@@ -197,13 +200,14 @@ func (rp *rejectedParts) clearRejected(name string, part xds.Part) {
 	}
 }
 
-// probes reports whether the pending form of a table is a probe.
+// probes reports whether the form of a table that is sent next is a probe (xds.Probe).
 func (ts *tables) probes(typ, name string) bool {
 	t := ts.states[name]
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
 }
 
-// holds notes the table or listener that the Envoy reported to have.
+// holds records that the Envoy has the resource e, if the version that the Envoy has is that of e. It does so
+// only for listeners, tables and filters. e may be nil.
 func (p *Plan) holds(l *ledger, e *Entry) {
 	if e == nil {
 		return
@@ -218,7 +222,8 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 	}
 }
 
-// learn processes an answer to a table, at constant cost.
+// learn processes the answer to r, if r has tables or filters. nack is true for a rejection, and words is
+// Envoy's error. Its cost does not depend on the size of a table.
 func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	if l.typ == xds.FilterType {
 		ts.learnFilter(l, r, nack, words)
@@ -254,8 +259,8 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	l.due.push(e.Name)
 }
 
-// accepts notes that the Envoy accepted a table. A client that accepts a probe is no Envoy: the
-// search ends for it.
+// accepts records that the Envoy accepted the table e. If e is a probe, the client is no Envoy, and there are
+// no searches on this stream any more.
 func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	t := ts.tableOf(l.typ, e.Name)
 	t.accepted = e
@@ -269,8 +274,8 @@ func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	}
 }
 
-// Prepare makes the next forms of the tables that wait for it, in steps. hints returns the parts of
-// a table that other Envoys rejected; it is called in a step.
+// Prepare makes the next forms of the tables that wait for it, in steps. hints returns the parts of a table
+// that other Envoys rejected. It is called in a step.
 func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		for _, name := range ts.waiting {
@@ -282,7 +287,7 @@ func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.
 	}
 }
 
-// prepare makes what is sent next of a table.
+// prepare stores in t.ready the form of a table that is sent next. It returns false if yield returned false.
 func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string) map[xds.Part]xds.Fault) bool {
 	t := ts.states[name]
 	var target *Entry
@@ -320,8 +325,8 @@ func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string)
 	return true
 }
 
-// amend makes the table without the parts that this Envoy rejects. It forgets rejected parts that
-// the target does not have in this form any more.
+// amend stores in t.ready the target's table without the parts that this Envoy rejects or is too old for. It
+// forgets rejected parts that changed in the target. It returns false if yield returned false.
 func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool {
 	form := target
 	if ts.older {
@@ -350,8 +355,8 @@ func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// conclude records the result of a search, if there was one. If it found nothing, the table stays
-// rejected.
+// conclude records the result of a search, if there was one. If the search found nothing, the whole table is
+// rejected. It returns false if yield returned false.
 func (ts *tables) conclude(yield func(Step) bool, name string) bool {
 	t := ts.states[name]
 	if t.search == nil {
@@ -372,7 +377,7 @@ func (ts *tables) conclude(yield func(Step) bool, name string) bool {
 	}})
 }
 
-// note notes rejected parts, in steps.
+// note records rejected parts, in steps. It returns false if yield returned false.
 func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	for some := range slices.Chunk(parts, stepNames) {
 		goesOn := yield(Step{Book: func() {
@@ -387,14 +392,15 @@ func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	return true
 }
 
-// convicted returns the parts that a search found, in order.
+// convicted returns the parts that the search of a table found, in order. If a found part answers 500 already,
+// its match is bad, and the result says so.
 func (t *tableState) convicted(name string) []*RejectedPart {
 	var parts []*RejectedPart
 	for _, f := range t.search.found {
 		part := &RejectedPart{Table: name, Part: f.Part, Fault: xds.Fault{Sum: f.Sum()}, in: t, Words: f.words}
 		if before := t.rejected[f.Part]; before != nil && t.search.of.leftOut[f.Part] {
 			if before.Match {
-				continue // it is left out
+				continue // it is left out already
 			}
 			part.Fault, part.Words, part.Lack, part.quarantined = xds.Fault{Sum: before.Sum, Match: true}, before.Words, before.Lack, before.Lack != nil
 		}
@@ -403,7 +409,7 @@ func (t *tableState) convicted(name string) []*RejectedPart {
 	return parts
 }
 
-// noteRejected notes that a part is rejected.
+// noteRejected records a rejected part. It replaces an earlier record of the same part.
 func (rp *rejectedParts) noteRejected(part *RejectedPart) {
 	if part.in.rejected[part.Part] != nil {
 		rp.clearRejected(part.Table, part.Part)

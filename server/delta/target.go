@@ -9,21 +9,20 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Target is what the Envoys of one Gateway, or of all Gateways, should have.
+// Target has the resources that the Envoys of one Gateway, or of all Gateways, should have.
 type Target struct {
-	// known is false until the target had its first resource. Nothing is
-	// answered before: what an Envoy holds is not taken away by a server that
-	// does not know better.
+	// known is false until the target had its first resource. No request is answered before that. Otherwise a
+	// server that has not loaded its folder would remove the resources of Envoys.
 	known     bool
-	resources map[string]map[string][]owned // type → name → by Gateway
+	resources map[string]map[string][]owned // type → name → the form of each Gateway
 	rolls     map[string]called             // by type
-	edits     uint64                        // of resources
-	joined    map[string]*Entry             // filters of several Gateways, with what all of them have
+	edits     uint64                        // counts the calls of Put
+	joined    map[string]*Entry             // by name: filters of several Gateways, with all requirements
 }
 
-// owned is a Gateway's form of a resource. In a target of all Gateways, several may have a resource
-// of the same name, such as a shared cluster; then the first Gateway's is sent. Of filters, the
-// union is sent.
+// owned is a Gateway's form of a resource. In a target of all Gateways, several Gateways may have a resource of
+// the same name, such as a shared cluster. Then the form of the first Gateway is sent. For filters, the union
+// is sent.
 type owned struct {
 	gateway string
 	*Entry
@@ -32,15 +31,15 @@ type owned struct {
 // Update is a change of a target: a Gateway's form of a resource.
 type Update struct {
 	Gateway, Type, Name string
-	Entry               *Entry // nil when the Gateway does not have it any more
+	Entry               *Entry // nil if the Gateway no longer has the resource
 }
 
-// NewTarget returns a target that is not known yet.
+// NewTarget returns a target without resources, which is not known yet.
 func NewTarget() *Target {
 	return &Target{resources: map[string]map[string][]owned{}, rolls: map[string]called{}, joined: map[string]*Entry{}}
 }
 
-// Put applies one update. The caller must call Plan.Mark for the plans.
+// Put applies one update. The caller must call Plan.Mark for each plan of the target afterwards.
 func (t *Target) Put(u Update) {
 	names := t.resources[u.Type]
 	if names == nil {
@@ -66,15 +65,15 @@ func (t *Target) Put(u Update) {
 		delete(names, u.Name)
 	}
 	if len(names) == 0 {
-		delete(t.resources, u.Type) // an emptied one keeps the room of all that there was
+		delete(t.resources, u.Type) // an empty map would keep its memory
 	}
 	t.known = t.known || u.Entry != nil
 	t.edits++
 	t.outdate(u.Type, u.Name)
 }
 
-// Clone returns a target with the same, shared resources. Later calls of Put change only one of the
-// two. It costs one step for each name.
+// Clone returns a target with the same resources, which both share. Later calls of Put change only one of the
+// two targets. The cost grows with the number of names.
 func (t *Target) Clone() *Target {
 	c := &Target{known: t.known, resources: make(map[string]map[string][]owned, len(t.resources)), rolls: map[string]called{}, edits: t.edits, joined: maps.Clone(t.joined)}
 	for typ, names := range t.resources {
@@ -83,7 +82,7 @@ func (t *Target) Clone() *Target {
 	return c
 }
 
-// Form returns a Gateway's own form of a resource, nil when it has none.
+// Form returns a Gateway's own form of a resource, nil if the Gateway does not have it.
 func (t *Target) Form(gateway, typ, name string) *Entry {
 	for _, o := range t.resources[typ][name] {
 		if o.gateway == gateway {
@@ -96,7 +95,7 @@ func (t *Target) Form(gateway, typ, name string) *Entry {
 // Known reports whether the target ever had a resource.
 func (t *Target) Known() bool { return t.known }
 
-// Entry returns the resource to send, nil when there is none.
+// Entry returns the resource that is sent, nil if there is none.
 func (t *Target) Entry(typ, name string) *Entry {
 	if owners := t.resources[typ][name]; len(owners) > 0 {
 		if typ == xds.FilterType && len(owners) > 1 {
@@ -107,7 +106,7 @@ func (t *Target) Entry(typ, name string) *Entry {
 	return nil
 }
 
-// Owners returns the Gateways that have a resource of this name, sorted.
+// Owners yields the Gateways that have a resource of this name, sorted.
 func (t *Target) Owners(typ, name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, o := range t.resources[typ][name] {
@@ -123,10 +122,10 @@ func (t *Target) Owns(gateway, typ, name string) bool {
 	return slices.ContainsFunc(t.resources[typ][name], func(o owned) bool { return o.gateway == gateway })
 }
 
-// Names returns the names of all resources of a type, in no order.
+// Names yields the names of all resources of a type, in no order.
 func (t *Target) Names(typ string) iter.Seq[string] { return maps.Keys(t.resources[typ]) }
 
-// Resources returns the resources of all types that are sent, in no order.
+// Resources yields all resources that are sent, of all types, in no order.
 func (t *Target) Resources() iter.Seq[*xds.Resource] {
 	return func(yield func(*xds.Resource) bool) {
 		for typ, names := range t.resources {
@@ -139,10 +138,10 @@ func (t *Target) Resources() iter.Seq[*xds.Resource] {
 	}
 }
 
-// Count returns the number of resources of a type.
+// Count returns the number of names of a type.
 func (t *Target) Count(typ string) int { return len(t.resources[typ]) }
 
-// Size returns the number of resources of all types.
+// Size returns the number of names of all types.
 func (t *Target) Size() int {
 	size := 0
 	for _, names := range t.resources {
@@ -151,8 +150,8 @@ func (t *Target) Size() int {
 	return size
 }
 
-// intern returns the names as strings of the target where it has them, so that the strings of a
-// request can be freed.
+// intern returns the same names. If the target has a resource of a name, the result has the target's string, so
+// that the memory of the request can be freed.
 func (t *Target) intern(typ string, names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {

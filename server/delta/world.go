@@ -12,21 +12,19 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The state-of-the-world protocol, for clients that are not set to the
-// incremental one. A stream of it has the same plan and the same ledgers: its
-// requests are put into the words of the incremental protocol, and its responses
-// are made of the plan's. What differs is what the protocol cannot say:
+// This file has the state-of-the-world protocol, for clients that are not configured for the incremental one.
+// Such a stream has the same plan and the same ledgers. Its requests are converted to those of the incremental
+// protocol, and its responses are made from the plan's responses. The differences are:
 //
-//   - Clusters, listeners and scopes are listed in full each time. What the stream holds
-//     stands in the list until the plan removes it, in the form that it holds.
-//   - Tables, endpoints and secrets are sent as they change, and never removed:
-//     they go with what names them.
-//   - A client that comes back tells one version for a whole type. It is the sum
-//     over all names and versions, and a client that tells the present one is
-//     sent nothing.
-//   - One response of a type is unanswered at a time.
+//   - A response with clusters or listeners lists all of them. A resource that the client has stays in the
+//     list, in the client's form, until the plan removes it.
+//   - Tables, endpoints and secrets are sent when they change, and never removed. Envoy drops them together
+//     with the resource that names them.
+//   - A client that reconnects sends one version for a whole type: the hash of all names and versions. If that
+//     version is the current one, the client is sent nothing.
+//   - Only one response of a type is unanswered at a time.
 
-// Field numbers of envoy.service.discovery.v3.DiscoveryResponse.
+// The field numbers of envoy.service.discovery.v3.DiscoveryResponse.
 const (
 	worldVersion   protowire.Number = 1
 	worldResources protowire.Number = 2
@@ -34,23 +32,22 @@ const (
 	worldNonce     protowire.Number = 5
 )
 
-// world is what a state-of-the-world stream has, by type and name.
+// world has the resources that a client of the state-of-the-world protocol has, by type and name.
 type world map[string]map[string]*Entry
 
-// wholeType is the name under which the version of a whole type stands in a
-// request that is put into the words of the incremental protocol.
+// wholeType is the name with which a converted request contains the version of a whole type.
 const wholeType = Wildcard
 
 // Request is a request or answer of a client, in the form of the incremental protocol.
 type Request = discoveryv3.DeltaDiscoveryRequest
 
-// WorldReader converts the requests of a state-of-the-world stream to incremental ones. The zero
-// value is for a new stream.
+// WorldReader converts the requests of a state-of-the-world stream to incremental ones. The zero value is for a
+// new stream.
 type WorldReader struct {
-	names map[string]map[string]struct{} // by type: asked for
+	names map[string]map[string]struct{} // the names that the client subscribes to, by type
 }
 
-// Read decodes the stream's next request. The error means that it is no DiscoveryRequest.
+// Read decodes and converts the stream's next request. The error means that message is no DiscoveryRequest.
 func (w *WorldReader) Read(message []byte) (*Request, error) {
 	request := &discoveryv3.DiscoveryRequest{}
 	if err := proto.Unmarshal(message, request); err != nil {
@@ -84,8 +81,8 @@ func (w *WorldReader) Read(message []byte) (*Request, error) {
 	return out, nil
 }
 
-// recall returns the versions of single resources for a client that reported the version of the
-// whole type. If that equals the target's version, they are the target's, else none.
+// recall returns the version of each resource of a client that reported version for the whole type. It returns
+// nil if the target has another version of the type.
 func (p *Plan) recall(l *ledger, version string) map[string]string {
 	if version == "" {
 		return nil
@@ -104,7 +101,7 @@ func (p *Plan) recall(l *ledger, version string) map[string]string {
 	return versions
 }
 
-// sumOf returns the version of a whole type.
+// sumOf returns the version of a whole type: a hash of all names and versions.
 func sumOf(all map[string]*Entry) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -113,7 +110,7 @@ func sumOf(all map[string]*Entry) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// after returns what the stream has of a type after it accepts r.
+// after returns the resources that the client will have of a type after it accepts r.
 func (w world) after(r *Response) map[string]*Entry {
 	all := maps.Clone(w[r.Type])
 	if all == nil {
@@ -128,8 +125,8 @@ func (w world) after(r *Response) map[string]*Entry {
 	return all
 }
 
-// took updates what the stream has after an answer. A rejected form leaves the previous one in the
-// list. A list without it would remove the resource.
+// took updates the resources that the client has after the answer to r. nack is true for a rejection. If the
+// client rejected a resource, the previous form stays in the list. A list without it would remove the resource.
 func (p *Plan) took(r *Response, nack bool) {
 	if p.world == nil {
 		return
@@ -153,8 +150,8 @@ func (p *Plan) took(r *Response, nack bool) {
 	}
 }
 
-// states makes r a response of the state-of-the-world protocol. Its cost grows with what the stream
-// has of the type.
+// states adds to r what a response of the state-of-the-world protocol contains. Its cost grows with the number
+// of resources that the client has of the type.
 func (w world) states(r *Response) {
 	all := w.after(r)
 	r.world, r.version = slices.Clone(r.Set), sumOf(all)
@@ -166,9 +163,9 @@ func (w world) states(r *Response) {
 	}
 }
 
-// Frame encodes a response of Next, in the stream's protocol. The buffers are shared between
-// streams and must not change. The cost may grow with what the stream has. Frame reads only data
-// that the stream's own goroutine changes.
+// Frame encodes a response of Next in the stream's protocol. Streams share the buffers, which must not change.
+// The cost may grow with the number of resources that the client has. Frame reads only data that no other
+// goroutine changes.
 func (p *Plan) Frame(r *Response) mem.BufferSlice {
 	if p.world == nil {
 		return r.frame()
@@ -177,7 +174,7 @@ func (p *Plan) Frame(r *Response) mem.BufferSlice {
 	return r.worldFrame()
 }
 
-// worldFrame encodes r, as frame does.
+// worldFrame encodes r for the state-of-the-world protocol. Streams share the buffers, which must not change.
 func (r *Response) worldFrame() mem.BufferSlice {
 	tail := appendText(appendText(nil, worldVersion, r.version), worldTypeURL, r.Type)
 	tail = appendText(tail, worldNonce, r.nonce)

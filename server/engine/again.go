@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// again reads the folder again and waits until it is applied. With allowEmpty it is applied even if
-// that removes everything. It returns what changed. If ctx or gatefold ends first, it returns an
-// error; if only ctx ends, the reload still takes place.
+// again reads the folder again, waits until it is applied, and returns what changed. If allowEmpty is true, the
+// folder is applied even if that removes everything. If ctx or gatefold ends first, again returns an error. If
+// only ctx ends, the reload still takes place.
 func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -27,13 +27,13 @@ func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, e
 	p.mu.Unlock()
 	err := p.look(ctx)
 	if err != nil {
-		go p.forgetAsked(changes) // after the run that is under way
+		go p.forgetAsked(changes) // it waits for the run in progress
 		return admin.Changes{}, err
 	}
 	return p.forgetAsked(changes), nil
 }
 
-// forgetAsked ends the wait for the changes of a reload, and returns those so far.
+// forgetAsked ends the wait for the changes of a reload, and returns the changes so far.
 func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,8 +41,8 @@ func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	return *changes
 }
 
-// look makes the watcher read the folder, and returns after its state is applied. If ctx ends
-// first, it returns the error of ctx.
+// look makes the watcher read the folder, and returns after that state is applied. If ctx ends first, it
+// returns the error of ctx.
 func (p *pipeline) look(ctx context.Context) error {
 	done := make(chan struct{})
 	select {

@@ -11,29 +11,30 @@ import (
 )
 
 const (
-	// stuckAfter is the time without a sign of life after which the service manager hears no
-	// more of gatefold, and restarts it.
+	// stuckAfter is how long a step may make no progress. After that, the service manager gets no more watchdog
+	// messages, and restarts gatefold.
 	stuckAfter = time.Minute
-	// busyLook is the time between two looks at how long a step takes.
+	// busyLook is how often the duration of the running step is checked.
 	busyLook = time.Second
 )
 
-// busy tracks the step that the pipeline is in. Any goroutine may ask.
+// busy tracks the running step of the pipeline. Any goroutine may use it.
 type busy struct {
 	now func() time.Time
 	log zerolog.Logger
 
 	mu      sync.Mutex
 	step    string    // "" between two runs
-	begun   time.Time // of the step
-	behind  time.Time // since when the folder's newest state waits to be applied; zero: it does not
-	sign    time.Time // the last sign of life
-	alarmed bool      // the log has an ALARM about the step
+	begun   time.Time // when the step began
+	behind  time.Time // since when the folder's newest state has not been applied; zero if it is applied
+	sign    time.Time // when the step last made progress
+	alarmed bool      // an ALARM about the step was logged
 }
 
+// newBusy returns a busy without a running step. now returns the current time.
 func newBusy(now func() time.Time, log zerolog.Logger) *busy { return &busy{now: now, log: log} }
 
-// begin notes that a step begins.
+// begin records that a step begins.
 func (b *busy) begin(step string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +46,7 @@ func (b *busy) begin(step string) {
 	}
 }
 
-// end notes that a run ended. done is true if nothing is left to be applied.
+// end records that a run ended. done is true if nothing is left to be applied.
 func (b *busy) end(done bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +56,7 @@ func (b *busy) end(done bool) {
 	}
 }
 
-// calm logs the end of a step that an ALARM was logged about.
+// calm logs that a step has ended, if an ALARM about the step was logged.
 func (b *busy) calm(now time.Time) {
 	if b.alarmed {
 		b.log.Info().Str("step", b.step).Float64("seconds", now.Sub(b.begun).Seconds()).Msg("the long step has ended")
@@ -63,14 +64,14 @@ func (b *busy) calm(now time.Time) {
 	b.alarmed = false
 }
 
-// alive notes that the step makes progress.
+// alive records that the step makes progress.
 func (b *busy) alive() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sign = b.now()
 }
 
-// state returns the step and how long it has taken.
+// state returns the running step and how long it has taken. The result is zero between two runs.
 func (b *busy) state() admin.Busy {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,14 +82,14 @@ func (b *busy) state() admin.Busy {
 	return admin.Busy{Step: b.step, Took: now.Sub(b.begun), Behind: now.Sub(b.behind)}
 }
 
-// stuck reports whether a step has made no progress for too long.
+// stuck reports whether the running step has made no progress for stuckAfter.
 func (b *busy) stuck() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.step != "" && b.now().Sub(b.sign) >= stuckAfter
 }
 
-// look logs an ALARM, once for each step that takes too long.
+// look logs an ALARM if the running step takes too long, once for each step.
 func (b *busy) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,7 +102,7 @@ func (b *busy) look() {
 		Msg("ALARM: gatefold is busy with one step: it still serves what it served before, and later edits may wait until the step has ended")
 }
 
-// watch calls look at intervals until ctx ends.
+// watch calls look every busyLook until ctx ends.
 func (b *busy) watch(ctx context.Context) {
 	ticker := time.NewTicker(busyLook)
 	defer ticker.Stop()

@@ -13,7 +13,7 @@ type edits struct {
 	}
 }
 
-// observe implements observer. It ignores a run that found nothing new.
+// observe implements observer. It ignores a run in which nothing changed.
 func (e edits) observe(r *run) {
 	if r.tree != nil && r.published && r.nothing() {
 		return
@@ -23,7 +23,7 @@ func (e edits) observe(r *run) {
 	}
 }
 
-// editOf describes a run that has ended.
+// editOf returns the edit that a run made. now is when the run ended.
 func editOf(r *run, now time.Time) admin.Edit {
 	edit := admin.Edit{Time: now.UTC(), Result: r.reload.Result, Resources: len(r.result.Delta), Errors: r.errors, Warnings: r.warnings}
 	if r.tree == nil {

@@ -1,10 +1,11 @@
-// Package engine runs gatefold: it watches a folder, and for each Tree publishes what
-// translate makes of what the store makes of it. The commands of server/cli give it its options.
+// Package engine runs gatefold. It watches a folder. For each Tree of the folder, the store makes a Change,
+// translate makes a Result of the Change, and the server publishes the Result. The commands of server/cli give
+// it its options.
 //
-// pipeline.flow is that statement. Around it, pipeline.carry is the way of each Tree: one barrier,
-// what is done after a mistake in gatefold, and the observers, whose order Options.serve shows.
-// reader (Tree to Change) adds the Secrets of a folder of their own to the store's; translation
-// (Change to Result) withholds objects that gatefold has a mistake with.
+// pipeline.flow is this sequence. pipeline.carry calls it for each Tree: it catches panics, repairs what a
+// panic left inconsistent, and calls the observers in the order that Options.serve shows. reader (Tree to
+// Change) adds the Secrets of a separate folder to those of the store. translation (Change to Result) withholds
+// objects for which gatefold itself fails.
 package engine
 
 import (
@@ -25,34 +26,33 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Options configure Serve.
+// Options are the settings of Serve.
 type Options struct {
 	Folder Folder
-	Server server.Options // the engine fills in its functions
+	Server server.Options // the settings of the server; the engine sets its functions
 	State  State
-	// Issuers says where OpenID providers may be asked; the engine fills in Changed, File and Log.
+	// Issuers says which OpenID providers may be queried. The engine sets Changed, File and Log.
 	Issuers oidc.Options
-	// Host, if any, runs an Envoy for each Gateway on this machine.
+	// Host, if set, runs an Envoy for each Gateway on this machine.
 	Host *Host
-	// GateTests applies a revision of the folder only if its tests pass.
+	// GateTests is true if a revision of the folder is applied only if its tests pass.
 	GateTests bool
-	// StatusDir is a folder that the status of every object is written to; "" is none.
+	// StatusDir is a folder to which the status of every object is written; "" means none.
 	StatusDir string
 	// Version is gatefold's version, for the log.
 	Version string
-	// Metrics are served beside those of the engine.
+	// Metrics are served in addition to those of the engine.
 	Metrics []prometheus.Collector
-	// Hurry, when closed, makes the Envoys of this machine stop without waiting for their
-	// requests.
+	// Hurry, when closed, makes the Envoys of this machine stop without waiting for their requests.
 	Hurry <-chan struct{}
 }
 
-// ErrInterrupted as the cause of Serve's context means that a person pressed Ctrl-C: Envoys
-// of this machine are stopped too, whatever Host.Keep says.
+// ErrInterrupted as the cause of Serve's context means that a user pressed Ctrl-C. Then the Envoys of this
+// machine are stopped even if Host.Keep is true.
 var ErrInterrupted = errors.New("interrupted")
 
-// Serve watches the folder and configures every Envoy that connects, until ctx ends or an
-// address cannot be used.
+// Serve watches the folder and configures every Envoy that connects. It returns nil after ctx ends. It returns
+// an error if the folder, the state folder or an address cannot be used.
 func Serve(ctx context.Context, o Options, log zerolog.Logger) error {
 	dir := o.Folder.Watch.Root
 	dirErr := watchable(dir)
@@ -76,7 +76,7 @@ func Serve(ctx context.Context, o Options, log zerolog.Logger) error {
 	return o.serve(ctx, reader, kept, log)
 }
 
-// watchable returns an error for a path that can never become a folder.
+// watchable returns an error if dir exists but is not a readable folder. It returns nil if dir does not exist.
 func watchable(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -93,8 +93,8 @@ func watchable(dir string) error {
 	return nil
 }
 
-// serve runs until ctx ends or an address cannot be used. It reads the folder after the addresses
-// are bound.
+// serve runs the server and all tasks until ctx ends. It returns an error if an address cannot be used. It
+// reads the folder after the addresses are bound.
 func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zerolog.Logger) error {
 	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
@@ -142,7 +142,7 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 	return group.Wait()
 }
 
-// newServer makes the server. The pipeline answers its questions about the folder. bound is closed
+// newServer returns the server. The pipeline answers the server's queries about the folder. bound is closed
 // after the addresses are bound.
 func (o Options) newServer(p *pipeline, manager *notifier, kept *state, log zerolog.Logger) (srv *server.Server, bound chan struct{}) {
 	bound = make(chan struct{})
@@ -158,8 +158,8 @@ func (o Options) newServer(p *pipeline, manager *notifier, kept *state, log zero
 	return srv, bound
 }
 
-// watch starts watching the folder in group after bound is closed, and also the folder of Secrets,
-// if there is one.
+// watch starts in group the watching of the folder after bound is closed. It also starts the watching of the
+// folder of Secrets, if there is one.
 func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, srv *server.Server, bound <-chan struct{}) {
 	folder := o.Folder.Watch
 	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.arriving
@@ -195,8 +195,8 @@ func (s reports) observe(r *run) {
 	}
 }
 
-// watching watches a folder until ctx ends. After a panic it starts again and reads the whole
-// folder. The error is that of watcher.Watch.
+// watching watches a folder until ctx ends, and calls take with each Tree. After a panic it starts again and
+// reads the whole folder. The error is that of watcher.Watch.
 func watching(ctx context.Context, srv *server.Server, folder watcher.Options, log zerolog.Logger, take func(watcher.Tree)) (err error) {
 	srv.Steady(ctx, "watcher", func(ctx context.Context) { err = watcher.Watch(ctx, folder, log, take) })
 	return err
@@ -205,8 +205,8 @@ func watching(ctx context.Context, srv *server.Server, folder watcher.Options, l
 // abandonTime is how long the end of gatefold waits for a run that cannot be interrupted.
 const abandonTime = 5 * time.Second
 
-// abandonable returns a function that calls work and ends at most abandonTime after ctx. It
-// abandons work that still runs then: the process ends, and nothing of it was published.
+// abandonable returns a function that calls work, and returns its error. If work still runs abandonTime after
+// ctx ended, the function logs this and returns nil. The process ends then, before work has published anything.
 func abandonable(ctx context.Context, log zerolog.Logger, work func() error) func() error {
 	return func() error {
 		done := make(chan error, 1)

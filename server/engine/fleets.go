@@ -17,11 +17,11 @@ import (
 // fleetsFile is the file in the state folder with the fleets that have canaries.
 const fleetsFile = "fleets"
 
-// maxFleetsFile bounds that file, in bytes.
+// maxFleetsFile bounds the size of fleetsFile, in bytes.
 const maxFleetsFile = 4 << 20
 
-// staging completes the settings of staged delivery with the fleets of the state folder, and with
-// the functions that save and report them.
+// staging returns the settings of staged delivery, completed with the fleets from the state folder and with the
+// functions that save and report fleets.
 func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
 	file := kept.file(fleetsFile)
 	options.Problems = p.freeze
@@ -39,7 +39,7 @@ func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
 	return options
 }
 
-// freeze stores the problems of fleets that are frozen.
+// freeze stores the problems of frozen fleets, and publishes again.
 func (p *pipeline) freeze(problems []manifest.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,13 +47,14 @@ func (p *pipeline) freeze(problems []manifest.Problem) {
 	p.republish()
 }
 
-// savedFleets is what the file has.
+// savedFleets is the content of fleetsFile.
 type savedFleets struct {
-	Folder string         `json:"folder"` // that is served: its absolute path
+	Folder string         `json:"folder"` // the absolute path of the served folder
 	Fleets []server.Fleet `json:"fleets"`
 }
 
-// readFleets reads the file that saveFleets wrote. A missing file has no fleets.
+// readFleets reads a file that saveFleets wrote. If the file does not exist, the result has no fleets. It
+// returns an error if the file cannot be read or is not a valid file of gatefold.
 func readFleets(file string) (saved savedFleets, err error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +76,7 @@ func readFleets(file string) (saved savedFleets, err error) {
 	return saved, nil
 }
 
-// saveFleets writes the fleets for the next start. A failure is logged.
+// saveFleets writes the fleets for the next start. It logs an error.
 func saveFleets(file string, fleets savedFleets, log zerolog.Logger) {
 	text, err := json.Marshal(fleets)
 	if err == nil {

@@ -9,36 +9,36 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Folder configures which folder is read, and how. Every command reads it in the same way.
+// Folder says which folder is read, and how. Every command reads a folder in the same way.
 type Folder struct {
 	Watch  watcher.Options   // the folder of YAML
-	Store  store.Options     // what of it is valid
-	Routes translate.Options // how routes are made of it; Bind is filled in
-	// Like, if not nil, is what takes the place of Routes.
+	Store  store.Options     // how files are validated
+	Routes translate.Options // how objects are translated; the engine sets Bind
+	// Like, if not nil, replaces Routes.
 	Like *translate.Surroundings
-	// Secrets is the path of a folder of Secrets without YAML (docs/design/inputs.md); "" is none.
+	// Secrets is the path of a folder of Secrets without YAML (docs/design/inputs.md); "" means none.
 	Secrets string
 
-	translators func(translate.Options) translator // nil is translate.New; for tests of its mistakes
+	translators func(translate.Options) translator // makes the translator; nil means translate.New. For tests.
 }
 
-// Reading is the result of reading a folder from a cold start.
+// Reading is the result of reading and translating a folder once.
 type Reading struct {
 	Stats    store.Stats
 	Ignored  []store.Ignored
 	Result   translate.Result
 	Problems []manifest.Problem // with their places, sorted
-	// Objects are the valid objects, sorted by key. They have the content of Secrets.
+	// Objects are the valid objects, sorted by key. Secrets are included with their content.
 	Objects []*manifest.Object
-	// Places finds where fields are written.
+	// Places returns where fields are written.
 	Places func([]manifest.Field) []store.Place
-	// Outlines returns what routes refer to, whether they are valid or not.
+	// Outlines returns what routes refer to. A route may be invalid.
 	Outlines func([]manifest.Key) []store.Outline
 	// Labels returns the labels of objects.
 	Labels func([]manifest.Key) []map[string]string
 }
 
-// Read reads a folder and translates it, once.
+// Read reads a folder and translates it, once. It returns an error if the folder cannot be read or ctx ends.
 func Read(ctx context.Context, folder Folder) (Reading, error) {
 	tree, err := watcher.Read(ctx, folder.Watch)
 	if err != nil {
@@ -47,7 +47,7 @@ func Read(ctx context.Context, folder Folder) (Reading, error) {
 	return ReadTree(ctx, folder, tree)
 }
 
-// ReadTree translates a Tree, once.
+// ReadTree translates a Tree, once. It returns an error if ctx ends or the Secrets cannot be read.
 func ReadTree(ctx context.Context, folder Folder, tree watcher.Tree) (Reading, error) {
 	r, err := newReader(ctx, folder)
 	if err != nil {
@@ -68,7 +68,7 @@ func ReadTree(ctx context.Context, folder Folder, tree watcher.Tree) (Reading, e
 	}, nil
 }
 
-// translator returns a translator of the folder.
+// translator returns a new translator with the settings of the folder.
 func (f Folder) translator() *translate.Translator {
 	if f.Like != nil {
 		return f.Like.New()

@@ -20,56 +20,59 @@ import (
 )
 
 const (
-	// testDeadline is the CPU time that the tests of a revision may take.
+	// testDeadline is how much CPU time the tests of a revision may take.
 	testDeadline = time.Minute
-	// maxFailures bounds the tests that are listed as problems.
+	// maxFailures bounds how many failed tests are listed as problems.
 	maxFailures = 20
 )
 
-// The codes of problems of the gate.
+// The codes of problems that the gate reports.
 const (
 	testFailed  = "TestFailed"
 	testsFailed = "TestsFailed"
 	noTests     = "NoTests"
 )
 
-// gate applies a revision of the folder only if its tests pass. The tests are the lines of its test
-// files; the answers come from the translated revision. A nil gate accepts every revision.
+// gate applies a revision of the folder only if its tests pass. The tests are the lines of its test files. For
+// each line, explain computes what the translated revision does. A nil gate accepts every revision.
 //
-// The store and the translator process a revision before the gate. If a revision fails, the Store
-// continues from what is served, and the translator is replaced by a new one.
+// The store and the translator process a revision before the gate tests it. If a revision fails, the Store is
+// reset to what is served, and a new translator replaces the translator.
 type gate struct {
 	prefix string // store.Options.PathPrefix
-	// seen are all files of the last Tree, and files those with tests.
+	// seen has all files of the last Tree, and files has the test files.
 	seen    watcher.Files
 	files   map[string]testFile
-	skipped []manifest.Problem // files of tests that are not read
-	// restored is true if the Store has begun with all that was served before the start.
+	skipped []manifest.Problem // problems of test files that cannot be read
+	// restored is true if the Store started with a saved state.
 	restored bool
 
-	failures atomic.Int64 // tests that failed or could not be read when they ran last
-	unjudged bool         // the store has a revision that is not judged
-	failed   bool         // the last one did not pass
-	stale    []store.Stale
+	failures atomic.Int64 // tests that failed or could not be read in the last test run
+	unjudged bool         // the store has a revision that was not tested
+	failed   bool         // the last revision did not pass
+	// stale has the stale objects of what is served.
+	stale []store.Stale
 }
 
-// testFile is a file of tests as it was read.
+// testFile is the parsed content of a test file.
 type testFile struct {
 	requests []expect.Request
 	problems []manifest.Problem
 }
 
+// newGate returns a gate without test files.
 func newGate(r *reader) *gate {
 	return &gate{prefix: r.folder.Store.PathPrefix, files: map[string]testFile{}}
 }
 
-// gatedFile reports whether the watcher reads a file if there is a gate.
+// gatedFile reports whether the watcher reads a file if there is a gate: YAML, or a test file.
 func gatedFile(name string) bool { return watcher.Loadable(name) || isTests(name) }
 
+// isTests reports whether a path is that of a test file.
 func isTests(file string) bool { return expect.IsFile(path.Base(file)) }
 
-// split returns a Tree without its test files, which the gate keeps, and whether these changed. If
-// the folder is missing, the gate keeps the previous test files.
+// split moves the test files of a Tree to the gate. It returns the rest of the Tree, and whether the test files
+// changed. If the folder is missing, the gate keeps the previous test files.
 func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 	if tree.Missing {
 		return tree, false
@@ -107,7 +110,7 @@ func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 	return tree, changed || !store.SameProblems(before, g.skipped) && len(before)+len(g.skipped) > 0
 }
 
-// tests returns all lines, and the problems of files that cannot be read.
+// tests returns all lines of the test files, and the problems of files and lines that cannot be read.
 func (g *gate) tests() (requests []expect.Request, problems []manifest.Problem) {
 	for _, name := range slices.Sorted(maps.Keys(g.files)) {
 		requests = append(requests, g.files[name].requests...)
@@ -116,7 +119,7 @@ func (g *gate) tests() (requests []expect.Request, problems []manifest.Problem) 
 	return requests, append(problems, g.skipped...)
 }
 
-// begin notes what was served before a Tree. It is called before the store gets the Tree.
+// begin records what is served before a Tree is applied. It is called before the store gets the Tree.
 func (g *gate) begin(p *pipeline) {
 	if !g.unjudged && !g.failed {
 		g.stale = p.last.Stale
@@ -126,14 +129,14 @@ func (g *gate) begin(p *pipeline) {
 	}
 }
 
-// applied notes the result of the store for a Tree.
+// applied records whether the Change of a Tree must be tested. testsChanged is the result of split.
 func (g *gate) applied(change store.Change, testsChanged bool) {
 	if change.Hold == "" {
 		g.unjudged = g.unjudged || g.failed || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
 	}
 }
 
-// warned adds a warning to the problems if a folder has no tests.
+// warned returns the problems, with a warning if the folder has no test files. root is the path of the folder.
 func (g *gate) warned(problems []manifest.Problem, root string) []manifest.Problem {
 	if len(g.files)+len(g.skipped) > 0 {
 		return problems
@@ -146,21 +149,21 @@ func (g *gate) warned(problems []manifest.Problem, root string) []manifest.Probl
 	return all
 }
 
-// gateFigures are the metrics of the gate.
+// gateFigures returns the metrics of the gate.
 func (p *pipeline) gateFigures() []prometheus.Collector {
 	return []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gatefold_tests_failed", Help: "Tests of the folder that failed when they ran last, with --gate-tests: the folder is not applied unless it is 0.",
 	}, func() float64 { return float64(p.gate.failures.Load()) })}
 }
 
-// test runs the tests of a revision. If they fail, it takes the revision back, and the run
-// continues with what is served.
+// test runs the tests of a revision, if it was not tested yet. If they fail, it resets the pipeline to what is
+// served (takeBack), and the run continues with that. It returns an error if the run was interrupted.
 func (p *pipeline) test(r *run) (err error) {
 	g := p.gate
 	switch {
 	case g == nil || !g.unjudged:
 		return nil
-	case r.change.Hold != "": // the next Tree is not applied, and the one before was not judged
+	case r.change.Hold != "": // the new Tree is not applied, and the last one was not tested
 		return p.takeBack(r, nil)
 	}
 	requests, problems := g.tests()
@@ -177,7 +180,7 @@ func (p *pipeline) test(r *run) (err error) {
 	known, wrong := expect.KnownGateways(facts, requests)
 	problems = append(problems, wrong...)
 	r.time("test", func() {
-		runtime.LockOSThread() // its CPU time is read
+		runtime.LockOSThread() // the CPU time of this thread is measured
 		defer runtime.UnlockOSThread()
 		failed, number, err = expect.Failures(facts, known, maxFailures, p.interrupt(testDeadline, true).Err)
 	})
@@ -207,7 +210,7 @@ func (p *pipeline) test(r *run) (err error) {
 	return p.takeBack(r, append(problems, why))
 }
 
-// failuresWords returns "2 of 10 tests of the folder fail and 1 more cannot be read".
+// failuresWords returns a text such as "2 of 10 tests of the folder fail and 1 more cannot be read".
 func failuresWords(failed, unread, all int) string {
 	words := fmt.Sprintf("%d of %d tests of the folder fail", failed, all)
 	if unread > 0 {
@@ -234,8 +237,9 @@ func failure(line expect.LineReport) manifest.Problem {
 	return p
 }
 
-// takeBack resets the store and the translator to what is served. problems are the reasons, the
-// most important one last. It is empty if the store itself reports the reason.
+// takeBack resets the store and the translator to what is served. problems are the reasons, the most important
+// one last. It is empty if the store itself reports the reason. It returns errWaiting if nothing has been
+// served yet.
 func (p *pipeline) takeBack(r *run, problems []manifest.Problem) error {
 	g := p.gate
 	g.unjudged, g.failed = false, true

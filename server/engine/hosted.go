@@ -11,15 +11,16 @@ import (
 	"github.com/gatefold/gatefold/server/host"
 )
 
-// Host configures the Envoys on this machine.
+// Host has the settings of the Envoys on this machine.
 type Host struct {
 	Options host.Options
 	// Keep leaves the Envoys running when the engine ends, unless it ends with ErrInterrupted.
 	Keep bool
 }
 
-// start makes the host.Host, nil for a nil Host. Its Envoys end at once when hurry is closed.
-// without receives the Gateways that have no Envoy.
+// start returns the host.Host that runs the Envoys, nil if o is nil. When hurry is closed, the Envoys stop at
+// once. without receives the states of the Envoys, to report Gateways that have no Envoy. The error is that of
+// host.New.
 func (o *Host) start(srv *server.Server, without *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
 	if o == nil {
 		return nil, nil
@@ -72,7 +73,7 @@ func hostFigures(envoys *host.Host) []prometheus.Collector {
 	}
 }
 
-// restartFigures count how often the Envoy of each Gateway was started again.
+// restartFigures is the metric of how often the Envoy of each Gateway was restarted.
 type restartFigures struct {
 	envoys *host.Host
 	desc   *prometheus.Desc
@@ -88,8 +89,8 @@ func (f *restartFigures) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// run runs the Envoys until ctx ends. outer has the signal that ended it as its cause, if there was
-// one.
+// run runs the Envoys until ctx ends. Then it leaves them running if o.Keep is true, unless ErrInterrupted is
+// the cause of outer. The error is that of host.Host.Run.
 func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -103,8 +104,8 @@ func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	return envoys.Run(run)
 }
 
-// hosted passes the published Gateways to the Envoys of this machine. The server must know a
-// Gateway before its Envoy connects. envoys is nil without host mode.
+// hosted passes the published Gateways to the Envoys of this machine. It is the first observer: the server must
+// know a Gateway before the Gateway's Envoy connects. envoys is nil without host mode.
 type hosted struct{ envoys *host.Host }
 
 // observe implements observer.

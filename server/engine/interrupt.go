@@ -10,47 +10,49 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Why a run ends before it is done.
+// The errors of a run that ends before it is done.
 var (
-	// errOverdue is the end of a run that takes longer than any folder should.
+	// errOverdue means that the run exceeded its deadline.
 	errOverdue = errors.New("the run is over its deadline")
-	// errNewer is the end of a run that a newer state of the folder waits for.
+	// errNewer means that the run ended because the folder has a newer state.
 	errNewer = errors.New("the folder has changed again")
 )
 
-// The deadlines of a translation are CPU time, so that a busy machine changes nothing.
+// The deadlines of a translation are CPU time, so that they do not depend on how busy the machine is.
 const (
-	// runDeadline is what the translation of any change may take; deadlinePerObject is added
-	// for each object that changes. It is some twenty times what an object usually takes.
+	// runDeadline is how much CPU time the translation of a Change may take. deadlinePerObject is added for each
+	// object that changes. It is about twenty times what an object usually takes.
 	runDeadline       = 30 * time.Second
 	deadlinePerObject = 2 * time.Millisecond
-	// partDeadline is in the place of runDeadline where a change is applied in parts.
+	// partDeadline replaces runDeadline if a Change is applied in parts.
 	partDeadline = 10 * time.Second
-	// yieldAfter is how long a run works before a newer state of the folder interrupts it.
+	// yieldAfter is how long a run works before a newer state of the folder can interrupt it.
 	yieldAfter = 10 * time.Second
-	// maxYields is how many runs in a row give way to a newer state of the folder. What each has done
-	// is kept, so that the next one continues; but one long rule is begun anew each time.
+	// maxYields is how many runs in a row a newer state of the folder can interrupt. The next run continues with
+	// the results of an interrupted run. Only a rule that was running starts again.
 	maxYields = 3
-	// readTurn is how long files are read before those that are read are served without larger ones
-	// of other teams. It is no CPU time, as the others wait so long.
+	// readTurn is how long files are read before the files that were read so far are applied. So small files do
+	// not wait long for large files of other teams. It is elapsed time, because users wait for that long.
 	readTurn = 500 * time.Millisecond
-	// checkStride is how many checks of a run pass between two looks at the clocks.
+	// checkStride is how many calls of Err pass between two looks at the CPU time.
 	checkStride = 256
 )
 
-// interrupt decides whether a translation must end; it is a memo.Stop. Only the goroutine that
-// translates uses it. That goroutine is locked to its thread, so that its CPU time can be measured.
+// interrupt is a memo.Stop that decides whether a translation must end. Only the goroutine that translates uses
+// it. The goroutine is locked to its thread, so that its CPU time can be measured.
 type interrupt struct {
-	ctx    context.Context
-	used   func() time.Duration // CPU time of the thread
-	limit  time.Duration
-	newer  func() bool // whether to give way to a newer state of the folder
-	alive  func()      // called now and then
+	ctx  context.Context
+	used func() time.Duration // returns the CPU time of the thread
+	// limit is the CPU time that the translation may take.
+	limit time.Duration
+	newer func() bool // reports whether to end for a newer state of the folder
+	alive func()      // is called from time to time
+	// begun is the CPU time at the first check.
 	begun  time.Duration
 	checks int
 }
 
-// Err implements memo.Stop.
+// Err implements memo.Stop. It returns errOverdue, errNewer, the error of ctx, or nil to continue.
 func (i *interrupt) Err() error {
 	if err := i.ctx.Err(); err != nil {
 		return err
@@ -72,20 +74,20 @@ func (i *interrupt) Err() error {
 	return nil
 }
 
-// isEnd reports whether a run ended because gatefold stops.
+// isEnd reports whether err means that gatefold stops.
 func isEnd(err error) bool { return errors.Is(err, context.Canceled) }
 
-// arriving notes the newest state of the folder, which waits while a run is in progress.
+// arriving records that the folder has a newer state, if a run for an older state is in progress.
 func (p *pipeline) arriving(tree watcher.Tree) {
 	running := p.running.Load()
 	p.newer.Store(running != nil && !tree.Same(running))
 }
 
-// yields reports whether the run should stop because the folder has a newer state.
+// yields reports whether the run in progress should end because the folder has a newer state.
 func (p *pipeline) yields() bool { return p.newer.Load() && p.yielded < maxYields }
 
-// interrupt returns the memo.Stop of a translation with a limit of CPU time. If yields is true, the
-// translation also stops for a newer state of the folder.
+// interrupt returns the memo.Stop of a translation with a limit of CPU time. If yields is true, the translation
+// also ends for a newer state of the folder.
 func (p *pipeline) interrupt(limit time.Duration, yields bool) memo.Stop {
 	newer := p.yields
 	if !yields {
@@ -94,16 +96,17 @@ func (p *pipeline) interrupt(limit time.Duration, yields bool) memo.Stop {
 	return &interrupt{ctx: p.ending, used: p.used, limit: limit, newer: newer, alive: p.busy.alive}
 }
 
-// turn returns how long the store may read files before it applies those that are read. A first
-// load, and a reload that a user waits for, always read the whole folder.
+// turn returns how long the store may read files before it applies the files that are read so far. A first
+// load, and a reload that a user waits for, always read the whole folder. With a gate, the whole folder is also
+// read.
 func (p *pipeline) turn() store.Turn {
-	if !p.published || len(p.asked) > 0 || p.gate != nil { // a revision is judged as a whole
+	if !p.published || len(p.asked) > 0 || p.gate != nil { // tests need the whole revision
 		return store.Turn{}
 	}
 	return store.Turn{Length: p.reading, Newer: p.newer.Load}
 }
 
-// noteWaiting notes the files that wait until one of them is read completely.
+// noteWaiting records and logs whether files wait because one of them takes long to read.
 func (p *pipeline) noteWaiting(files []string) {
 	if p.waiting = len(files) > 0; p.waiting {
 		p.log.Info().Int("files", len(files)).Str("file", files[0]).

@@ -10,25 +10,25 @@ import (
 	"github.com/gatefold/gatefold/translate"
 )
 
-// The bounds of the search in one change. The objects of parts that are not looked at further
-// are withheld together.
+// The bounds of the search in one Change. After a bound is reached, objects that fail together are withheld
+// together, without a further search.
 const (
-	maxTries = 2000 // of parts; one object among 100,000 costs 34
-	maxSlow  = 40   // of them over their deadline; one object among 100,000 costs 17
+	maxTries = 2000 // tries of parts; a search for one object among 100,000 needs 34
+	maxSlow  = 40   // tries that exceeded their deadline; a search for one object among 100,000 needs 17
 )
 
-// isolation is the search for the objects that a Change cannot be applied with.
+// isolation is the search for the objects of a Change that cannot be applied.
 type isolation struct {
 	*translation
-	changes map[manifest.Key]bool             // the objects of the Change, and
-	former  map[manifest.Key]*manifest.Object // what they were before it
-	taken   []part                            // of it, so far
+	changes map[manifest.Key]bool             // the objects of the Change
+	former  map[manifest.Key]*manifest.Object // the served versions of these objects
+	taken   []part                            // the parts that are applied so far
 	tries   int
-	slow    int // tries that were over their deadline
+	slow    int // tries that exceeded their deadline
 }
 
-// isolate applies a Change in parts, and withholds the objects that cannot be applied. cause is why
-// it could not be applied as a whole. After an error, nothing of it is applied.
+// isolate applies the parts of a Change, and withholds the objects that cannot be applied. cause is why the
+// Change could not be applied as a whole. After an error, nothing of the Change is applied.
 func (t *translation) isolate(parts []part, cause error) error {
 	i := &isolation{translation: t, former: map[manifest.Key]*manifest.Object{}, changes: map[manifest.Key]bool{}}
 	for _, part := range parts {
@@ -46,8 +46,8 @@ func (t *translation) isolate(parts []part, cause error) error {
 	return i.divide(parts, cause)
 }
 
-// former returns the served version of an object, nil for none. A new translator does not have it,
-// and neither does one that has not processed the restored state.
+// former returns the served version of an object, nil if there is none. If the translator is new, the version
+// comes from the store.
 func (t *translation) former(key manifest.Key) *manifest.Object {
 	if _, closed := t.withheld.substitutes[key]; closed {
 		return nil
@@ -58,7 +58,9 @@ func (t *translation) former(key manifest.Key) *manifest.Object {
 	return t.reader.store.Former(key).Object
 }
 
-// divide looks for the objects in parts that cannot be applied together. cause is the error.
+// divide applies parts in two halves. It divides a half that fails again, and withholds single objects that
+// fail. cause is why parts failed as a whole. The error means that the search ended early: it is errLost, or
+// the end of gatefold.
 func (i *isolation) divide(parts []part, cause error) error {
 	if len(parts) == 1 || i.tries >= maxTries || i.slow >= maxSlow {
 		for _, part := range parts {
@@ -83,7 +85,8 @@ func (i *isolation) divide(parts []part, cause error) error {
 	return nil
 }
 
-// try applies parts. After an error, everything is as before.
+// try applies parts together. If it returns an error, the translator is in its earlier state, except after
+// errLost or at the end of gatefold.
 func (i *isolation) try(parts []part) error {
 	i.tries++
 	err := i.attempt(joined(parts), partDeadline, false)
@@ -102,7 +105,8 @@ func (i *isolation) try(parts []part) error {
 	return err
 }
 
-// rewind resets the translator to its state before the part that failed.
+// rewind resets the translator to its state before the part that failed. It returns errLost if that is not
+// possible.
 func (i *isolation) rewind() error {
 	if i.translator.Revert() {
 		return nil
@@ -123,8 +127,9 @@ func (i *isolation) rewind() error {
 	return err
 }
 
-// distrust restores the earlier quarantine and answers of issuers. It is used if nothing else has
-// changed.
+// distrust restores the quarantine and the answers of issuers that were published last. It is called if no
+// object has changed: then the quarantine or the answers are the cause of the failure. It returns errLost if
+// the failure stays.
 func (i *isolation) distrust() error {
 	i.translator.Quarantine(i.trusted)
 	i.translator.Discover(i.answered)
@@ -136,14 +141,15 @@ func (i *isolation) distrust() error {
 	return err
 }
 
-// withhold leaves an object out, and applies something safe instead.
+// withhold leaves an object out, and applies a replacement: the first result of instead that can be applied.
+// The error is errLost, or the end of gatefold.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
 	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {
 		w.since = since
 	}
 	if bad.set == nil && !bad.gone {
-		return nil // of an invalid object, only its status and what it closes is missing
+		return nil // only the status and the effect on its targets are missing for an invalid object
 	}
 	for _, instead := range w.instead(bad.key) {
 		switch err := i.try([]part{instead}); {

@@ -9,14 +9,14 @@ import (
 	"github.com/gatefold/gatefold/server/oidc"
 )
 
-// issuersFile is the file in the state folder with what issuers answered last.
+// issuersFile is the file in the state folder with the last answers of OpenID issuers.
 const issuersFile = "issuers"
 
 // issuers requests the discovery documents that the folder needs, and publishes the answers.
 type issuers struct{ *oidc.Asker }
 
-// newIssuers returns issuers with the answers in the state folder. The pipeline gets these before
-// its first run.
+// newIssuers returns issuers with the answers that were saved in the state folder. The pipeline gets these
+// answers before its first run.
 func newIssuers(options oidc.Options, p *pipeline, srv *server.Server) *issuers {
 	i := &issuers{}
 	options.Log, options.File = p.log, p.state.file(issuersFile)
@@ -27,21 +27,22 @@ func newIssuers(options oidc.Options, p *pipeline, srv *server.Server) *issuers 
 	return i
 }
 
-// observe updates the list of issuers that the folder needs.
+// observe implements observer. It updates the list of issuers that the folder needs.
 func (i *issuers) observe(r *run) {
 	if r.published {
 		i.Want(r.result.Issuers)
 	}
 }
 
-// discover publishes the configuration with the new answers of issuers.
+// discover publishes the configuration with the current answers of issuers.
 func (p *pipeline) discover(from *issuers) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.translation.discover(from.Answers()) // those of now: calls may be in any order
+	p.translation.discover(from.Answers()) // the current answers, because calls of discover may be in any order
 	p.republish()
 }
 
+// figures returns the metrics of issuers.
 func (i *issuers) figures() []prometheus.Collector {
 	gauge := func(name, help string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
@@ -52,7 +53,7 @@ func (i *issuers) figures() []prometheus.Collector {
 	}
 }
 
-// file returns the path of a file in the state folder, "" if nothing is saved.
+// file returns the path of a file in the state folder; "" if nothing is saved.
 func (s *state) file(name string) string {
 	if s == nil || s.journal == nil {
 		return ""

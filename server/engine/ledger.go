@@ -13,28 +13,31 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// ledger tracks what the server has and a new Translator would not remove. With it, gatefold can
-// continue if a panic left a Change incomplete.
+// ledger tracks what the server has. After a panic, a new Translator replaces the old one, and does not know
+// what it must remove from the server; complete adds these removals.
 type ledger struct {
-	gone      map[manifest.Key]struct{} // objects that went since the last Publish
+	gone map[manifest.Key]struct{} // objects that were removed since the last Publish
+	// resources has the published resources.
 	resources map[resourceID]bool
-	infra     map[string]bool // by Gateway
+	infra     map[string]bool // the Gateways with published Infra
 }
 
+// resourceID identifies an Envoy resource of a Gateway.
 type resourceID struct{ gateway, typ, name string }
 
+// newLedger returns the ledger of a server that has nothing.
 func newLedger() ledger {
 	return ledger{map[manifest.Key]struct{}{}, map[resourceID]bool{}, map[string]bool{}}
 }
 
-// changed notes the objects that the store removed.
+// changed records the objects that the store removed.
 func (l ledger) changed(change store.Change) {
 	for _, key := range change.Gone {
 		l.gone[key] = struct{}{}
 	}
 }
 
-// published notes the resources that the server got.
+// published records the resources that the server got.
 func (l *ledger) published(result translate.Result) {
 	l.gone = map[manifest.Key]struct{}{}
 	for _, u := range result.Delta {
@@ -51,9 +54,9 @@ func (l *ledger) published(result translate.Result) {
 	}
 }
 
-// complete returns the first Result of a new Translator, with removals for everything that the
-// server has and the Result does not contain. It includes every object without a status, because
-// any of them may have had one.
+// complete returns the first Result of a new Translator, with removals of everything that the server has and
+// the Result does not contain. all is what the Translator got. Every object without a status in the Result gets
+// the removal of its status, because it may have had one.
 func (l ledger) complete(result translate.Result, all store.Change) translate.Result {
 	resources, statuses, infra := maps.Clone(l.resources), maps.Clone(l.gone), maps.Clone(l.infra)
 	for _, o := range all.Set {

@@ -12,24 +12,24 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Live reads a folder repeatedly, as an editor needs it. It returns for each Tree what Read would
-// return from a cold start, at the cost of what changed. Only one goroutine may use it.
+// Live reads a folder repeatedly, for an editor. For each Tree it returns what a cold start would return, but
+// the cost depends only on what changed. Only one goroutine may use it.
 type Live struct {
 	folder     Folder
-	reader     *reader // nil until the next Read makes one
+	reader     *reader // nil before the first Read and after a failed one
 	translator *translate.Translator
 	objects    map[manifest.Key]*manifest.Object
-	skipped    []watcher.Skip // of the last Tree
+	skipped    []watcher.Skip // the skipped files of the last Tree
 }
 
-// NewLive returns a Live that has read nothing.
+// NewLive returns a Live that has not read anything.
 func NewLive(folder Folder) *Live {
 	folder.Store.KeepNothing = true
 	return &Live{folder: folder}
 }
 
-// Read takes a Tree through store and translate and returns its problems, with their places,
-// sorted; the caller must not change them. After an error or a panic, the next Read starts cold.
+// Read passes a Tree through store and translate. It returns the problems with their places, sorted; the caller
+// must not change them. After an error or a panic, the next Read starts cold.
 func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, err error) {
 	done := false
 	defer func() {
@@ -37,12 +37,13 @@ func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest
 			l.reader = nil
 		}
 	}()
-	if !slices.Equal(tree.Skipped, l.skipped) { // the Store keeps what it knows of a file that cannot be read
+	// The Store would keep the last version of an unreadable file, but a cold start has none.
+	if !slices.Equal(tree.Skipped, l.skipped) {
 		l.reader, l.skipped = nil, tree.Skipped
 	}
 	began := l.reader != nil
 	problems, frozen, err := l.read(ctx, tree)
-	if err == nil && frozen && began { // what was read before would count
+	if err == nil && frozen && began { // the result must not depend on what was read before
 		l.reader = nil
 		problems, frozen, err = l.read(ctx, tree)
 	}
@@ -50,7 +51,8 @@ func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest
 	return problems, err
 }
 
-// read is Read. frozen reports that the store did not apply the Tree.
+// read does what Read does, without a second try. frozen is true if the store did not apply the Tree. The error
+// is that of the store, the translator or ctx.
 func (l *Live) read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, frozen bool, err error) {
 	if l.reader == nil {
 		if l.reader, err = newReader(ctx, l.folder); err != nil {
@@ -74,13 +76,14 @@ func (l *Live) read(ctx context.Context, tree watcher.Tree) (problems []manifest
 	return l.reader.located(change, l.translator.Apply(store.Change{})), change.Hold != "", nil
 }
 
-// Object returns a valid object of the last Tree, nil for none.
+// Object returns a valid object of the last Tree, nil if there is none.
 func (l *Live) Object(key manifest.Key) *manifest.Object { return l.objects[key] }
 
 // Objects returns the valid objects of the last Tree, in no order.
 func (l *Live) Objects() iter.Seq[*manifest.Object] { return maps.Values(l.objects) }
 
-// Place returns where a field of the last Tree is written (store.Store.Places).
+// Place returns where a field of the last Tree is written (store.Store.Places). It is zero before the first
+// Read.
 func (l *Live) Place(field manifest.Field) store.Place {
 	if l.reader == nil {
 		return store.Place{}

@@ -10,21 +10,23 @@ import (
 	"github.com/gatefold/gatefold/translate"
 )
 
-// standing is the list of all current problems, with places. If an edit changes no problem, the
-// list stays the same (store.SameProblems), and nothing is walked.
+// standing has the list of all current problems, with places. If an edit changes no problem, located returns
+// the same list (store.SameProblems) without computing it again.
 type standing struct {
 	all              []manifest.Problem
 	errors, warnings int
 	expiry           translate.Expiry
 
-	unhosted []manifest.Problem // of Gateways without an Envoy on this machine, as they were told last
-	frozen   []manifest.Problem // of revisions that canaries did not accept, as they were told last
+	unhosted []manifest.Problem // the last problems of Gateways without an Envoy on this machine
+	frozen   []manifest.Problem // the last problems of frozen revisions
 
-	translated, expired, placeless, staged, mine []manifest.Problem // mine is those before, joined
-	located, stored                              []manifest.Problem // that all is made of
+	// These lists are the inputs of the last call of located. mine is the first four, concatenated.
+	translated, expired, placeless, staged, mine []manifest.Problem
+	located, stored                              []manifest.Problem // the two lists that all is made of
 }
 
-// located returns the problems of both steps with their places, sorted.
+// located returns the problems of the store (change) and of the translation (result) with their places, sorted.
+// It also updates r.errors and r.warnings.
 func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &r.standing
 	expired := l.expiry.At(&result, time.Now())
@@ -45,8 +47,8 @@ func (r *reader) located(change store.Change, result translate.Result) []manifes
 	return l.all
 }
 
-// prefixed returns problems of a folder with a prefix before their paths. Without a prefix it
-// returns the same list. A problem of the folder itself names root.
+// prefixed returns the problems with prefix joined to the front of their file paths. A problem of the folder
+// itself, whose file is root, is unchanged. Without a prefix it returns the same list.
 func prefixed(problems []manifest.Problem, prefix, root string) []manifest.Problem {
 	if prefix == "" {
 		return problems

@@ -8,7 +8,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// mistake is a panic: a fault of gatefold.
+// mistake is a panic in gatefold, as an error.
 type mistake struct {
 	said  string
 	stack []byte
@@ -17,13 +17,13 @@ type mistake struct {
 // Error implements error.
 func (m *mistake) Error() string { return m.said }
 
-// blamable reports whether an error of the translator is caused by an object that can be found.
+// blamable reports whether err is a panic or errOverdue. The object that causes such an error can be found.
 func blamable(err error) bool {
 	var m *mistake
 	return errors.Is(err, errOverdue) || errors.As(err, &m)
 }
 
-// describeMistake adds an error to a line of the log, a panic with its stack.
+// describeMistake adds err to a log line. For a panic it adds the stack, too.
 func describeMistake(line *zerolog.Event, err error) *zerolog.Event {
 	var m *mistake
 	if errors.As(err, &m) {
@@ -32,7 +32,7 @@ func describeMistake(line *zerolog.Event, err error) *zerolog.Event {
 	return line.Err(err)
 }
 
-// caught runs work and returns its panic as a *mistake, nil for none.
+// caught calls work. It returns a panic of work as a *mistake, and nil if there was none.
 func caught(work func()) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {

@@ -15,25 +15,26 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
-// notifier reports the state of gatefold to the service manager by sd_notify(3): one datagram to
-// the socket $NOTIFY_SOCKET. Without that variable it does nothing.
+// notifier reports the state of gatefold to the service manager by sd_notify(3): one datagram to the socket
+// $NOTIFY_SOCKET. If that variable is not set, it does nothing.
 type notifier struct {
 	socket string
 	log    zerolog.Logger
 	once   sync.Once
-	begun  chan struct{} // closed when the first snapshot is published
+	begun  chan struct{} // observe closes it after the first publication
 }
 
+// newNotifier returns a notifier that has not reported anything.
 func newNotifier(log zerolog.Logger) *notifier {
 	return &notifier{socket: os.Getenv("NOTIFY_SOCKET"), log: log, begun: make(chan struct{})}
 }
 
-// send sends one message of lines NAME=VALUE. It ignores a missing receiver.
+// send sends one message of lines NAME=VALUE. It logs an error.
 func (n *notifier) send(lines ...string) {
 	if n.socket == "" {
 		return
 	}
-	// "@" begins a name without a file; Go reads it the same way.
+	// A name that begins with "@" has no file. Go reads the name in the same way.
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"})
 	if err == nil {
 		_, err = conn.Write([]byte(strings.Join(lines, "\n")))
@@ -44,8 +45,8 @@ func (n *notifier) send(lines ...string) {
 	}
 }
 
-// run reports the start and the end. Between them it reports that gatefold is alive, twice in the
-// watchdog interval of the service manager, except while the pipeline is stuck.
+// run reports the start and the end of gatefold. In between, it reports that gatefold is alive, twice in each
+// watchdog interval of the service manager, but not while stuck returns true. It returns after ctx ends.
 func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() bool) {
 	if n.socket == "" {
 		return
@@ -64,18 +65,18 @@ func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() boo
 			begun = nil
 			n.send("READY=1", "STATUS=Serves what the folder says.")
 		case <-ticks:
-			srv.Alive() // it does not come back from here when it hangs
+			srv.Alive() // it blocks if the server hangs
 			if !stuck() {
 				n.send("WATCHDOG=1")
 			}
 		case <-ctx.Done():
-			n.send("STOPPING=1", "STATUS=Stops.") // not after a panic, from which it begins anew
+			n.send("STOPPING=1", "STATUS=Stops.") // this is not reached after a panic, after which run is called again
 			return
 		}
 	}
 }
 
-// watchdogInterval returns the interval that the service manager expects, 0 for none
+// watchdogInterval returns the interval in which the service manager expects a report, 0 if it expects none
 // (sd_watchdog_enabled(3)).
 func watchdogInterval() time.Duration {
 	if pid := os.Getenv("WATCHDOG_PID"); pid != "" && pid != strconv.Itoa(os.Getpid()) {
@@ -88,7 +89,7 @@ func watchdogInterval() time.Duration {
 	return time.Duration(microseconds) * time.Microsecond
 }
 
-// observe reports the first snapshot, and a folder that is frozen.
+// observe implements observer. It reports the first publication, and whether the folder is frozen.
 func (n *notifier) observe(r *run) {
 	if r.published {
 		n.once.Do(func() { close(n.begun) })

@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// part is the change of one object: it is set, or removed, or invalid, or removed and invalid.
+// part is the change of one object. set is its new version, gone is true if it is removed, and invalid is its
+// new invalid version. An object can be removed and invalid at once.
 type part struct {
 	key     manifest.Key
 	set     *manifest.Object
@@ -16,7 +17,7 @@ type part struct {
 	invalid *store.Invalid
 }
 
-// partsOf splits a Change into the changes of single objects, in order.
+// partsOf splits a Change into the changes of single objects, sorted by key.
 func partsOf(change store.Change) []part {
 	all := map[manifest.Key]part{}
 	for _, object := range change.Set {
@@ -35,7 +36,7 @@ func partsOf(change store.Change) []part {
 	return slices.SortedFunc(maps.Values(all), func(a, b part) int { return manifest.CompareKeys(a.key, b.key) })
 }
 
-// joined returns the Change of parts.
+// joined returns the Change that has all parts.
 func joined(parts []part) (change store.Change) {
 	for _, p := range parts {
 		if p.set != nil {
@@ -51,8 +52,8 @@ func joined(parts []part) (change store.Change) {
 	return change
 }
 
-// followed returns one Change with the effect of two in sequence. It keeps only the objects of the
-// first.
+// followed returns one Change with the effect of first and then second. Apart from the objects, the result has
+// the fields of second.
 func followed(first, second store.Change) store.Change {
 	if len(first.Set)+len(first.Gone)+len(first.Invalid) == 0 {
 		return second

@@ -16,40 +16,42 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// pipeline processes one Tree at a time, up to the Envoys.
+// pipeline passes one Tree at a time through store, translate and server.
 type pipeline struct {
 	reader      *reader      // Tree to Change
 	translation *translation // Change to Result
 	server      publisher    // Result to Envoys
-	observers   []observer   // they see each run when it has ended, in this order
+	observers   []observer   // they get each run after it has ended, in this order
 
-	mu     turn                 // held while a run is under way
+	mu     turn                 // locked while a run is in progress
 	rescan chan chan<- struct{} // watcher.Options.Rescan
 	log    zerolog.Logger
 	busy   *busy
-	state  *state // nil keeps nothing
-	gate   *gate  // nil lets every revision pass
+	state  *state // nil if nothing is saved
+	gate   *gate  // nil without Options.GateTests
 
-	tree      *watcher.Tree    // the folder's last
+	tree      *watcher.Tree    // the last Tree of the folder
 	last      store.Change     // the problems and stale objects of the folder, as the store returned them last
-	asked     []*admin.Changes // of reloads that users wait for
-	published bool             // something was
+	asked     []*admin.Changes // the changes so far, for each reload that a user waits for
+	published bool             // true after the first publication
 
-	ending  context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
+	ending context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
+	// used returns the CPU time of the current thread.
 	used    func() time.Duration
-	running atomic.Pointer[watcher.Tree] // that a run is about, nil between two
-	newer   atomic.Bool                  // another waits
-	yielded int                          // runs in a row that gave way to a newer Tree
-	reading time.Duration                // how long files are read before those that are read are served
-	waiting bool                         // files of the last Tree are not read to their end
+	running atomic.Pointer[watcher.Tree] // the Tree of the run in progress; nil if none is in progress
+	newer   atomic.Bool                  // the folder has a newer Tree than running
+	yielded int                          // how many runs in a row ended for a newer Tree
+	reading time.Duration                // how long files are read before those read so far are applied
+	waiting bool                         // some files of the last Tree are not read yet
 }
 
-// publisher is what the pipeline needs of server.Server.
+// publisher is the part of server.Server that the pipeline uses.
 type publisher interface{ Publish(translate.Result) }
 
-// observer is called after each run, with what was published, or why nothing was.
+// observer is called after each run, with what was published or why nothing was.
 type observer interface{ observe(r *run) }
 
+// newPipeline returns a pipeline that ends with ctx. The caller sets server, observers, state and gate.
 func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipeline {
 	p := &pipeline{
 		reader: folder, mu: newTurn(), rescan: make(chan chan<- struct{}), log: log,
@@ -59,27 +61,27 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 	return p
 }
 
-// run is one pass through the pipeline.
+// run is one pass through the pipeline, with its results.
 type run struct {
-	tree      *watcher.Tree // nil where something else than the folder has changed
+	tree      *watcher.Tree // nil if another input than the folder has changed
 	change    store.Change
 	result    translate.Result
-	problems  []manifest.Problem // all that there are now, with their places
-	errors    int                // of the problems
-	warnings  int                // the same
+	problems  []manifest.Problem // all current problems, with their places
+	errors    int                // the number of errors among problems
+	warnings  int                // the number of warnings among problems
 	published bool
-	reload    server.Reload // how it ended; zero without a Tree
+	reload    server.Reload // the result of the run; zero without a Tree
 
-	first bool // nothing was published before
+	first bool // nothing was published before the run
 	asked bool // a user waits for it
 	step  string
 	busy  *busy
 }
 
-// errWaiting is the end of a run while the folder is missing or frozen, and nothing was ever served.
+// errWaiting is the error of a run if the folder is missing or frozen, and nothing was ever served.
 var errWaiting = errors.New("the folder is waited for")
 
-// reload applies the folder's state. If it fails, the last state is still served.
+// reload applies a new Tree of the folder. If that fails, the last state is still served.
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,14 +91,14 @@ func (p *pipeline) reload(tree watcher.Tree) {
 	p.tree = &tree
 	p.carry(&tree)
 	for p.waiting && !p.newer.Load() && p.ending.Err() == nil {
-		p.mu.Unlock() // to whatever else waits for its turn
+		p.mu.Unlock() // so that others can lock it meanwhile
 		p.mu.Lock()
 		p.carry(&tree)
 	}
 }
 
-// reloadSecrets applies the state of the Secrets folder. Before the first Tree of the other folder
-// it only stores the state.
+// reloadSecrets applies a new Tree of the Secrets folder. Before the first Tree of the other folder, it only
+// stores the Tree.
 func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +110,7 @@ func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	}
 }
 
-// quarantine stores what Envoys rejected, and publishes the result.
+// quarantine stores the rules that Envoys rejected, and publishes again.
 func (p *pipeline) quarantine(rejected translate.Quarantine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +118,7 @@ func (p *pipeline) quarantine(rejected translate.Quarantine) {
 	p.republish()
 }
 
-// lackEnvoys stores the problems of Gateways that have no Envoy on this machine.
+// lackEnvoys stores the problems of Gateways that have no Envoy on this machine, and publishes again.
 func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,19 +126,20 @@ func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.republish()
 }
 
-// republish publishes the last Tree again after another input changed. Before the first publication
-// it does nothing. p.mu must be held.
+// republish publishes again because another input than the folder changed. It does nothing before the first
+// publication. The caller has locked p.mu.
 func (p *pipeline) republish() {
 	switch {
 	case !p.published:
-	case p.gate != nil && p.gate.unjudged: // by a run that came to no end
+	case p.gate != nil && p.gate.unjudged: // the last run did not test it
 		p.carry(p.tree)
 	default:
 		p.carry(nil)
 	}
 }
 
-// carry runs the flow for a Tree, nil for the last one, and calls the observers.
+// carry does one run and calls the observers. tree is nil if another input than the folder has changed. If the
+// run is interrupted, the observers are not called.
 func (p *pipeline) carry(tree *watcher.Tree) {
 	r := &run{tree: tree, first: !p.published, asked: len(p.asked) > 0, busy: p.busy}
 	r.reload.Stages = map[string]time.Duration{}
@@ -158,8 +161,8 @@ func (p *pipeline) carry(tree *watcher.Tree) {
 	}
 }
 
-// flow is the sequence of gatefold's steps: store, translate, publish. The first step that fails
-// ends the run, and what was published before is still served.
+// flow does the steps of gatefold: store, translate, tests, publish. It returns the error of the first step
+// that fails. What was published before is still served then.
 func (p *pipeline) flow(r *run) error {
 	if err := p.read(r); err != nil {
 		return err
@@ -173,13 +176,14 @@ func (p *pipeline) flow(r *run) error {
 	if err := p.publish(r); err != nil {
 		return err
 	}
-	for _, asked := range p.asked { // a change that the gate took back is none
+	for _, asked := range p.asked { // r.change is empty if the tests failed
 		asked.Add(r.change)
 	}
 	return nil
 }
 
-// read makes a Change of the Tree with the store.
+// read makes the Change of a run from its Tree. Without a Tree, the Change has only the last problems. It
+// returns errWaiting if there is nothing to serve yet, and errNewer if the folder has a newer Tree.
 func (p *pipeline) read(r *run) (err error) {
 	if r.tree == nil {
 		r.change = p.last
@@ -206,7 +210,7 @@ func (p *pipeline) read(r *run) (err error) {
 	p.noteWaiting(r.change.Waiting)
 	r.splitStore()
 	p.last = store.Change{Problems: r.change.Problems, Stale: r.change.Stale}
-	// A folder that is missing or held at a start is waited for, unless a state was restored.
+	// At the start, gatefold waits for a folder that is missing or frozen, unless a state was restored.
 	if !p.published && !r.change.Restored && (r.tree.Missing || r.change.Hold != "") {
 		r.problems = r.change.Problems
 		return errWaiting
@@ -214,7 +218,8 @@ func (p *pipeline) read(r *run) (err error) {
 	return nil
 }
 
-// translate makes a Result of the Change, with all problems and stale objects.
+// translate makes the Result of a run from its Change, with all problems and stale objects. The error is that
+// of translation.apply.
 func (p *pipeline) translate(r *run) (err error) {
 	if r.time("translate", func() { r.result, err = p.translation.apply(r.change) }); err != nil {
 		return err
@@ -225,9 +230,9 @@ func (p *pipeline) translate(r *run) (err error) {
 	return nil
 }
 
-// publish passes the Result to the server. If that panics, a rehearsal finds the objects that cause
-// the panic and withholds them. If it finds none, the last state is still served, and the next Tree
-// uses a new translator.
+// publish passes the Result to the server. If that panics, a rehearsal finds the objects that cause the panic
+// and withholds them, and the rest is published. If it finds none, publish returns an error. The last state is
+// still served then, and the next run uses a new translator.
 func (p *pipeline) publish(r *run) (err error) {
 	if r.time("publish", func() { err = caught(func() { p.server.Publish(r.result) }) }); err != nil {
 		if err := p.translation.rehearse(err); err != nil {
@@ -243,14 +248,14 @@ func (p *pipeline) publish(r *run) (err error) {
 	return nil
 }
 
-// recover runs the flow and repairs the store after a panic. If nothing is published yet, it runs
-// the flow once more without the saved state.
+// recover runs the flow, and repairs the store after a panic. If nothing is published yet, it runs the flow
+// once more without the saved state. It returns the error of the last flow.
 func (p *pipeline) recover(r *run) error {
 	err := p.guard(r)
 	var panicked *mistake
 	switch {
 	case !errors.As(err, &panicked):
-	case p.forgetState(nil): // the log has what happened
+	case p.forgetState(nil): // guard logged the panic
 		return p.guard(r)
 	case r.step == "store":
 		p.renewStore()
@@ -258,8 +263,8 @@ func (p *pipeline) recover(r *run) error {
 	return err
 }
 
-// guard runs the flow and catches a panic, which is a fault of gatefold and not of the user. It
-// logs the panic with its stack. No later step runs.
+// guard runs the flow and catches a panic. A panic is a fault of gatefold and not of the user. guard logs the
+// panic with its stack, and returns it as the error.
 func (p *pipeline) guard(r *run) (err error) {
 	if panicked := caught(func() { err = p.flow(r) }); panicked != nil {
 		p.alarm(r, panicked, "this change of the folder is not served, what served before is; the next edit is tried afresh")
@@ -268,7 +273,7 @@ func (p *pipeline) guard(r *run) (err error) {
 	return err
 }
 
-// show calls an observer. After a panic of it, the next run publishes everything again.
+// show calls an observer. If it panics, the panic is logged, and the next run publishes everything again.
 func (p *pipeline) show(o observer, r *run) {
 	if panicked := caught(func() { o.observe(r) }); panicked != nil {
 		p.alarm(r, panicked, "what was published is served, but not all that follows from it was done; it is done at the next edit")
@@ -276,13 +281,15 @@ func (p *pipeline) show(o observer, r *run) {
 	}
 }
 
+// alarm logs an ALARM about a panic. consequence says what it means for what is served.
 func (p *pipeline) alarm(r *run, panicked error, consequence string) {
 	describeMistake(p.log.Error().Str("step", r.step), panicked).
 		Msg("ALARM: a mistake in gatefold: " + consequence + "; please report it")
 }
 
-// forgetState starts again from the texts of the saved state, which are validated like files of the
-// folder. It returns false if there is no state, or if something is already published.
+// forgetState restarts from the texts of the saved state, which are validated like files of the folder. It
+// returns false if there is no state, or if something is already published. cause is nil if it was logged
+// already.
 func (p *pipeline) forgetState(cause error) bool {
 	if p.published || !p.state.giveUp(cause) {
 		return false
@@ -291,19 +298,19 @@ func (p *pipeline) forgetState(cause error) bool {
 	return true
 }
 
-// renewStore replaces the store after a panic in the middle of a Change. The new store continues
-// from what is served. The translator is also replaced, because it may be ahead of what is served.
+// renewStore replaces the store after a panic or after tests that failed. The new store continues from what is
+// served. The next run uses a new translator, because the old one may be ahead of what is served.
 func (p *pipeline) renewStore() {
 	fresh, err := p.reader.store.Anew()
-	if err != nil { // New has succeeded before
+	if err != nil { // New succeeded at the start
 		panic(err)
 	}
 	p.reader.store, p.translation.phase = fresh, ahead
 }
 
-// expect translates the saved state while the folder is being read. If the folder has not changed,
-// nothing else is left to translate. The Secrets folder is read first, because without Secrets much
-// would be translated twice.
+// expect translates the saved state while the folder is being read. If the folder has not changed, little is
+// left to translate afterwards. With a Secrets folder it does nothing, because without the Secrets much would
+// be translated twice.
 func (p *pipeline) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -324,7 +331,8 @@ func (p *pipeline) expect() {
 	}
 }
 
-// conclude notes how the run ended.
+// conclude stores the result of the run in r.reload; err is the error of the run. Without a Tree it does
+// nothing.
 func (r *run) conclude(err error) {
 	if r.tree == nil {
 		return
@@ -347,8 +355,8 @@ func (r *run) conclude(err error) {
 	}
 }
 
-// splitStore splits the store's time into parsing and validation. The store reports both as sums
-// over all cores.
+// splitStore splits the duration of the step store into parse and validate. The store reports these times as
+// sums over all cores, so only their ratio is used.
 func (r *run) splitStore() {
 	parse, validate := r.change.Stats.Parse, r.change.Stats.Validate
 	share := 0.0
@@ -361,7 +369,7 @@ func (r *run) splitStore() {
 	delete(stages, "store")
 }
 
-// time runs one step and notes its duration.
+// time runs one step, and stores its duration in r.reload.Stages.
 func (r *run) time(step string, work func()) {
 	r.step = step
 	start := time.Now()

@@ -15,11 +15,11 @@ const maxProblemLines = 100
 
 // problemLog logs each problem once when it appears, and once when it is fixed.
 type problemLog struct {
-	last  []manifest.Problem // as they were given
-	known []manifest.Problem // the same, sorted by orderOf
+	last  []manifest.Problem // the list of the last update
+	known []manifest.Problem // the same list, sorted by orderOf
 }
 
-// update logs the changes from the last list of problems.
+// update logs the problems that are new or fixed since the last update.
 func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
 	if store.SameProblems(problems, l.last) {
 		return
@@ -51,8 +51,8 @@ func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
 	}
 }
 
-// fixedWords returns what is fixed: usually the problem's message. If the message is about what
-// gatefold did, it returns other words. It returns "" if other objects still have the problem.
+// fixedWords returns the text to log after p is fixed: usually its message. If the message says what gatefold
+// did, the text is another one. It returns "" if other objects in known still have the problem.
 func fixedWords(p manifest.Problem, known []manifest.Problem) string {
 	switch p.Code {
 	case "LastGoodKept":
@@ -66,8 +66,8 @@ func fixedWords(p manifest.Problem, known []manifest.Problem) string {
 	return p.Message
 }
 
-// describe adds a problem to a line of the log, without the excerpt: a log has one line for each
-// problem, is kept longer and is read by more people than the folder.
+// describe adds the fields of a problem to a log line. The excerpt is left out: a log is kept longer and read
+// by more people than the folder.
 func describe(line *zerolog.Event, p manifest.Problem) *zerolog.Event {
 	line = line.Str("code", p.Code)
 	if p.File != "" {

@@ -6,19 +6,19 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// progressEvery is the time between two lines about a folder that takes long to read.
+// progressEvery is the time between two log lines about a folder that takes long to read.
 const progressEvery = 3 * time.Second
 
-// progress logs how many documents are read, and that the translation follows. It logs nothing if
-// reading ends before the first line is due.
+// progress logs how many documents are read, and when all are read. It logs nothing if reading takes less than
+// progressEvery.
 type progress struct {
 	log  zerolog.Logger
 	now  func() time.Time
-	next time.Time // when a line is due; zero while nothing is read
-	told bool      // a line was due
+	next time.Time // when the next line is logged; zero while nothing is read
+	told bool      // a line was logged
 }
 
-// note is store.Options.Progress.
+// note is store.Options.Progress: done of the documents are read, and of is the number of all.
 func (p *progress) note(done, of int) {
 	now := p.now()
 	switch {

@@ -10,16 +10,16 @@ import (
 	"github.com/gatefold/gatefold/translate"
 )
 
-// questionPatience is how long a question about the folder waits for a run to end.
+// questionPatience is how long a query about the folder waits for a run to end.
 const questionPatience = 5 * time.Second
 
-// questions answers what the admin pages ask about the folder (admin.Folder).
+// questions implements admin.Folder: it answers the admin pages' queries about the folder.
 type questions struct {
 	*pipeline
 	manager *notifier
 }
 
-// Reload implements admin.Folder. It notifies the service manager.
+// Reload implements admin.Folder. It also notifies the service manager.
 func (q questions) Reload(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	q.manager.send("RELOADING=1")
 	defer q.manager.send("READY=1")
@@ -29,8 +29,8 @@ func (q questions) Reload(ctx context.Context, allowEmpty bool) (admin.Changes, 
 // Busy implements admin.Folder.
 func (q questions) Busy() admin.Busy { return q.busy.state() }
 
-// ask calls read with the store. It waits for a run in progress, at most for questionPatience. ok
-// is false if that was too short.
+// ask calls read with the store. It waits for a run in progress to end. ok is false if that takes longer than
+// questionPatience; then read is not called.
 func (q questions) ask(read func(*store.Store)) (ok bool) {
 	if !q.mu.within(questionPatience) {
 		return false
@@ -40,7 +40,7 @@ func (q questions) ask(read func(*store.Store)) (ok bool) {
 	return true
 }
 
-// Places implements admin.Folder. If the folder is busy for too long, it returns no places.
+// Places implements admin.Folder. If the folder is busy for too long, the places are zero.
 func (q questions) Places(fields []manifest.Field) (places []store.Place) {
 	if !q.ask(func(s *store.Store) { places = s.Places(fields) }) {
 		return make([]store.Place, len(fields))
@@ -48,7 +48,7 @@ func (q questions) Places(fields []manifest.Field) (places []store.Place) {
 	return places
 }
 
-// Between implements admin.Folder. It waits as Places does.
+// Between implements admin.Folder. It waits for questionPatience at most.
 func (q questions) Between(read func([]*manifest.Object, translate.Surroundings)) bool {
 	return q.ask(func(s *store.Store) {
 		t := q.translation
@@ -62,7 +62,7 @@ func (q questions) Between(read func([]*manifest.Object, translate.Surroundings)
 	})
 }
 
-// Outlines implements admin.Folder. It waits as Places does.
+// Outlines implements admin.Folder. If the folder is busy for too long, the outlines are zero.
 func (q questions) Outlines(keys []manifest.Key) (outlines []store.Outline) {
 	if !q.ask(func(s *store.Store) { outlines = s.Outlines(keys) }) {
 		return make([]store.Outline, len(keys))
@@ -70,7 +70,7 @@ func (q questions) Outlines(keys []manifest.Key) (outlines []store.Outline) {
 	return outlines
 }
 
-// Labels implements admin.Folder. It waits as Places does.
+// Labels implements admin.Folder. If the folder is busy for too long, the labels are nil.
 func (q questions) Labels(keys []manifest.Key) (labels []map[string]string) {
 	if !q.ask(func(s *store.Store) { labels = s.Labels(keys) }) {
 		return make([]map[string]string, len(keys))

@@ -7,7 +7,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// reader makes a Change of each Tree, from the folder of YAML and the folder of Secrets.
+// reader makes a Change from each Tree of the folder of YAML. It adds the Secrets of the folder of Secrets, if
+// there is one.
 type reader struct {
 	folder  Folder
 	store   *store.Store
@@ -15,6 +16,8 @@ type reader struct {
 	standing
 }
 
+// newReader returns a reader that has not read YAML yet. It has read the folder of Secrets. It returns an error
+// if that fails.
 func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 	r = &reader{folder: folder}
 	if r.store, err = store.New(folder.Store); err != nil {
@@ -26,9 +29,9 @@ func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 	return r, nil
 }
 
-// apply applies a Tree of the folder, and the folder of Secrets. If ctx ends first, it returns the
-// error of ctx, and nothing is applied. Files that take longer to read than a turn may wait for the
-// next call.
+// apply applies a Tree of the folder of YAML and the last Tree of the folder of Secrets. If ctx ends first, it
+// returns the error of ctx, and nothing is applied. If files take longer to read than turn allows, they wait
+// for the next call.
 func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) (store.Change, error) {
 	change, err := r.store.ApplyUntil(ctx, tree, turn)
 	if err != nil {
@@ -38,5 +41,5 @@ func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) 
 	return r.secrets.join(change), nil
 }
 
-// all returns the Change that gives a new translator everything that apply has returned so far.
+// all returns a Change with everything that apply has returned so far, for a new translator.
 func (r *reader) all() store.Change { return r.secrets.overlay(r.store.Delivered()) }

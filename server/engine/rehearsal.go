@@ -9,10 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// rehearse finds the objects of the last Change that cannot be published, and withholds them. To do
-// so it publishes the Change in parts to a server without clients. cause is why the whole could not
-// be published. It returns errLost if it finds none, and the error of an interrupted run. The next
-// Change uses a new translator.
+// rehearse finds the objects of the last Change that cannot be published, and withholds them. It publishes the
+// Change in parts to a server without clients. cause is why the whole could not be published. It returns
+// errLost if it finds no object, and the error of an interrupted run. The next Change uses a new translator.
 func (t *translation) rehearse(cause error) error {
 	t.reportMistake("publish", cause, t.sent)
 	translators, before := t.translators, maps.Clone(t.withheld.all)
@@ -34,14 +33,14 @@ func (t *translation) rehearse(cause error) error {
 	return err
 }
 
-// rehearsed is a translator that also publishes its results, and fails if that fails.
+// rehearsed is a translator that also publishes its results. A panic of the publication makes Take panic.
 type rehearsed struct {
 	translator
 	publisher publisher
-	usable    bool // it has what the folder had, and nothing of what failed
+	usable    bool // it has exactly the objects of the Changes that were published
 }
 
-// Take translates a Change and publishes the result.
+// Take translates a Change and publishes the result. It returns the error of the translation.
 func (r *rehearsed) Take(stop memo.Stop, change store.Change) error {
 	if err := r.translator.Take(stop, change); err != nil {
 		return err
@@ -52,6 +51,6 @@ func (r *rehearsed) Take(stop memo.Stop, change store.Change) error {
 	return nil
 }
 
-// Revert undoes the last Change if it failed before it was published. It returns false if the
-// search needs a new translator and a new server.
+// Revert undoes the last Change if it failed before it was published. It returns false if the caller needs a
+// new translator and a new server.
 func (r *rehearsed) Revert() bool { return r.usable && r.translator.Revert() }

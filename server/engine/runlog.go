@@ -13,11 +13,11 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// stageNames returns the stages in a summary, in their order.
+// stageNames returns the steps in a summary, in order.
 func stageNames() []string { return []string{"scan", "parse", "validate", "translate", "publish"} }
 
-// LogFields returns the names of the fields in the log line of a reload, in the order of the
-// console.
+// LogFields returns the names of the fields in the log line of a reload, in the order in which the console
+// shows them.
 func LogFields() []string {
 	fields := []string{"files", "objects", "changed", "resources", "errors", "warnings"}
 	for _, stage := range stageNames() {
@@ -26,17 +26,17 @@ func LogFields() []string {
 	return append(fields, "total_ms", "revision")
 }
 
-// runLog logs each run: problems that are new or fixed, and the result.
+// runLog logs each run: the problems that are new or fixed, and the result.
 type runLog struct {
 	log      zerolog.Logger
 	problems problemLog
-	ignored  []store.Ignored // as they were logged last
-	empty    bool            // the folder's last Tree had no files
+	ignored  []store.Ignored // the list that was logged last
+	empty    bool            // the last Tree had no files
 }
 
 // observe implements observer.
 func (l *runLog) observe(r *run) {
-	if r.reload.Result == "failed" || r.tree == nil && !r.published { // the log has why
+	if r.reload.Result == "failed" || r.tree == nil && !r.published { // the reason is logged already
 		return
 	}
 	l.problems.update(l.log, r.problems)
@@ -62,7 +62,8 @@ func (l *runLog) noteIgnored(ignored []store.Ignored) {
 	}
 }
 
-// noteEmpty warns of a folder without files, because it is probably the wrong folder.
+// noteEmpty logs a warning if the folder has no files, unless its last Tree also had none. It is probably the
+// wrong folder.
 func (l *runLog) noteEmpty(tree *watcher.Tree) {
 	empty := tree.Files.Len()+len(tree.Skipped) == 0
 	if empty && !l.empty {
@@ -71,8 +72,7 @@ func (l *runLog) noteEmpty(tree *watcher.Tree) {
 	l.empty = empty
 }
 
-// summarize logs the one line of a reload. total_ms counts from the first change, debounce
-// included.
+// summarize logs the one line of a reload. total_ms is the time since the first change, including the debounce.
 func (l *runLog) summarize(r *run) {
 	level := zerolog.InfoLevel
 	if !r.asked && r.nothing() {
@@ -101,15 +101,16 @@ func (l *runLog) summarize(r *run) {
 	line.Msg("reloaded")
 }
 
-// nothing reports whether nothing was read and nothing changed.
+// nothing reports whether the run read no file and changed nothing.
 func (r *run) nothing() bool {
 	return !r.first && r.change.Stats.FilesChanged+len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)+len(r.result.Delta) == 0
 }
 
-// maxKeysLogged is how many objects of each sort the line of a reload names.
+// maxKeysLogged is how many objects the line of a reload names as set, and how many as removed.
 const maxKeysLogged = 5
 
-// named returns "HTTPRoute shop/cart, Service shop/cart and 3 more".
+// named returns a text such as "HTTPRoute shop/cart, Service shop/cart and 3 more". all is the number of
+// objects, and keys are those to name.
 func named(keys []manifest.Key, all int) string {
 	names := make([]string, len(keys))
 	for i, key := range keys {
@@ -122,5 +123,5 @@ func named(keys []manifest.Key, all int) string {
 	return text
 }
 
-// milliseconds returns a time for log and reports, with microseconds.
+// milliseconds returns a duration in milliseconds, rounded down to microseconds.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -19,23 +19,23 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// secretDir is a folder of Secrets without YAML (docs/design/inputs.md): a file NAMESPACE/NAME/KEY
-// is an entry of a Secret's data. It has its own Store. So it keeps last valid versions and freezes
-// if it is emptied, as the other folder does, but limits and path policies of the folder of YAML do
-// not apply. Its Secrets win over those of the folder of YAML. A nil secretDir has none.
+// secretDir is a folder of Secrets without YAML (docs/design/inputs.md): a file NAMESPACE/NAME/KEY is an entry
+// of a Secret's data. The folder has its own Store. So it keeps last valid versions, and it is frozen if it
+// becomes empty. Limits and path policies of the folder of YAML do not apply to it. If both folders have a
+// Secret, the one of this folder is served. A nil secretDir has no Secrets.
 type secretDir struct {
 	store *store.Store
 	tree  watcher.Tree
-	// own are the Secrets that it has, and folder those of the folder.
+	// own has the Secrets of this folder. folder has the Secrets of the folder of YAML.
 	own    map[manifest.Key]*manifest.Object
 	folder map[manifest.Key]*manifest.Object
 
-	applied  bool               // the store has taken tree
-	sure     bool               // joined is what join would give again
-	problems []manifest.Problem // its own
-	stale    []store.Stale      // its own
-	given    []manifest.Problem // those of the folder of YAML, and
-	joined   []manifest.Problem // all that join gave
+	applied  bool               // the store has applied tree
+	sure     bool               // joined is still valid
+	problems []manifest.Problem // of this folder
+	stale    []store.Stale      // of this folder
+	given    []manifest.Problem // the last problems of the folder of YAML
+	joined   []manifest.Problem // the problems that join returned last
 }
 
 // isSecretKey reports whether a file has the name of a key of a Secret's data.
@@ -43,12 +43,12 @@ func isSecretKey(name string) bool {
 	return name == string(keypair.Certificate) || name == string(keypair.Key) || name == string(keypair.Authorities)
 }
 
-// secretFile reports whether a file of a secret folder is read: an entry of a Secret, or a file
-// that is probably meant as one, for which secretsOf reports a problem.
+// secretFile reports whether a file of a secret folder is read: an entry of a Secret, or a file that probably
+// should be one. secretsOf reports a problem for a file of the second sort.
 func secretFile(name string) bool {
 	ending := path.Ext(name)
 	base := strings.TrimSuffix(name, ending)
-	numbered := strings.TrimRight(base, "0123456789") != base // certbot's archive: fullchain1.pem
+	numbered := strings.TrimRight(base, "0123456789") != base // certbot's archive has such names: fullchain1.pem
 	return isSecretKey(name) || !numbered && slices.Contains([]string{".pem", ".crt", ".cer", ".key"}, ending)
 }
 
@@ -57,7 +57,7 @@ func watchSecrets(dir string, limits watcher.Limits) watcher.Options {
 	return watcher.Options{Root: dir, Limits: limits, Takes: secretFile}
 }
 
-// openSecrets reads a secret folder. It returns nil if dir is "".
+// openSecrets reads a secret folder. It returns nil if dir is "", and an error if the folder cannot be read.
 func openSecrets(ctx context.Context, dir string, limits watcher.Limits) (*secretDir, error) {
 	if dir == "" {
 		return nil, nil //nolint:nilnil // a nil secretDir works
@@ -86,7 +86,7 @@ func (d *secretDir) allowEmpty() {
 // take stores a Tree for the next join.
 func (d *secretDir) take(tree watcher.Tree) { d.tree, d.applied = tree, false }
 
-// apply returns the changes of the last Tree, none if it is already applied.
+// apply applies the last Tree and returns its Change. The Change is empty if the Tree is already applied.
 func (d *secretDir) apply() store.Change {
 	if d.applied {
 		return store.Change{}
@@ -96,7 +96,7 @@ func (d *secretDir) apply() store.Change {
 	return change
 }
 
-// locate sets the places of problems of its Secrets.
+// locate returns the problems, with a place for each problem of a Secret of this folder.
 func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	if d == nil {
 		return problems
@@ -104,8 +104,8 @@ func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	return d.atFiles(d.store.Locate(problems))
 }
 
-// atFiles sets the place of problems of its Secrets to the file of the entry. A line and column of
-// the generated document would not help the user.
+// atFiles returns the problems. For a problem of a Secret of this folder, it sets the file to that of the
+// Secret's entry. It removes line and column, which are those of a generated document that users do not see.
 func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	out := slices.Clone(problems)
 	for i := range out {
@@ -122,7 +122,7 @@ func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	return out
 }
 
-// join adds the Secrets of the folder's last Tree to a Change of the folder of YAML.
+// join returns a Change of the folder of YAML together with the changes of this folder's last Tree.
 func (d *secretDir) join(change store.Change) store.Change {
 	if d == nil {
 		return change
@@ -160,7 +160,7 @@ func (d *secretDir) join(change store.Change) store.Change {
 	return out
 }
 
-// staleOf joins the stale objects of both folders. If both have a Secret, the one of this folder
+// staleOf returns the stale objects of both folders. If both folders have a Secret, the one of this folder
 // counts.
 func (d *secretDir) staleOf(change store.Change) []store.Stale {
 	hidden := func(s store.Stale) bool { return d.own[s.Key] != nil }
@@ -172,7 +172,7 @@ func (d *secretDir) staleOf(change store.Change) []store.Stale {
 	return all
 }
 
-// overlay replaces Secrets of the folder of YAML by the Secrets of this folder.
+// overlay returns all with its Secrets replaced by the Secrets of this folder.
 func (d *secretDir) overlay(all store.Change) store.Change {
 	if d == nil {
 		return all
@@ -182,12 +182,12 @@ func (d *secretDir) overlay(all store.Change) store.Change {
 	return all
 }
 
-// note tracks the Secrets of the folder of YAML.
+// note updates d.folder, the Secrets of the folder of YAML, from a Change of that folder.
 func (d *secretDir) note(change store.Change) {
 	for _, o := range change.Set {
 		if o.Key.Kind == "Secret" {
 			d.folder[o.Key] = o
-			d.sure = false // it may stand in both
+			d.sure = false // both folders may have it
 		}
 	}
 	for _, key := range change.Gone {
@@ -201,7 +201,7 @@ func (d *secretDir) note(change store.Change) {
 // hides reports whether a Secret of this folder replaces an object of the folder of YAML.
 func (d *secretDir) hides(o *manifest.Object) bool { return d.own[o.Key] != nil }
 
-// twice warns of Secrets that both folders have.
+// twice returns a warning for each Secret that both folders have.
 func (d *secretDir) twice() []manifest.Problem {
 	var problems []manifest.Problem
 	for _, key := range slices.SortedFunc(maps.Keys(d.own), manifest.CompareKeys) {
@@ -216,12 +216,12 @@ func (d *secretDir) twice() []manifest.Problem {
 	return problems
 }
 
-// secretsOf returns a Tree with a document for each Secret of a secret folder. The document is
-// named after the Secret's folder. If a file of a Secret cannot be read, the Secret keeps its last
-// version.
+// secretsOf converts the Tree of a secret folder. The result has one generated document for each Secret, with
+// the path of the Secret's folder. If a file of a Secret cannot be read, the result has the Secret in Skipped,
+// so that its last version stays.
 func secretsOf(tree watcher.Tree) watcher.Tree {
 	data, skipped := map[string]map[string][]byte{}, map[string]watcher.Skip{}
-	others := map[string][]string{} // files of other names, by folder
+	others := map[string][]string{} // names of files that are not keys of a Secret, by folder
 	for _, skip := range tree.Skipped {
 		skip.Path = path.Join(tree.Root, path.Dir(skip.Path))
 		skipped[skip.Path] = skip
@@ -259,10 +259,10 @@ func secretsOf(tree watcher.Tree) watcher.Tree {
 	return tree
 }
 
-// notASecret is the code of a folder of --secret-dir that gives no Secret.
+// notASecret is the code of the problem of a folder in --secret-dir that is not a Secret.
 const notASecret = "NotASecret"
 
-// misnamed reports a folder that has only files with other names, such as those of certbot.
+// misnamed returns the Skip of a folder that has only files with other names, such as those of certbot.
 func misnamed(dir string, names []string) watcher.Skip {
 	slices.Sort(names)
 	return watcher.Skip{Path: dir, Reason: notASecret, Detail: fmt.Sprintf(
@@ -270,10 +270,10 @@ func misnamed(dir string, names []string) watcher.Skip {
 		strings.Join(names[:min(len(names), maxNamed)], ", "), path.Base(path.Dir(dir)), path.Base(dir))}
 }
 
-// maxNamed is how many files a message names.
+// maxNamed is how many files a message of misnamed names.
 const maxNamed = 5
 
-// secretDocument writes a Secret as a document of its own.
+// secretDocument returns a Secret as a document. dir is its folder, and data its entries.
 func secretDocument(dir string, data map[string][]byte) watcher.File {
 	parent, name := path.Split(dir)
 	secret := corev1.Secret{
@@ -288,10 +288,11 @@ func secretDocument(dir string, data map[string][]byte) watcher.File {
 	return watcher.File{Path: dir, Content: content, Hash: sha256.Sum256(content)}
 }
 
+// mustJSON encodes a value that cannot fail to encode.
 func mustJSON(value any) []byte {
 	content, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // only strings and bytes are given
+		panic(err) // values have only strings and bytes, so this cannot happen
 	}
 	return content
 }

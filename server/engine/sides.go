@@ -13,8 +13,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// ReadSides translates two Trees, each with the result of a cold start. If they share most files,
-// the cost is little more than for one.
+// ReadSides translates two Trees. Each side is the result of a cold start. If the Trees share most files, the
+// cost is little more than for one. It returns an error if a Tree cannot be read or ctx ends.
 func ReadSides(ctx context.Context, folder Folder, trees [2]watcher.Tree) (sides [2]plan.Side, err error) {
 	r := &sideReader{ctx: ctx, trees: trees, objects: map[manifest.Key]*manifest.Object{}, resources: map[resourceKey]plan.Resource{}}
 	shared := folder
@@ -24,7 +24,7 @@ func ReadSides(ctx context.Context, folder Folder, trees [2]watcher.Tree) (sides
 	}
 	r.translator = folder.translator()
 	for side, tree := range trees {
-		apart := len(tree.Skipped) > 0 // the Store keeps what it knows of a file that cannot be read
+		apart := len(tree.Skipped) > 0 // the Store would keep the last version of such a file
 		if !apart {
 			if sides[side], apart, err = r.read(side); err != nil {
 				return sides, err
@@ -39,7 +39,8 @@ func ReadSides(ctx context.Context, folder Folder, trees [2]watcher.Tree) (sides
 	return sides, nil
 }
 
-// ReadSide translates a Tree from a cold start.
+// ReadSide translates one Tree from a cold start. It returns an error if ctx ends or the Secrets cannot be
+// read.
 func ReadSide(ctx context.Context, folder Folder, tree watcher.Tree) (side plan.Side, err error) {
 	read, err := ReadTree(ctx, folder, tree)
 	if err != nil {
@@ -50,7 +51,7 @@ func ReadSide(ctx context.Context, folder Folder, tree watcher.Tree) (side plan.
 	}, nil
 }
 
-// sideReader reads one Tree after the other, with a Store that keeps no last valid versions.
+// sideReader reads two Trees one after the other, with a Store that keeps no last valid versions.
 type sideReader struct {
 	ctx        context.Context //nolint:containedctx // of ReadSides
 	reader     *reader
@@ -60,10 +61,11 @@ type sideReader struct {
 	resources  map[resourceKey]plan.Resource
 }
 
-// resourceKey identifies an Envoy resource.
+// resourceKey identifies an Envoy resource of a Gateway.
 type resourceKey struct{ gateway, typ, name string }
 
-// read reads the Tree of a side. frozen reports that the Store did not apply it.
+// read reads the Tree of a side. frozen is true if the Store did not apply the Tree. The error is that of the
+// store, the translator or ctx.
 func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	change, err := r.reader.apply(r.ctx, r.trees[side], store.Turn{})
 	if err != nil || change.Hold != "" {
@@ -80,7 +82,7 @@ func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	}, false, nil
 }
 
-// add updates the objects and resources.
+// add updates the objects and resources of the current side.
 func (r *sideReader) add(change store.Change, updates []xds.Update) {
 	for _, key := range change.Gone {
 		delete(r.objects, key)

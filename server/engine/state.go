@@ -18,31 +18,31 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// statePatience is how long the end waits for the disk.
+// statePatience is how long the end of gatefold waits for the disk.
 const statePatience = 5 * time.Second
 
 // state is the saved state on disk. A nil state saves nothing.
 type state struct {
 	options journal.Options
 	log     zerolog.Logger
-	journal *journal.Journal // nil while it cannot be used
-	failed  error            // why
-	damaged bool             // some of what was there could not be used
-	objects int              // restored
+	journal *journal.Journal // nil if the state folder cannot be used
+	failed  error            // why the state folder cannot be used
+	damaged bool             // some of the saved state could not be used
+	objects int              // the number of restored objects
 	reader  *reader          // of the folder
-	saved   []store.Saved    // what was restored; nil once something is published
+	saved   []store.Saved    // the restored objects; nil after something is published
 	keeper  *journal.Keeper  // set by begin
 }
 
-// State configures what is saved on disk for the next start.
+// State says what is saved on disk for the next start.
 type State struct {
-	Dir     string // "" is nothing
-	Named   bool   // a user named Dir, which must be usable
-	Secrets bool   // it may hold the content of Secrets
+	Dir     string // the state folder; "" if nothing is saved
+	Named   bool   // a user named Dir; it is an error if Dir cannot be used
+	Secrets bool   // the content of Secrets may be saved, too
 }
 
-// open loads the state of the folder into the store. It logs what is wrong with the state. The
-// error means that another gatefold uses the state folder.
+// open loads the saved state of the folder into the store of r, and logs what is wrong with the state. It
+// returns nil if nothing is saved. The error means that another gatefold uses the state folder.
 func (o State) open(folder string, r *reader, log zerolog.Logger) (*state, error) {
 	if o.Dir == "" {
 		return nil, nil //nolint:nilnil // a nil state keeps nothing
@@ -65,8 +65,8 @@ func (o State) open(folder string, r *reader, log zerolog.Logger) (*state, error
 	return s, nil
 }
 
-// fingerprint starts computing schema.Fingerprint, and returns a function that waits for it. After
-// a panic the result is "": then everything is validated again.
+// fingerprint starts the computation of schema.Fingerprint, and returns a function that waits for the result.
+// If the computation panics, the result is "". Then every object is validated again.
 func fingerprint() func() string {
 	found := make(chan string, 1)
 	go func() {
@@ -77,7 +77,8 @@ func fingerprint() func() string {
 	return sync.OnceValue(func() string { return <-found })
 }
 
-// restore loads the saved content into the store.
+// restore loads the saved content into the store of r. If secrets is false, saved Secrets are removed from the
+// disk.
 func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 	unusable, err := restored(r.store, content.Saved, content.Sound)
 	if err != nil {
@@ -94,22 +95,23 @@ func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 		s.log.Warn().Str("state", s.options.Dir).Stringer("object", key).Msg("what is saved of an object cannot be used, and is left out")
 	}
 	if holdsSecret(content.Saved) && !secrets && s.journal != nil {
-		s.journal.Forget() // also what is outdated there
+		s.journal.Forget() // and older entries for them
 	}
 	if s.objects > 0 {
 		s.log.Info().Str("state", s.options.Dir).Int("objects", s.objects).Msg("going on from the saved state")
 	}
 }
 
-// restored loads saved objects into a new Store. The error is a panic of the Store.
+// restored loads saved objects into a new Store; sound is that of journal.Content. unusable are the objects
+// that cannot be loaded. The error is a panic of the Store.
 func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []manifest.Key, err error) {
 	err = caught(func() { unusable = objects.Restore(saved, sound) })
 	return unusable, err
 }
 
-// setAside keeps a state that cannot be applied, for diagnosis. A new Store starts from the texts
-// in the state, which are validated like files of the folder. If that fails as well, it starts
-// empty. setAside returns the objects that cannot be used.
+// setAside renames a state that cannot be applied, for diagnosis. It puts a new Store into r, which starts from
+// the texts in the state. The texts are validated like files of the folder. If that fails as well, the Store
+// starts empty. setAside returns the objects that cannot be used.
 func (s *state) setAside(r *reader, saved []store.Saved, cause error) (unusable []manifest.Key) {
 	s.damaged = true
 	path, err := journal.SetAside(s.options.Dir, time.Now())
@@ -128,7 +130,7 @@ func (s *state) setAside(r *reader, saved []store.Saved, cause error) (unusable 
 		}
 		r.store, err = store.New(r.folder.Store)
 	}
-	if err != nil { // New has succeeded before
+	if err != nil { // New succeeded at the start
 		panic(err)
 	}
 	for _, one := range saved {
@@ -137,15 +139,15 @@ func (s *state) setAside(r *reader, saved []store.Saved, cause error) (unusable 
 	return unusable
 }
 
-// holdsSecret reports whether the content of a Secret was saved.
+// holdsSecret reports whether the content of a Secret is among the saved objects.
 func holdsSecret(all []store.Saved) bool {
 	return slices.ContainsFunc(all, func(one store.Saved) bool { return one.Key.Kind == "Secret" && one.Text != nil })
 }
 
-// restored reports whether the state has objects to serve without the folder.
+// restored reports whether the state has objects that can be served without the folder.
 func (s *state) restored() bool { return s != nil && s.objects > 0 }
 
-// begin starts saving what is served.
+// begin starts to save what is served.
 func (s *state) begin(p *pipeline, srv *server.Server) {
 	if s == nil {
 		return
@@ -168,7 +170,7 @@ func (s *state) begin(p *pipeline, srv *server.Server) {
 	srv.Register(s.figures()...)
 }
 
-// observe saves what is published.
+// observe implements observer. It saves what is published.
 func (s *state) observe(r *run) {
 	if s == nil || !r.published {
 		return
@@ -177,8 +179,8 @@ func (s *state) observe(r *run) {
 	s.keeper.Save(s.reader.store.Unsaved())
 }
 
-// giveUp sets the restored state aside because it cannot be applied, and resets the reader. It
-// returns false if there is none, or if only texts of a state that was already set aside are left.
+// giveUp sets the restored state aside (setAside) because it cannot be applied. It returns false if there is
+// none, or if it was set aside before.
 func (s *state) giveUp(cause error) bool {
 	if s == nil || len(s.saved) == 0 {
 		return false
@@ -188,7 +190,7 @@ func (s *state) giveUp(cause error) bool {
 	return true
 }
 
-// figures are the metrics of the state.
+// figures returns the metrics of the state.
 func (s *state) figures() []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
@@ -206,7 +208,7 @@ func (s *state) figures() []prometheus.Collector {
 	}
 }
 
-// close saves what is pending, and releases the state folder.
+// close saves what is not saved yet, and releases the state folder.
 func (s *state) close() {
 	switch {
 	case s == nil:

@@ -17,14 +17,14 @@ import (
 	"github.com/gatefold/gatefold/server/board"
 )
 
-// The waits between tries to write after one failed.
+// The waits between attempts to write after one failed: the wait doubles from the first to the last.
 const (
 	firstStatusRetry = time.Second
 	lastStatusRetry  = 30 * time.Second
 )
 
-// startStatusDir writes status files until ctx ends. The returned function waits for the end, but
-// not for a disk that hangs.
+// startStatusDir starts to write status files into dir, until ctx ends. The returned function waits until
+// writing has ended, at most for statePatience. If dir is "", nothing is written.
 func startStatusDir(ctx context.Context, dir string, srv *server.Server, log zerolog.Logger) (wait func()) {
 	if dir == "" {
 		return func() {}
@@ -54,20 +54,21 @@ func startStatusDir(ctx context.Context, dir string, srv *server.Server, log zer
 	}
 }
 
-// statusWriter writes in the background, so that nothing waits for the disk. Of several pending
-// changes of a file it writes the newest. It retries what cannot be written. At the end the files
-// stay.
+// statusWriter writes status files in the background, so that nothing waits for the disk. If several changes of
+// a file are pending, it writes only the newest. It tries again to write what failed. It leaves the files when
+// gatefold stops.
 type statusWriter struct {
 	feed    *board.Feed
 	folder  statusFolder
 	log     zerolog.Logger
 	failing atomic.Bool
 
-	pending map[string]*board.Object[any] // by file; nil when it is to go
-	reason  string                        // that was logged last
+	pending map[string]*board.Object[any] // by file; nil if the file is to be removed
+	reason  string                        // the error that was logged last
 	retry   time.Duration
 }
 
+// run writes the changes of the feed until ctx ends.
 func (w *statusWriter) run(ctx context.Context) {
 	defer w.folder.close()
 	for ctx.Err() == nil {
@@ -88,8 +89,8 @@ func (w *statusWriter) run(ctx context.Context) {
 	}
 }
 
-// write writes the changes of the feed. If the folder is a new one, as at the start, it compares
-// all files.
+// write writes the pending changes of the feed. If the folder is new, it writes all statuses, and removes the
+// files of objects that no longer exist. It returns the first error.
 func (w *statusWriter) write(ctx context.Context) error {
 	anew, err := w.folder.open()
 	if err != nil {
@@ -118,13 +119,15 @@ func (w *statusWriter) write(ctx context.Context) error {
 		if first == nil {
 			first = err
 		}
-		if errors.Is(err, errNoSpare) { // nor could any other be written
+		if errors.Is(err, errNoSpare) { // no other file can be written either
 			break
 		}
 	}
 	return first
 }
 
+// put writes the status of an object into a file. It removes the file if now is nil. It returns an error if
+// that fails.
 func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	if now == nil {
 		return w.folder.remove(file)
@@ -136,7 +139,7 @@ func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	return w.folder.put(file, text)
 }
 
-// tell logs a new error, or its end.
+// tell logs err if it is new, and logs the end of an error if err is nil.
 func (w *statusWriter) tell(err error) {
 	w.failing.Store(err != nil)
 	reason := ""

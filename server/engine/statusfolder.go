@@ -16,14 +16,14 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// statusMark is the first line of every file of --status-dir. A file without it is
-// somebody else's.
+// statusMark is the first line of every file of --status-dir. gatefold does not change a file without this
+// line.
 const statusMark = "# Written by gatefold, which replaces and removes this file.\n"
 
-// spareFile is what is written before it is renamed to what it is to be.
+// spareFile is the file to which a status is written before it is renamed.
 const spareFile = ".gatefold.tmp"
 
-// maxStatusBytes bounds what is read of a file to see whether it is to change.
+// maxStatusBytes bounds how many bytes of a file are read to see whether the file must change.
 const maxStatusBytes = 16 << 20
 
 var (
@@ -31,10 +31,10 @@ var (
 	errForeign = errors.New("it is not gatefold's, and in the place of a file that is; move it away")
 )
 
-// statusFile returns an object's file in --status-dir. The names of files are those of the Gateway
-// API. Names that are too long end in a digest, after a character that no name has.
+// statusFile returns the path of an object's file in --status-dir: GROUP/KIND/NAMESPACE/NAME.yaml. A name that
+// is too long is cut, and ends in "~" and a hash. No valid name has "~".
 func statusFile(key manifest.Key) string {
-	const longest = 255 - len(".yaml") // that a file's name may be
+	const longest = 255 - len(".yaml") // a file name has 255 bytes at most
 	name := key.Name
 	if len(name) > longest {
 		sum := sha256.Sum256([]byte(name))
@@ -44,14 +44,14 @@ func statusFile(key manifest.Key) string {
 	return path.Join(cmp.Or(key.Group, "core"), key.Kind, cmp.Or(key.Namespace, "_cluster"), name+".yaml")
 }
 
-// statusFolder is --status-dir. No file name leads out of it.
+// statusFolder is --status-dir. No file name can lead out of it.
 type statusFolder struct {
 	dir  string
 	root *os.Root // nil before the first open
 }
 
-// open opens the folder, or creates it. anew is true at the first call, and if the folder was
-// replaced or another one was mounted over it.
+// open opens the folder, or creates it. anew is true at the first call, and if the folder was replaced since
+// the last call. It returns an error, with the path, if the folder cannot be used.
 func (f *statusFolder) open() (anew bool, err error) {
 	defer func() {
 		if err != nil {
@@ -75,6 +75,7 @@ func (f *statusFolder) open() (anew bool, err error) {
 	return err == nil, err
 }
 
+// close closes the folder, if it is open.
 func (f *statusFolder) close() {
 	if f.root != nil {
 		f.root.Close()
@@ -82,7 +83,7 @@ func (f *statusFolder) close() {
 	}
 }
 
-// files returns the files in the places of status files, whoever wrote them.
+// files returns all files with the path of a status file, whether gatefold wrote them or not.
 func (f *statusFolder) files() []string {
 	found, err := fs.Glob(f.root.FS(), "*/*/*/*.yaml")
 	if err != nil {
@@ -91,8 +92,8 @@ func (f *statusFolder) files() []string {
 	return found
 }
 
-// put writes a text after the mark into a file. It does not touch a file that already has this
-// content.
+// put writes statusMark and text to a file. It does not write if the file already has this content. It returns
+// an error if another program wrote the file.
 func (f *statusFolder) put(file string, text []byte) error {
 	text = append([]byte(statusMark), text...)
 	before, err := f.read(file)
@@ -102,7 +103,7 @@ func (f *statusFolder) put(file string, text []byte) error {
 		return f.failed(file, err)
 	case bytes.Equal(before, text):
 		return nil
-	case len(before) > 0 && !isOurs(before): // a crash may leave an empty one
+	case len(before) > 0 && !isOurs(before): // a crash may leave an empty file
 		return f.failed(file, errForeign)
 	}
 	if err := f.spare(text); err != nil {
@@ -117,7 +118,7 @@ func (f *statusFolder) put(file string, text []byte) error {
 	return nil
 }
 
-// spare writes the spare file.
+// spare writes text to the spare file. It returns an error if that fails.
 func (f *statusFolder) spare(text []byte) error {
 	if err := f.root.Remove(spareFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -130,7 +131,8 @@ func (f *statusFolder) spare(text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// remove removes a file of gatefold, and the folders that are empty then.
+// remove removes a file of gatefold, and then the folders that are empty. It leaves a file of another program,
+// and returns nil. It returns an error if the file cannot be read or removed.
 func (f *statusFolder) remove(file string) error {
 	before, err := f.read(file)
 	switch {
@@ -150,13 +152,15 @@ func (f *statusFolder) remove(file string) error {
 	return nil
 }
 
-// removeEmpty removes a folder, and reports whether it did. It does not remove a link to a folder.
+// removeEmpty removes a folder if it is empty. It reports whether it did. It does not remove a link to a
+// folder.
 func (f *statusFolder) removeEmpty(dir string) bool {
 	info, err := f.root.Lstat(dir)
 	return err == nil && info.IsDir() && f.root.Remove(dir) == nil
 }
 
-// read returns the content of a file. Anything other than a regular file is foreign.
+// read returns the content of a file, at most maxStatusBytes. It returns errForeign if it is not a regular
+// file.
 func (f *statusFolder) read(file string) ([]byte, error) {
 	info, err := f.root.Lstat(file)
 	if err != nil {
@@ -173,13 +177,15 @@ func (f *statusFolder) read(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(opened, maxStatusBytes))
 }
 
+// isOurs reports whether gatefold wrote the content of a file.
 func isOurs(content []byte) bool { return bytes.HasPrefix(content, []byte(statusMark)) }
 
+// failed adds the path of a file to an error.
 func (f *statusFolder) failed(file string, err error) error {
 	return fmt.Errorf("status file %s: %w", path.Join(f.dir, file), rootCause(err))
 }
 
-// rootCause returns the last error of a chain. The caller adds the path.
+// rootCause returns the innermost error of a chain. The caller adds the path.
 func rootCause(err error) error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner

@@ -15,28 +15,28 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// translation makes a Result of each Change, and survives panics of the translator. It finds the
-// objects that a Change cannot be applied with and withholds them (isolate.go). It replaces a
-// translator that a panic left inconsistent.
+// translation makes a Result from each Change, and recovers from panics of the translator. It finds the objects
+// of a Change that cannot be applied, and withholds them (isolate.go). If a panic left the translator
+// inconsistent, it makes a new one.
 type translation struct {
 	translator  translator
 	options     translate.Options
-	translators func(translate.Options) translator // makes them
+	translators func(translate.Options) translator // makes a translator
 	rehearsal   func() publisher                   // makes a server without clients
 
-	reader *reader // what there is
+	reader *reader // has all objects of the folder
 	log    zerolog.Logger
-	// stop ends an attempt that takes more CPU time than limit or, where it yields, that a newer
-	// Tree waits for.
+	// stop returns a memo.Stop that ends an attempt after the CPU time limit. If yields is true, it also ends an
+	// attempt for a newer Tree.
 	stop func(limit time.Duration, yields bool) memo.Stop
 
 	phase    phase
-	pending  store.Change          // what the translator has not come to the end of
-	sent     store.Change          // what it came to the end of last
-	rejected translate.Quarantine  // the newest
-	trusted  translate.Quarantine  // the last that was published
-	issuers  translate.Discoveries // what they answered
-	answered translate.Discoveries // the last of it that was published
+	pending  store.Change          // changes that the translator has not processed completely
+	sent     store.Change          // the Change that the translator processed last
+	rejected translate.Quarantine  // the newest quarantine
+	trusted  translate.Quarantine  // the quarantine that was published last
+	issuers  translate.Discoveries // the newest answers of issuers
+	answered translate.Discoveries // the answers that were published last
 	ledger   ledger
 	withheld *withholding
 }
@@ -51,20 +51,21 @@ type translator interface {
 	Former(key manifest.Key) *manifest.Object
 }
 
-// phase is how far the server is behind the translator.
+// phase says whether the server has what the translator has made.
 type phase string
 
 const (
 	agreed phase = ""      // the server has all that the translator has made
-	fresh  phase = "fresh" // the translator is new, and the server has what it does not know of
-	// ahead is set while a Change is on its way from the translator to the server. Found set, a
-	// mistake lost the Change: the next one begins with a fresh translator.
+	fresh  phase = "fresh" // the translator is new, and the server may have more than it knows
+	// ahead means that a Change is between the translator and the server. If a run begins with ahead, a panic lost
+	// that Change, and the run makes a new translator.
 	ahead phase = "ahead"
 )
 
-// errLost is the end of a run after which the translator cannot be brought to where it was.
+// errLost is the error of a run after which the translator cannot be reset to its earlier state.
 var errLost = errors.New("a mistake in gatefold: this change of the folder is not served, what served before is")
 
+// newTranslation returns a translation that has translated nothing. stop is its field of this name.
 func newTranslation(folder *reader, stop func(time.Duration, bool) memo.Stop, log zerolog.Logger) *translation {
 	t := &translation{
 		options: onAllInterfaces(folder.folder.Routes), reader: folder, stop: stop, log: log,
@@ -79,19 +80,21 @@ func newTranslation(folder *reader, stop func(time.Duration, bool) memo.Stop, lo
 	return t
 }
 
-// onAllInterfaces makes Gateways without addresses listen on all interfaces, with IPv6 only if the
-// machine has it: one address that cannot be bound would disable the whole listener.
+// onAllInterfaces returns the options with Bind set, so that Gateways without addresses listen on all
+// interfaces. IPv6 is included only if the machine has it, because an address that cannot be bound would
+// disable the whole listener.
 func onAllInterfaces(options translate.Options) translate.Options {
 	options.Bind = []string{"0.0.0.0"}
 	if socket, err := syscall.Socket(syscall.AF_INET6, syscall.SOCK_STREAM, 0); err == nil {
-		_ = syscall.Close(socket) // it was opened to see whether it can be
+		_ = syscall.Close(socket) // it was only opened to see whether IPv6 works
 		options.Bind = append(options.Bind, "::")
 	}
 	return options
 }
 
-// apply returns the Result of a Change, and of earlier ones that were not completed. It uses a new
-// translator if a Change was lost by a panic: an inconsistent translator would serve wrong routes.
+// apply returns the Result of a Change, and of earlier Changes that were not processed completely. If a panic
+// lost a Change, it makes a new translator, because an inconsistent one could make wrong routes. After an
+// error, the next call processes the Change again.
 func (t *translation) apply(change store.Change) (result translate.Result, err error) {
 	t.ledger.changed(change)
 	t.pending = followed(t.pending, change)
@@ -118,14 +121,14 @@ func (t *translation) apply(change store.Change) (result translate.Result, err e
 	return result, nil
 }
 
-// published notes that the server has a Result and all before it.
+// published records that the server has a Result and all earlier ones.
 func (t *translation) published(result translate.Result) {
 	t.ledger.published(result)
 	t.reader.store.Applied(t.withheld.formers())
 	t.phase, t.trusted, t.answered = agreed, t.rejected, t.issuers
 }
 
-// quarantine stores what Envoys rejected, for the next apply.
+// quarantine stores the rules that Envoys rejected, for the next apply.
 func (t *translation) quarantine(rejected translate.Quarantine) {
 	t.rejected = rejected
 	t.translator.Quarantine(rejected)
@@ -137,11 +140,11 @@ func (t *translation) discover(issuers translate.Discoveries) {
 	t.translator.Discover(issuers)
 }
 
-// retry makes the next Change include the withheld objects.
+// retry makes the next apply try the withheld objects again.
 func (t *translation) retry() { t.pending = followed(t.withheld.retry(), t.pending) }
 
-// expect translates what the first Change will probably bring. The error is the translator's; then
-// the next Change uses a new translator.
+// expect translates what the first Change will probably contain. It returns the translator's error. Then the
+// next apply makes a new translator.
 func (t *translation) expect(change store.Change) error {
 	err := t.attempt(change, runDeadline, true)
 	if err != nil {
@@ -150,14 +153,14 @@ func (t *translation) expect(change store.Change) error {
 	return err
 }
 
-// restart uses a new translator. It is called only before the first publication.
+// restart makes a new translator. It is called only before the first publication.
 func (t *translation) restart() {
 	t.phase, t.pending = agreed, store.Change{}
 	t.translator = t.translators(t.options)
 	t.translator.Discover(t.issuers)
 }
 
-// renew makes a new translator, which must still get all objects.
+// renew makes a new translator. The next apply passes all objects to it.
 func (t *translation) renew() {
 	t.translator = t.translators(t.options)
 	t.translator.Quarantine(t.rejected)
@@ -165,9 +168,10 @@ func (t *translation) renew() {
 	t.pending, t.phase = t.reader.all(), fresh
 }
 
-// attempt passes a Change to the translator. It returns a panic as an error.
+// attempt passes a Change to the translator. It returns the translator's error, or a panic as an error. limit
+// is the CPU time, without the time for each object. If yields is true, the attempt also ends for a newer Tree.
 func (t *translation) attempt(change store.Change, limit time.Duration, yields bool) (err error) {
-	runtime.LockOSThread() // its CPU time is read
+	runtime.LockOSThread() // the CPU time of this thread is measured
 	defer runtime.UnlockOSThread()
 	objects := len(change.Set) + len(change.Gone) + len(change.Invalid)
 	stop := t.stop(limit+time.Duration(objects)*deadlinePerObject, yields)

@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// turn is a lock with a wait that can be limited. The zero value cannot be used.
+// turn is a lock. A caller can limit how long it waits for the lock. The zero value cannot be used.
 type turn chan struct{}
 
+// newTurn returns a turn that is not locked.
 func newTurn() turn { return make(turn, 1) }
 
-// Lock waits for the turn.
+// Lock waits for the lock and locks it.
 func (t turn) Lock() { t <- struct{}{} }
 
 // Unlock releases the lock.
 func (t turn) Unlock() { <-t }
 
-// until waits for the lock. It returns false if ctx ends first.
+// until locks the lock. It returns false, without the lock, if ctx ends first.
 func (t turn) until(ctx context.Context) bool {
 	select {
 	case t <- struct{}{}:
@@ -26,7 +27,7 @@ func (t turn) until(ctx context.Context) bool {
 	}
 }
 
-// within waits for the lock. It returns false if that takes longer than patience.
+// within locks the lock. It returns false, without the lock, if that takes longer than patience.
 func (t turn) within(patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

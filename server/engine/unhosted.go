@@ -12,20 +12,21 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// tooManyEnvoys is the code of a Gateway that has no Envoy on this machine for --max-envoys.
+// tooManyEnvoys is the code of the problem that --max-envoys leaves a Gateway without an Envoy on this machine.
 const tooManyEnvoys = "TooManyEnvoys"
 
 // unhosted has the problems of Gateways that --max-envoys leaves without an Envoy.
 type unhosted struct {
-	changed chan struct{} // capacity 1: problems is another list than before
+	changed chan struct{} // capacity 1: problems has changed
 
 	mu       sync.Mutex
 	problems []manifest.Problem
 }
 
+// newUnhosted returns an unhosted without problems.
 func newUnhosted() *unhosted { return &unhosted{changed: make(chan struct{}, 1)} }
 
-// note stores the states of all Envoys of this machine. It never waits for the pipeline.
+// note computes the problems from the states of all Envoys of this machine. It never waits for the pipeline.
 func (u *unhosted) note(states []host.State) {
 	var problems []manifest.Problem
 	for _, s := range states {
@@ -45,7 +46,7 @@ func (u *unhosted) note(states []host.State) {
 	}
 }
 
-// unhostedProblem is the problem of a Gateway, "namespace/name".
+// unhostedProblem returns the problem of a Gateway, which is named "namespace/name".
 func unhostedProblem(gateway string) manifest.Problem {
 	namespace, name, _ := strings.Cut(gateway, "/")
 	return manifest.Problem{
@@ -56,7 +57,7 @@ func unhostedProblem(gateway string) manifest.Problem {
 	}
 }
 
-// run calls take with the problems whenever they change, until ctx ends.
+// run calls take with the problems after each change, until ctx ends.
 func (u *unhosted) run(ctx context.Context, take func([]manifest.Problem)) {
 	for {
 		select {

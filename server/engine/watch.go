@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// watchFigures are the metrics of how the folder is watched.
+// watchFigures returns the metrics of how the folder is watched.
 func watchFigures(stats *watcher.Stats) []prometheus.Collector {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)

@@ -13,39 +13,43 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// withheld is an object in a version that gatefold cannot translate because of a fault of its own.
+// withheld is an object that gatefold cannot translate because of an error in gatefold itself.
 type withheld struct {
-	object  *manifest.Object // nil where its removal is withheld
-	former  *manifest.Object // its last valid version, which is served; nil for none
-	inForce part             // what the translator has in its place
-	slow    bool             // it took too long; else it panicked
+	object  *manifest.Object // the version that cannot be translated; nil if its removal cannot be applied
+	former  *manifest.Object // the last valid version, which is served; nil if there is none
+	inForce part             // what the translator got instead
+	slow    bool             // the translation took too long; false if it panicked
 	since   time.Time
-	told    *status.Update // of a closed route, as the translator gave it last
+	told    *status.Update // the translator's last status, if a route that answers 500 replaces the object
 }
 
-// withholding has the withheld objects. Each is tried again when it changes, and when a user asks
-// for a reload.
+// withholding has the withheld objects. gatefold tries each again when it changes, and when a user requests a
+// reload.
 type withholding struct {
 	all map[manifest.Key]*withheld
-	// released are keys whose statuses were changed here, and are the translator's again.
+	// released has, for each released object, the last status that the translator returned. restate publishes it.
 	released map[manifest.Key]*status.Update
-	// substitutes are the objects without a last valid version, in whose place something else was
-	// published. They stay here until they are published themselves, or are gone.
+	// substitutes has the objects without a last valid version, for which a replacement was published. A key stays
+	// here until the object itself is published or no longer exists.
 	substitutes map[manifest.Key]struct{}
 
-	sure     bool // what follows is what it would be again
+	sure bool // the fields below are still valid
+	// given has the problems of the Result for which problems was computed.
 	given    []manifest.Problem
 	problems []manifest.Problem
 	stale    []store.Stale
-	stored   []store.Stale
+	// stored has the stale objects for which stale was computed.
+	stored []store.Stale
 }
 
+// newWithholding returns a withholding without objects.
 func newWithholding() *withholding {
 	return &withholding{all: map[manifest.Key]*withheld{}, released: map[manifest.Key]*status.Update{}, substitutes: map[manifest.Key]struct{}{}}
 }
 
+// add adds a withheld object.
 func (q *withholding) add(key manifest.Key, w *withheld) {
-	w.told = q.released[key] // what is told of it stays
+	w.told = q.released[key] // the last status of the translator is still known
 	delete(q.released, key)
 	q.all[key], q.sure = w, false
 	if delete(q.substitutes, key); w.former == nil {
@@ -53,8 +57,8 @@ func (q *withholding) add(key manifest.Key, w *withheld) {
 	}
 }
 
-// formers returns the versions that are served instead of newer ones, and forgets substitutes that
-// do not exist any more. It is called after everything is published.
+// formers returns the versions that are served instead of newer ones. It also removes the substitutes whose
+// objects are no longer withheld. It is called after everything is published.
 func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
 	former := map[manifest.Key]store.Withheld{}
@@ -66,6 +70,7 @@ func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	return former
 }
 
+// release removes a withheld object. It does nothing if the object is not withheld.
 func (q *withholding) release(key manifest.Key) {
 	w := q.all[key]
 	if w == nil {
@@ -78,8 +83,8 @@ func (q *withholding) release(key manifest.Key) {
 	q.sure = false
 }
 
-// filter returns a Change for the translator: withheld versions are replaced by what is served
-// instead.
+// filter returns a Change for the translator, in which the withheld versions are replaced by what is served
+// instead. An object that has changed is released.
 func (q *withholding) filter(change store.Change) store.Change {
 	if len(q.all) == 0 {
 		return change
@@ -100,7 +105,7 @@ func (q *withholding) filter(change store.Change) store.Change {
 	return change
 }
 
-// retry releases all withheld objects, and returns the Change that contains them.
+// retry releases all withheld objects, and returns a Change that contains them.
 func (q *withholding) retry() store.Change {
 	var parts []part
 	for _, key := range slices.SortedFunc(maps.Keys(q.all), manifest.CompareKeys) {
@@ -110,7 +115,7 @@ func (q *withholding) retry() store.Change {
 	return joined(parts)
 }
 
-// cause returns what is wrong with the object.
+// cause returns a text that says what is wrong with the object.
 func (w *withheld) cause() string {
 	if w.slow {
 		return "gatefold needs too long to translate this object, which is a mistake in gatefold"
@@ -118,7 +123,7 @@ func (w *withheld) cause() string {
 	return "gatefold could not translate this object, which is a mistake in gatefold"
 }
 
-// why returns what is wrong with the object, and what that means for traffic.
+// why returns a text that says what is wrong with the object, and how this affects traffic.
 func (w *withheld) why() string {
 	words := w.cause()
 	switch {
@@ -134,8 +139,8 @@ func (w *withheld) why() string {
 	return words + "; the object is not in force"
 }
 
-// report adds the withheld objects to a Result. It returns the stale objects of the folder with
-// those that are withheld.
+// report adds the problems of the withheld objects to a Result. It returns the stale objects of the folder
+// together with the withheld objects whose last valid version is served.
 func (q *withholding) report(result *translate.Result, stale []store.Stale, folder *store.Store) []store.Stale {
 	q.restate(result)
 	if len(q.all) == 0 {
@@ -155,12 +160,13 @@ func (q *withholding) report(result *translate.Result, stale []store.Stale, fold
 	return q.stale
 }
 
-// replaces reports whether a problem belongs to a closed route that replaces the user's.
+// replaces reports whether a problem is about a route that answers 500 in place of the user's route.
 func (q *withholding) replaces(p manifest.Problem) bool {
 	w := q.all[p.Object]
 	return w != nil && w.inForce.set != nil && w.former == nil
 }
 
+// own returns a problem for each withheld object.
 func (q *withholding) own() (problems []manifest.Problem) {
 	for key, w := range q.all {
 		problems = append(problems, manifest.Problem{
@@ -171,8 +177,7 @@ func (q *withholding) own() (problems []manifest.Problem) {
 	return problems
 }
 
-// ownStale returns the objects whose last valid version is served because the newest one is
-// withheld.
+// ownStale returns the withheld objects whose last valid version is served.
 func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
 	for _, w := range q.all {
 		if w.former != nil && w.object != nil {
@@ -182,7 +187,8 @@ func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
 	return all
 }
 
-// restate sets the statuses of closed routes to not accepted.
+// restate changes the statuses of withheld routes that answer 500 to not accepted. It also adds the
+// translator's statuses of released objects.
 func (q *withholding) restate(result *translate.Result) {
 	if len(q.all)+len(q.released) == 0 {
 		return
@@ -204,7 +210,7 @@ func (q *withholding) restate(result *translate.Result) {
 	slices.SortFunc(result.Status, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
 }
 
-// rejected returns a route's status with Accepted False for each parent.
+// rejected returns a copy of a route's status with Accepted False for each parent. why is the message.
 func rejected(from *gwv1.RouteStatus, why string) *gwv1.RouteStatus {
 	out := from.DeepCopy()
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: why}

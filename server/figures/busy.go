@@ -6,13 +6,13 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// busyFigures tell how long each step has taken so far.
+// busyFigures is the metric of how long the running step of the engine has taken.
 type busyFigures struct {
 	ask  func() admin.Busy
 	desc *prometheus.Desc
 }
 
-// FollowBusy has what is under way counted when somebody asks.
+// FollowBusy adds the metric gatefold_pipeline_busy_seconds. ask is called when metrics are read.
 func (m *Set) FollowBusy(ask func() admin.Busy) {
 	m.Registry.MustRegister(&busyFigures{ask, prometheus.NewDesc("gatefold_pipeline_busy_seconds",
 		"How long the step that is under way has taken so far, by step; 0 for the others.", []string{"step"}, nil)})

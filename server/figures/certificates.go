@@ -8,18 +8,20 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// certificateEnds tells when the certificates in use end. They are walked when
-// somebody asks, not at every edit.
+// certificateEnds is the metric of when the certificates in use expire. It is computed when metrics are read,
+// not after every edit.
 type certificateEnds struct {
 	desc *prometheus.Desc
 	all  atomic.Pointer[[]ir.Certificate]
 }
 
+// newCertificateEnds returns the metric without certificates.
 func newCertificateEnds() *certificateEnds {
 	return &certificateEnds{desc: prometheus.NewDesc("gatefold_certificate_expiry_timestamp_seconds",
 		"When a certificate of a listener ends, in Unix time.", []string{"secret"}, nil)}
 }
 
+// set stores the certificates in use.
 func (e *certificateEnds) set(all []ir.Certificate) { e.all.Store(&all) }
 
 // Describe implements prometheus.Collector.

@@ -1,5 +1,5 @@
-// Package figures counts what the server does and serves, for /metrics. Its callers say what happened; it
-// knows no stream and no Gateway. Any goroutine may use it.
+// Package figures has the server's metrics, for /metrics. Its callers report what happened. It does not know
+// streams and Gateways. Any goroutine may use it.
 package figures
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Set is the figures of one server, in a registry of its own.
+// Set has the metrics of one server, in a registry of its own.
 type Set struct {
-	// Registry is what /metrics shows. Other parts of the program add theirs to it.
+	// Registry is what /metrics shows. Other packages add their metrics to it.
 	Registry *prometheus.Registry
-	// AdminPanics counts pages that answered 500.
+	// AdminPanics counts the admin pages that answered 500 because of a panic.
 	AdminPanics prometheus.Counter
 
 	streams    prometheus.Gauge
@@ -34,9 +34,9 @@ type Set struct {
 	quarantine prometheus.Gauge
 	old        prometheus.Gauge
 	panics     prometheus.Counter
-	// taskPanics counts tasks that began anew.
+	// taskPanics counts the background tasks that started again after a panic.
 	taskPanics *prometheus.CounterVec
-	// staged counts revisions of fleets with canaries by what became of them, frozen the frozen fleets.
+	// staged counts the revisions of fleets with canaries, by result. frozen is the number of frozen fleets.
 	staged     *prometheus.CounterVec
 	frozen     prometheus.Gauge
 	ends       *certificateEnds
@@ -49,7 +49,7 @@ type Set struct {
 	stages     *prometheus.HistogramVec
 }
 
-// New returns the figures of a server that has done nothing yet.
+// New returns the metrics of a new server.
 func New() *Set {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -106,8 +106,8 @@ func New() *Set {
 	return m
 }
 
-// begin lets figures begin at 0: an alarm on what rises would miss the first rise of a
-// counter that was not there before.
+// begin sets all label values that are known in advance to 0. Otherwise an alert on an increase would miss the
+// first increase, because Prometheus has no earlier value.
 func (m *Set) begin() {
 	for _, typ := range delta.Types() {
 		for _, counters := range []*prometheus.CounterVec{m.pushes, m.acks, m.nacks, m.bytes} {
@@ -126,14 +126,14 @@ func (m *Set) begin() {
 	m.CountProblems(nil)
 }
 
-// FollowWaiting has the streams that wait counted when somebody asks.
+// FollowWaiting adds the metric of waiting streams. count is called when metrics are read.
 func (m *Set) FollowWaiting(count func() int64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gatefold_xds_waiting", Help: "Streams of which nothing is read yet: before the first load, when many come at once, or as they say nothing.",
 	}, func() float64 { return float64(count()) }))
 }
 
-// FollowTLS has the state of the xDS certificate files looked at when somebody asks.
+// FollowTLS adds the metrics of the xDS certificate files. look is called when metrics are read.
 func (m *Set) FollowTLS(look func() mtls.State) {
 	gauge := func(name, help string, value func(mtls.State) float64) {
 		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
@@ -145,28 +145,29 @@ func (m *Set) FollowTLS(look func() mtls.State) {
 		func(state mtls.State) float64 { return float64(state.NotAfter.Unix()) })
 }
 
-// Connected counts an Envoy that connects; old if it is older than those that gatefold is tested with.
+// Connected counts an Envoy that connects. old is true if it is older than the version that gatefold is tested
+// with.
 func (m *Set) Connected(old bool) {
 	m.streams.Inc()
 	m.old.Add(number(old))
 }
 
-// Disconnected counts an Envoy that leaves.
+// Disconnected counts an Envoy that disconnects. old is the same as for Connected.
 func (m *Set) Disconnected(old bool) {
 	m.streams.Dec()
 	m.old.Sub(number(old))
 }
 
-// Refused counts a connection or stream that is refused: "handshake", "identity", "limit" or "version" failed.
+// Refused counts a refused connection or stream. cause is "handshake", "identity", "limit" or "version".
 func (m *Set) Refused(cause string) { m.refused.WithLabelValues(cause).Inc() }
 
-// StreamPanicked counts a stream that a mistake in gatefold ended.
+// StreamPanicked counts a stream that ended because of a panic in gatefold.
 func (m *Set) StreamPanicked() { m.panics.Inc() }
 
-// TaskPanicked counts a task that begins anew.
+// TaskPanicked counts a background task that starts again after a panic.
 func (m *Set) TaskPanicked(task string) { m.taskPanics.WithLabelValues(task).Inc() }
 
-// Published counts what is to be served: resources by type, objects whose last valid version serves, and the
+// Published sets what is served: the number of resources by type, the number of stale objects, and the
 // certificates in use.
 func (m *Set) Published(resources func(typ string) int, stale int, certificates []ir.Certificate) {
 	for _, typ := range delta.Types() {
@@ -176,13 +177,13 @@ func (m *Set) Published(resources func(typ string) int, stale int, certificates 
 	m.ends.set(certificates)
 }
 
-// Sent counts a response.
+// Sent counts a response of a type with its bytes.
 func (m *Set) Sent(typ string, bytes int) {
 	m.pushes.WithLabelValues(xds.ShortType(typ)).Inc()
 	m.bytes.WithLabelValues(xds.ShortType(typ)).Add(float64(bytes))
 }
 
-// Answered counts an Envoy's answer to a response.
+// Answered counts an Envoy's answer to r. nack is true for a rejection. A probe only counts as a probe.
 func (m *Set) Answered(r *delta.Response, nack bool) {
 	switch {
 	case r.Probe:
@@ -194,14 +195,14 @@ func (m *Set) Answered(r *delta.Response, nack bool) {
 	}
 }
 
-// Staged counts a revision of a fleet with canaries: "promoted", "frozen", "forced" or "unjudged".
+// Staged counts a revision of a fleet with canaries. result is "promoted", "frozen", "forced" or "unjudged".
 func (m *Set) Staged(result string) { m.staged.WithLabelValues(result).Inc() }
 
-// SetFrozen sets how many fleets are frozen.
+// SetFrozen sets the number of frozen fleets.
 func (m *Set) SetFrozen(fleets int) { m.frozen.Set(float64(fleets)) }
 
-// Reloaded counts a change of the folder by its result; ok if the folder is what is served since, held if
-// it is frozen. The durations are of the steps, by name.
+// Reloaded counts a change of the folder by its result. ok is true if the current folder is served, and held if
+// the folder is frozen. durations are those of the steps, by name.
 func (m *Set) Reloaded(result string, ok, held bool, durations map[string]time.Duration) {
 	m.reloads.WithLabelValues(result).Inc()
 	m.reloadOK.Set(number(ok))
@@ -214,6 +215,7 @@ func (m *Set) Reloaded(result string, ok, held bool, durations map[string]time.D
 	}
 }
 
+// number returns 1 for true, and 0 for false.
 func number(yes bool) float64 {
 	if yes {
 		return 1
@@ -221,7 +223,7 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// tasks are those that run in the background, and begin anew after a mistake.
+// tasks returns the names of the background tasks, which start again after a panic.
 func tasks() []string {
 	return []string{"certificates", "quarantine", "staging", "binds", "health", "status", "busy", "envoys", "notifier", "watcher", envoyhost.SupervisorTask}
 }

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// maxNamespaces is how many namespaces gatefold_problems names. They come from files
-	// that anybody may have written, and each is a series for as long as a Prometheus keeps it.
+	// maxNamespaces is how many namespaces gatefold_problems names. Each namespace is a series in Prometheus, and
+	// every author of the folder can invent namespaces.
 	maxNamespaces = 50
-	// otherNamespaces stands for the rest, and for what cannot be a namespace. No namespace has
-	// this name.
+	// otherNamespaces is the label for all other namespaces, and for invalid ones. No namespace can have this
+	// name.
 	otherNamespaces = "_other"
 )
 
@@ -26,8 +26,8 @@ type problemLabels struct {
 	code, namespace string
 }
 
-// CountProblems sets gatefold_problems, and how many of them are rules in quarantine. Both severities are there
-// without problems, too, so that an alarm has something to compare.
+// CountProblems sets gatefold_problems and the number of quarantined rules. Both severities are also set if
+// there are no problems, so that alerts have a value.
 func (m *Set) CountProblems(problems []manifest.Problem) {
 	count := map[problemLabels]int{{manifest.Error, "", ""}: 0, {manifest.Warning, "", ""}: 0}
 	named, rejected := namespacesOf(problems), 0
@@ -48,7 +48,7 @@ func (m *Set) CountProblems(problems []manifest.Problem) {
 	}
 }
 
-// namespacesOf returns the namespaces with the most problems, at most maxNamespaces.
+// namespacesOf returns the valid namespaces with the most problems, at most maxNamespaces.
 func namespacesOf(problems []manifest.Problem) map[string]bool {
 	count := map[string]int{}
 	for _, p := range problems {

@@ -10,14 +10,15 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// unprogrammed are the metrics of Gateways and listeners that do not serve. They are
-// counted when somebody asks: Envoys' answers change them.
+// unprogrammed has the metrics of Gateways and listeners that are not programmed. The numbers are computed when
+// metrics are read, because answers of Envoys change them.
 type unprogrammed struct {
 	board               *board.Board
 	gateways, listeners *prometheus.Desc
 }
 
-// FollowBoard has the Gateways and listeners that do not serve counted when somebody asks.
+// FollowBoard adds the metrics of Gateways and listeners that are not programmed. The numbers are computed from
+// shown when metrics are read.
 func (m *Set) FollowBoard(shown *board.Board) {
 	m.Registry.MustRegister(&unprogrammed{
 		shown,
@@ -61,6 +62,7 @@ func (u *unprogrammed) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(u.listeners, prometheus.GaugeValue, float64(listeners))
 }
 
+// isProgrammed reports whether the condition Programmed is True.
 func isProgrammed(conditions []metav1.Condition) bool {
 	return meta.IsStatusConditionTrue(conditions, string(gwv1.GatewayConditionProgrammed))
 }

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Address is an admin address that gatefold may request pages of. Only Admit makes one.
+// Address is an admin address whose pages gatefold may request. Only Admit returns one.
 type Address struct {
 	network, address string
 }
 
-// maxClaim bounds what is looked at, and shown, of a claimed address, in bytes.
+// maxClaim bounds the length of a claimed address, in bytes.
 const maxClaim = 200
 
-// Admit decides whether gatefold asks the admin address that an Envoy claims to have.
-// peer is where its xDS stream comes from, socket the path of gatefold's own xDS socket,
-// "" where it serves on TCP.
+// Admit decides whether gatefold may request pages from claim, the admin address in an Envoy's node metadata.
+// peer is the address of its xDS stream. socket is the path of gatefold's own xDS socket, "" if xDS is served
+// on TCP. If gatefold may not, the result is an Unknown with the reason, and otherwise nil.
 //
-// Whoever opens a stream can claim anything, so gatefold must not be a way to places
-// that the claimant does not reach itself. An Envoy of another host is never asked. One
-// of this host may name a port on loopback, and, over the socket, a socket beside it:
-// who can put one there was given that folder to share with gatefold. What is sent is
-// the same to all of them, two GET requests without anything of the claimant in them.
+// A client can claim any address. So gatefold must not give it access to addresses that it cannot reach itself.
+// An Envoy on another host is never queried. An Envoy on this host may claim a port on loopback. If it connects
+// over the socket, it may also claim a socket in the same directory. Only users with whom the directory is
+// shared on purpose can create sockets there. Every Envoy gets the same two GET requests, which contain nothing
+// from the client.
 func Admit(claim string, peer net.Addr, socket string) (Address, *Unknown) {
 	path, isPath := strings.CutPrefix(claim, "unix:")
 	switch {
@@ -53,7 +53,8 @@ func Admit(claim string, peer net.Addr, socket string) (Address, *Unknown) {
 	return Address{"tcp", at.String()}, nil
 }
 
-// admitSocket admits a socket beside gatefold's own, named by its plain path.
+// admitSocket does what Admit does for a claimed unix socket. The path must be absolute and clean, and in the
+// directory of gatefold's own socket.
 func admitSocket(path string, peer net.Addr, socket string) (Address, *Unknown) {
 	own, err := filepath.Abs(socket)
 	if _, ok := peer.(*net.UnixAddr); !ok || socket == "" || err != nil {

@@ -17,18 +17,18 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The bounds of one question. Envoy 1.40.0 prints about 1 kB for an endpoint: 5,000
-// clusters of two are 10 MB, made in 0.2 s.
+// The bounds of the requests to one Envoy. Envoy 1.40.0 prints about 1 kB for an endpoint. So 5,000 clusters
+// with two endpoints are 10 MB, which Envoy prints in 0.2 s.
 const (
-	askTime    = 2 * time.Second
-	maxHeaders = 16 << 10 // bytes
-	maxInfo    = 1 << 20
-	maxPage    = 64 << 20
-	maxCluster = 8 << 20 // of the page
-	maxListed  = 1000    // endpoints
+	askTime    = 2 * time.Second // for both pages together
+	maxHeaders = 16 << 10        // bytes
+	maxInfo    = 1 << 20         // bytes of the page /server_info
+	maxPage    = 64 << 20        // bytes of the page /clusters
+	maxCluster = 8 << 20         // bytes of one cluster in the page /clusters
+	maxListed  = 1000            // unhealthy endpoints of one Envoy
 )
 
-// The two pages that are asked for.
+// The two admin pages that are requested.
 const (
 	infoPage     = "/server_info"
 	clustersPage = "/clusters?format=json"
@@ -41,10 +41,10 @@ var (
 	errTooLarge = errors.New("its answer is too large")
 )
 
-// Ask requests an Envoy's admin pages and fills in the health of known clusters, by name. It
-// ignores others: they are not from the user's folder, or no longer. It reads at most 64 MiB, 8
-// MiB of them for one cluster, and takes two seconds at most, or until ctx ends. It follows no
-// redirect and uses no proxy.
+// Ask requests an Envoy's admin pages, and stores the health of the clusters in known, which are by name. It
+// ignores all other clusters on the pages, because they are not from the user's folder. If the health cannot be
+// read, it stores the reason in e.Unknown. It reads at most 64 MiB, and at most 8 MiB for one cluster. It takes
+// at most two seconds. It follows no redirect and uses no proxy.
 func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluster) {
 	found := inventory{known: known, seen: map[string]bool{}}
 	if err := ask(ctx, at, e.Node, &found); err != nil {
@@ -55,6 +55,8 @@ func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluste
 	e.Healthy, e.NotChecked, e.Endpoints, e.Backends = found.healthy, found.notChecked, found.endpoints, found.backends
 }
 
+// ask requests the two admin pages of the Envoy called node, from the address at. It adds the health of its
+// clusters to found. It returns an error if a page cannot be read, or if another Envoy answers.
 func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -70,15 +72,16 @@ func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	return a.get(ctx, clustersPage, found.read)
 }
 
-// asker asks one address, whatever a URL says.
+// asker sends requests to one address, whatever host a URL has.
 type asker struct {
 	transport *http.Transport
 	client    http.Client
 }
 
+// newAsker returns an asker of an address. It returns an error if a unix socket does not exist or is a link.
 func newAsker(at Address) (*asker, error) {
 	if at.network == "unix" {
-		// A link beside gatefold's socket may lead anywhere.
+		// A link next to gatefold's socket could point to any socket.
 		info, err := os.Lstat(at.address)
 		if err != nil {
 			return nil, err
@@ -101,6 +104,7 @@ func newAsker(at Address) (*asker, error) {
 	return a, nil
 }
 
+// get requests a page and calls read with its body. It returns an error if the status is not 200.
 func (a *asker) get(ctx context.Context, page string, read func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+page, nil)
 	if err != nil {
@@ -117,8 +121,8 @@ func (a *asker) get(ctx context.Context, page string, read func(io.Reader) error
 	return read(response.Body)
 }
 
-// unanswered says why there was no usable answer, in our own words: nothing that the
-// other side sent is repeated.
+// unanswered returns why there is no usable answer. The texts are gatefold's own, so that nothing from the
+// other side is repeated.
 func unanswered(at Address, err error) *Unknown {
 	u := &Unknown{Hint: "see whether its admin listens there, and is on the network of gatefold"}
 	switch {

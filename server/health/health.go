@@ -1,9 +1,9 @@
-// Package health asks a connected Envoy which endpoints it holds unhealthy, and why.
+// Package health requests from a connected Envoy which endpoints it considers unhealthy, and why.
 //
-// The only place where Envoy tells both is its admin page /clusters, so that is asked:
-// once for each question of a user, never by itself. What an Envoy says of its admin
-// address is not trusted: address.go decides what may be asked, and ask.go believes
-// only who bears the Envoy's own name, and read.go keeps what it reads within bounds.
+// Envoy reports both only on its admin page /clusters. gatefold requests that page once for each query of a
+// user, and never by itself. It does not trust the admin address that an Envoy claims. address.go decides which
+// address may be requested. ask.go accepts only answers of an Envoy with the expected node.id. read.go bounds
+// what is read.
 package health
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Envoy is a connected Envoy and the endpoints that it does not use. docs/json.md documents its
-// JSON.
+// Envoy is a connected Envoy and the endpoints that it does not use. docs/json.md documents its JSON.
 type Envoy struct {
 	// Node and NodeCluster are node.id and node.cluster of its bootstrap.
 	Node        string `json:"node"`
@@ -26,23 +25,23 @@ type Envoy struct {
 	Peer        string `json:"peer"`
 	// Unknown says why the health of its endpoints is not known; nil if it is known.
 	Unknown *Unknown `json:"unknown,omitempty"`
-	// Healthy of Endpoints are healthy, over all backends. NotChecked of them have neither
+	// Healthy is how many of all Endpoints are healthy, over all backends. NotChecked is how many have neither
 	// health checks nor outlier detection.
 	Healthy    int `json:"healthy,omitempty"`
 	NotChecked int `json:"notChecked,omitempty"`
 	Endpoints  int `json:"endpoints,omitempty"`
-	// Backends are those that have an unhealthy endpoint or no endpoint, sorted by Cluster.
+	// Backends are the backends that have an unhealthy endpoint or no endpoint, sorted by Cluster.
 	Backends []Backend `json:"backends,omitempty"`
 }
 
-// Backend is one cluster of an Envoy, with the objects that it is made from.
+// Backend is one cluster of an Envoy, with the objects from which it is made.
 type Backend struct {
-	// Object is a Service, of which Port is one port, or a Backend.
+	// Object is a Backend, or a Service. For a Service, Port is the port of the Service.
 	Object manifest.Key `json:"object"`
 	Port   int          `json:"port,omitempty"`
 	// Cluster is the name of the cluster in Envoy.
 	Cluster string `json:"cluster"`
-	// Policies are the BackendConfigPolicies in force for it.
+	// Policies are the BackendConfigPolicies that apply to it.
 	Policies   []manifest.Key `json:"policies,omitempty"`
 	Healthy    int            `json:"healthy,omitempty"`
 	NotChecked int            `json:"notChecked,omitempty"`
@@ -51,12 +50,12 @@ type Backend struct {
 	Unhealthy []Endpoint `json:"unhealthy,omitempty"`
 }
 
-// Endpoint is an endpoint that gets no requests while others are healthy.
+// Endpoint is an endpoint that gets no requests while other endpoints are healthy.
 type Endpoint struct {
-	// Address is "ip:port"; Hostname is the DNS name that it was resolved from.
+	// Address is "ip:port". Hostname is the DNS name from which it was resolved.
 	Address  string `json:"address"`
 	Hostname string `json:"hostname,omitempty"`
-	// Reasons are never empty; Message is their text.
+	// Reasons is never empty. Message is its text.
 	Reasons []Reason `json:"reasons"`
 	Message string   `json:"message"`
 }
@@ -70,7 +69,7 @@ type Unknown struct {
 // Reason is why Envoy does not use an endpoint.
 type Reason string
 
-// The reasons, with Envoy's name of each (envoy.admin.v3.HostHealthStatus).
+// The reasons, each with Envoy's name (envoy.admin.v3.HostHealthStatus).
 const (
 	CheckPending  Reason = "ActiveHealthCheckPending"    // pending_active_hc
 	CheckTimeout  Reason = "ActiveHealthCheckTimeout"    // active_hc_timeout
@@ -82,7 +81,7 @@ const (
 	Discovered    Reason = "UnhealthyByDiscovery"        // other bad values of eds_health_status
 )
 
-// words says each reason to a user.
+// words has the text of each reason for users.
 var words = map[Reason]string{
 	CheckPending:  "it was not health-checked yet",
 	CheckTimeout:  "its health check times out",
@@ -94,14 +93,15 @@ var words = map[Reason]string{
 	Discovered:    "discovery says that it is unhealthy",
 }
 
-// portOf is the part after the name in a Service's cluster name (backend.Key); 0 where there is none.
+// portOf returns the port in the name of a Service's cluster (backend.Key), and 0 if there is none.
 func portOf(c *ir.Cluster) int {
 	text, _ := strings.CutPrefix(c.Name, c.Objects[0].Kind+"/"+c.Objects[0].Namespace+"/"+c.Objects[0].Name+"/")
 	text, _, _ = strings.Cut(text, "/")
-	port, _ := strconv.Atoi(text) // a name without a port is no number
+	port, _ := strconv.Atoi(text) // without a port the text is no number, and the result is 0
 	return port
 }
 
+// policiesOf returns the BackendConfigPolicies from which a cluster is made.
 func policiesOf(c *ir.Cluster) (policies []manifest.Key) {
 	for _, key := range c.Objects {
 		if key.Kind == "BackendConfigPolicy" {
@@ -111,18 +111,18 @@ func policiesOf(c *ir.Cluster) (policies []manifest.Key) {
 	return policies
 }
 
-// Wrong reports whether a person should look at the backend: it has no endpoint, or one is
-// unhealthy for another reason than that it is draining.
+// Wrong reports whether a person should check the backend: it has no endpoint, or an endpoint is unhealthy for
+// another reason than Draining.
 func (b *Backend) Wrong() bool {
 	return b.Endpoints == 0 || b.Unlisted() > 0 || slices.ContainsFunc(b.Unhealthy, func(e Endpoint) bool {
 		return !slices.Equal(e.Reasons, []Reason{Draining})
 	})
 }
 
-// Unlisted counts the endpoints that are unhealthy and not in Unhealthy.
+// Unlisted returns the number of unhealthy endpoints that are not in Unhealthy.
 func (b *Backend) Unlisted() int { return b.Endpoints - b.Healthy - b.NotChecked - len(b.Unhealthy) }
 
-// IsLocal reports whether a peer is on this host.
+// IsLocal reports whether a network address is on this host: loopback, or a unix socket.
 func IsLocal(peer net.Addr) bool {
 	switch a := peer.(type) {
 	case *net.UnixAddr:

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// bounded reads at most left bytes, and value of them until someone sets it anew.
+// bounded reads at most left bytes of page. It also reads at most value bytes until the caller sets value
+// again. Above a bound, Read returns errTooLarge.
 type bounded struct {
 	page        io.Reader
 	left, value int
@@ -27,8 +28,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkNode reads /server_info. Where an Envoy runs in a network of its own, its
-// loopback is not gatefold's, and someone else may answer there.
+// checkNode reads /server_info, and returns errForeign if it has another node.id than node. If an Envoy has its
+// own network namespace, another program may answer on gatefold's loopback.
 func checkNode(page io.Reader, node string) error {
 	var info struct {
 		Node struct {
@@ -44,20 +45,21 @@ func checkNode(page io.Reader, node string) error {
 	return nil
 }
 
-// inventory gathers what an Envoy says of the clusters that are known. What it holds is
-// bounded whatever the page says: by the known clusters, and by maxListed.
+// inventory collects the health of the known clusters. Its size is bounded by the number of these clusters and
+// by maxListed, whatever the page contains.
 type inventory struct {
 	known   map[string]*ir.Cluster
 	seen    map[string]bool
 	healthy int
-	// notChecked are those that no health check and no outlier detection watches.
+	// notChecked counts the endpoints without health checks and outlier detection.
 	notChecked int
 	endpoints  int
-	listed     int // of all backends' Unhealthy
+	listed     int // the number of endpoints in Unhealthy of all backends
 	backends   []Backend
 }
 
-// read reads /clusters (envoy.admin.v3.Clusters), cluster by cluster.
+// read reads /clusters (envoy.admin.v3.Clusters), cluster by cluster. It returns an error if the page is
+// truncated, too large or not that of an Envoy.
 func (i *inventory) read(page io.Reader) error {
 	b := &bounded{page, maxPage, maxCluster}
 	d := json.NewDecoder(b)
@@ -67,7 +69,7 @@ func (i *inventory) read(page io.Reader) error {
 			return err
 		}
 		if token == json.Delim('}') {
-			return nil // no cluster
+			return nil // there is no cluster
 		}
 		if token != want {
 			return errNotEnvoy
@@ -81,10 +83,11 @@ func (i *inventory) read(page io.Reader) error {
 		b.value = maxCluster
 		i.add(&status)
 	}
-	_, err := d.Token() // where the page breaks off, More is false, too
+	_, err := d.Token() // More is also false if the page is truncated
 	return err
 }
 
+// add adds one cluster of the page. It ignores unknown clusters, and a cluster that it has seen before.
 func (i *inventory) add(status *clusterStatus) {
 	from := i.known[status.Name]
 	if from == nil || len(from.Objects) == 0 || i.seen[status.Name] {
@@ -110,25 +113,25 @@ func (i *inventory) add(status *clusterStatus) {
 	})
 }
 
-// checks reports whether Envoy finds out by itself which endpoints of a cluster are healthy.
+// checks reports whether Envoy itself determines which endpoints of a cluster are healthy.
 func checks(c *ir.Cluster) bool {
 	return c.Upstream != nil && (c.Upstream.HealthCheck != nil || c.Upstream.Outliers != nil)
 }
 
-// clusterStatus is the part of envoy.admin.v3.ClusterStatus that is read.
+// clusterStatus has the fields of envoy.admin.v3.ClusterStatus that are read.
 type clusterStatus struct {
 	Name  string   `json:"name"`
 	Hosts hostList `json:"host_statuses"`
 }
 
-// hostList counts endpoints and keeps at most maxListed of the unhealthy.
+// hostList counts endpoints, and has at most maxListed of the unhealthy ones.
 type hostList struct {
 	all, bad  int
 	unhealthy []Endpoint
 }
 
-// UnmarshalJSON reads a list of hosts one by one: decoded at once, they would take much more
-// memory than their text.
+// UnmarshalJSON reads a list of endpoints one by one. To decode them at once would need much more memory than
+// their text. It returns an error if the list is invalid.
 func (l *hostList) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('[') {
@@ -146,6 +149,8 @@ func (l *hostList) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// add counts an endpoint, and appends an unhealthy endpoint to unhealthy. It returns errNotEnvoy if the address
+// of an unhealthy endpoint is not an IP address.
 func (l *hostList) add(host *hostStatus) error {
 	l.all++
 	reasons := host.Health.reasons()
@@ -174,8 +179,8 @@ func (l *hostList) add(host *hostStatus) error {
 // maxHostname is the longest DNS name, in bytes.
 const maxHostname = 253
 
-// hostStatus is the part of envoy.admin.v3.HostStatus that is read. gatefold makes
-// endpoints of IP addresses and ports only.
+// hostStatus has the fields of envoy.admin.v3.HostStatus that are read. gatefold makes only endpoints with IP
+// addresses and ports.
 type hostStatus struct {
 	Address struct {
 		Socket struct {
@@ -187,8 +192,8 @@ type hostStatus struct {
 	Health   hostHealth `json:"health_status"`
 }
 
-// hostHealth is envoy.admin.v3.HostHealthStatus but for pending_dynamic_removal: such an
-// endpoint is used as long as it is healthy.
+// hostHealth has the fields of envoy.admin.v3.HostHealthStatus except pending_dynamic_removal. Envoy uses an
+// endpoint with that field while it is healthy.
 type hostHealth struct {
 	FailedCheck    bool   `json:"failed_active_health_check"`
 	FailedOutlier  bool   `json:"failed_outlier_check"`
@@ -199,8 +204,8 @@ type hostHealth struct {
 	Discovery      string `json:"eds_health_status"`
 }
 
-// reasons are empty for a healthy endpoint. Pending and Timeout say more closely why the
-// check failed.
+// reasons returns why Envoy does not use an endpoint; nil if the endpoint is healthy. CheckPending and
+// CheckTimeout are more specific than CheckFailed and replace it.
 func (h *hostHealth) reasons() (reasons []Reason) {
 	switch {
 	case h.Pending:

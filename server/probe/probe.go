@@ -1,4 +1,4 @@
-// Package probe sends the requests of tests to an Envoy, and says what a client sees.
+// Package probe sends the requests of tests to an Envoy, and returns the response that a client gets.
 package probe
 
 import (
@@ -21,29 +21,29 @@ import (
 	"github.com/gatefold/gatefold/translate/expect"
 )
 
-// maxBody bounds what is read of an answer's body, in bytes.
+// maxBody bounds how many bytes of a response's body are read.
 const maxBody = 1 << 20
 
-// maxRead bounds what is read of a connection by HTTP/1.1, headers and all, in bytes.
+// maxRead bounds how many bytes of an HTTP/1.1 connection are read, including headers.
 const maxRead = 2 * maxBody
 
-// openTime is how long a connection must stay open to count as one that a backend has.
+// openTime is how long a connection must stay open to count as accepted by a backend.
 const openTime = time.Second
 
-// echoHeader is the header by which an echo backend names itself.
+// echoHeader is the response header with the name of an echo backend.
 const echoHeader = "X-Echo-Backend"
 
-// Client sends requests. They go out as written: no path is cleaned, and no redirect is followed.
-// The certificates of servers are not verified.
+// Client sends the requests of test lines. It sends them as written: it cleans no path and follows no redirect.
+// It does not verify the certificates of servers.
 type Client struct {
-	// Address returns the "host:port" that a line is sent to, or an error that says why there is
-	// none.
+	// Address returns the "host:port" to which a request is sent. The error says why there is none.
 	Address func(expect.Request) (string, error)
 	// Timeout bounds each exchange.
 	Timeout time.Duration
 }
 
-// Send sends the request of a line on a connection of its own.
+// Send sends one request on a new connection, and returns what a client sees. If the request cannot be sent,
+// Seen.Unsent has the reason.
 func (c Client) Send(ctx context.Context, r expect.Request) expect.Seen {
 	if reason := unsendable(r); reason != "" {
 		return expect.Seen{Unsent: reason}
@@ -60,7 +60,7 @@ func (c Client) Send(ctx context.Context, r expect.Request) expect.Seen {
 	}
 	defer func() { _ = conn.Close() }()
 	if deadline, ok := ctx.Deadline(); ok {
-		_ = conn.SetDeadline(deadline) // a connection that cannot have one fails below
+		_ = conn.SetDeadline(deadline) // if this fails, the exchange below fails, too
 	}
 	switch {
 	case r.Connection():
@@ -71,7 +71,7 @@ func (c Client) Send(ctx context.Context, r expect.Request) expect.Seen {
 	return overHTTP1(r, conn)
 }
 
-// unsendable says why a line cannot be sent, "" if it can.
+// unsendable returns why a request cannot be sent; "" if it can.
 func unsendable(r expect.Request) string {
 	switch {
 	case r.URL.Scheme == "udp":
@@ -82,10 +82,11 @@ func unsendable(r expect.Request) string {
 	return ""
 }
 
-// errFrom is why no connection begins at the address that a line names.
+// errFrom is the error if the source address of a request (FROM) is not an address of this machine.
 var errFrom = errors.New("the address of FROM is not of this machine")
 
-// dial connects as a line says: from its address, behind its PROXY header, by its handshake.
+// dial connects to address as a request says: from its source address, with its PROXY header, and with its TLS
+// handshake. It returns errFrom if the source address is not on this machine, and other errors unchanged.
 func dial(ctx context.Context, r expect.Request, address string) (net.Conn, error) {
 	dialer := &net.Dialer{}
 	if from, err := netip.ParseAddr(r.From); err == nil {
@@ -113,6 +114,7 @@ func dial(ctx context.Context, r expect.Request, address string) (net.Conn, erro
 	return secure, nil
 }
 
+// proxyHeader returns the PROXY protocol header of a request.
 func proxyHeader(r expect.Request) string {
 	family, to := "TCP4", "127.0.0.1"
 	if strings.Contains(r.Proxy, ":") {
@@ -121,8 +123,8 @@ func proxyHeader(r expect.Request) string {
 	return fmt.Sprintf("PROXY %s %s %s 4000 %d\r\n", family, r.Proxy, to, r.Port())
 }
 
-// tlsConfig returns how a line shakes hands. The certificate is compared where a line says so, and
-// not verified: Envoys are tested before names lead to them.
+// tlsConfig returns the TLS settings of a request. The server's certificate is not verified, because Envoys are
+// tested before DNS names point to them.
 func tlsConfig(r expect.Request) *tls.Config {
 	config := &tls.Config{ServerName: r.SNI, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
 	if r.TLS12 {
@@ -137,7 +139,8 @@ func tlsConfig(r expect.Request) *tls.Config {
 	return config
 }
 
-// failed says what it means that there is no answer.
+// failed returns what a client sees if err ends the exchange: a timeout, a closed connection, or a request that
+// was not sent.
 func failed(err error) expect.Seen {
 	var timeout net.Error
 	switch {
@@ -153,7 +156,8 @@ func failed(err error) expect.Seen {
 	return expect.Seen{Closed: err.Error()}
 }
 
-// open waits whether a connection stays open.
+// open waits for openTime, and returns whether the connection stays open, as a Seen. Data from the server also
+// counts as open.
 func open(conn net.Conn) expect.Seen {
 	if err := conn.SetReadDeadline(time.Now().Add(openTime)); err != nil {
 		return failed(err)
@@ -165,6 +169,7 @@ func open(conn net.Conn) expect.Seen {
 	return failed(err)
 }
 
+// certificate returns the first DNS name of the server's certificate; "" without TLS, or if there is none.
 func certificate(conn net.Conn) string {
 	secure, ok := conn.(*tls.Conn)
 	if !ok {
@@ -177,7 +182,7 @@ func certificate(conn net.Conn) string {
 	return shown[0].DNSNames[0]
 }
 
-// overHTTP1 sends a request as it is written.
+// overHTTP1 sends a request over HTTP/1.1 as it is written, and returns the final response.
 func overHTTP1(r expect.Request, conn net.Conn) expect.Seen {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s %s HTTP/1.1\r\n", r.Method, r.Target)
@@ -191,7 +196,7 @@ func overHTTP1(r expect.Request, conn net.Conn) expect.Seen {
 		fmt.Fprintf(&out, "Content-Length: %d\r\n", r.BodySize)
 	}
 	out.WriteString("\r\n" + strings.Repeat("x", r.BodySize))
-	_, writeErr := conn.Write(out.Bytes()) // Envoy may answer before it has read all
+	_, writeErr := conn.Write(out.Bytes()) // an error is reported below: Envoy may answer before it has read all
 	reader := bufio.NewReader(io.LimitReader(conn, maxRead))
 	for {
 		response, err := http.ReadResponse(reader, &http.Request{Method: r.Method})
@@ -204,7 +209,7 @@ func overHTTP1(r expect.Request, conn net.Conn) expect.Seen {
 	}
 }
 
-// overHTTP2 sends a request over a connection that is there.
+// overHTTP2 sends a request over HTTP/2 on conn, and returns the response.
 func overHTTP2(ctx context.Context, r expect.Request, conn net.Conn) expect.Seen {
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetHTTP2(true)
@@ -224,7 +229,8 @@ func overHTTP2(ctx context.Context, r expect.Request, conn net.Conn) expect.Seen
 	return seen(response, conn)
 }
 
-// seen reads an answer.
+// seen returns what a client sees of a response. If an echo backend answered, it includes what that backend
+// received.
 func seen(response *http.Response, conn net.Conn) expect.Seen {
 	defer response.Body.Close()
 	out := expect.Seen{Status: response.StatusCode, Headers: response.Header, Certificate: certificate(conn)}

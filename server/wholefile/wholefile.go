@@ -1,4 +1,4 @@
-// Package wholefile writes files that are read whole or not at all.
+// Package wholefile writes files so that a reader never sees half of a file.
 package wholefile
 
 import (
@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Replace puts text at path by a rename: a reader finds the file as it was or as it is now, also after the
-// machine stops in the middle. After an error the file is as it was, and no other is left. Files of
-// the folder whose names begin with "." and the name of the file are not read by anybody.
+// Replace writes text to the file at path, by a rename: a reader gets the old or the new content, even if the
+// machine stops meanwhile. After an error, the file is unchanged, and no temporary file is left. The name of
+// the temporary file begins with "." and the name of the file; gatefold does not read such files of the folder.
 func Replace(path string, text []byte, mode fs.FileMode) error {
 	next, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
