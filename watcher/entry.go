@@ -12,31 +12,30 @@ import (
 // identity distinguishes a file or directory from all others that exist now.
 type identity struct{ dev, ino uint64 }
 
-// signature changes whenever the content of a file may have changed. The
-// change time is in it because size and modification time can be restored.
+// signature changes whenever the content of a file may have changed. It includes the change time, because size
+// and modification time can be restored.
 type signature struct {
 	identity
 	size         int64
 	mtime, ctime int64 // nanoseconds since 1970
 	kind         fs.FileMode
-	// shared is true if the file has other names, perhaps beside this one.
+	// shared is true if the file has more than one name (hard links).
 	shared bool
 }
 
-// node is a directory as it was listed last.
+// node is a directory with the entries that it had when it was last listed.
 type node struct {
 	id identity
-	// chain is visit.links, and again is true if another path leads here, which is
-	// counted as Limits.Links says.
+	// chain is visit.links. again is true if links lead here a second time, which Limits.Links counts.
 	chain   []string
 	again   bool
 	entries []*entry // sorted by path
-	// links names all links here, symbolic and hard ones: what they lead to may
-	// change with any other name, a hidden one too.
+	// links has the names of all links here, symbolic and hard ones. The file behind a link can change by another
+	// name, even a hidden one.
 	links map[string]bool
 }
 
-// linked notes whether the name is a link.
+// linked records whether name is a link.
 func (n *node) linked(name string, is bool) {
 	switch {
 	case !is:
@@ -48,37 +47,38 @@ func (n *node) linked(name string, is bool) {
 	}
 }
 
-// entry is one thing in a directory: a loadable file, a directory, or
-// something that looks like either and cannot be read.
+// entry is one name in a directory: a loadable file, a directory, or a name that should be one of these but
+// cannot be read.
 type entry struct {
-	// path is relative to the root. A directory's ends in "/", so that the
-	// order of entries is the order of the files below them.
+	// path is relative to the root. The path of a directory ends in "/", so that entries have the order of the
+	// files below them.
 	path string
-	// link is the identity of the symbolic link, when the name is one.
+	// link is the identity of the symbolic link if the name is one, otherwise zero.
 	link identity
-	// sig is of the file itself; a link is followed.
+	// sig is the signature of the file. For a symbolic link, it is that of the target.
 	sig signature
-	// skip, if any, says why it is not read, and detail says it in words.
+	// skip is the reason why the entry is not read, or "". detail is the message for it.
 	skip   SkipReason
 	detail string
-	// have is the content read last, perhaps under an older signature.
+	// have is the content that was read last, perhaps under an older signature. nil means none.
 	have *loaded
-	// sub is what is in the directory, nil when that is not known.
+	// sub is the contents of a directory, or nil if they are not known.
 	sub *node
 }
 
-// isLink reports whether the entry can have another name.
+// isLink reports whether the entry is a symbolic link, or a file with hard links.
 func (e *entry) isLink() bool { return e.link != identity{} || e.sig.shared }
 
 func (e *entry) isDir() bool { return strings.HasSuffix(e.path, "/") }
 
-// sameState reports whether an entry is unchanged.
+// sameState reports whether e and f have the same signature, link, skip and detail.
 func (e *entry) sameState(f *entry) bool {
 	return e.sig == f.sig && e.link == f.link && e.skip == f.skip && e.detail == f.detail
 }
 
-// entry classifies one name of a directory. look returns the file's info. ok is false if the
-// watcher ignores the name; e then only has whether it is a link.
+// entry classifies one name of the directory dir. look returns the file's info. ok is false if the watcher
+// ignores the name, or if the name has vanished. Even then, e.isLink is right, unless the name is hidden or has
+// vanished.
 func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entry, ok bool) {
 	if strings.HasPrefix(name, ".") {
 		return entry{}, false
@@ -86,7 +86,7 @@ func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entr
 	s.stats++
 	info, err := look()
 	if err != nil {
-		return entry{}, false // vanished; its event follows
+		return entry{}, false // it has vanished; an event follows
 	}
 	e = entry{path: dir + name, sig: signatureOf(info)}
 	if e.sig.kind == fs.ModeSymlink {
@@ -97,7 +97,8 @@ func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entr
 	return e, ok && !s.ignore.match(e.path)
 }
 
-// follow reads the target of a symbolic link into e.
+// follow sets e, a symbolic link, to what its target is. If the target cannot be read, it sets e.skip. ok is
+// false if the watcher ignores the name.
 func (s *scan) follow(e *entry) (ok bool) {
 	e.link = e.sig.identity
 	info, err := s.root.Stat(e.path)
@@ -115,12 +116,13 @@ func (s *scan) follow(e *entry) (ok bool) {
 	return s.takes(path.Base(e.path)) || e.skip == LeavesRoot && path.Ext(e.path) == ""
 }
 
-// judge decides from its signature what e is.
+// judge classifies e by its name and signature: a directory, a file, or a file to skip. ok is false if the
+// watcher ignores e.
 func (s *scan) judge(e *entry) (ok bool) {
 	switch {
 	case !s.takes(path.Base(e.path)) && e.sig.kind == fs.ModeDir:
 		e.path += "/"
-		// What changes in a directory shows in its entries.
+		// Changes in a directory are visible in its entries.
 		e.sig = signature{identity: e.sig.identity, kind: fs.ModeDir}
 		return true
 	case !s.takes(path.Base(e.path)):
@@ -134,9 +136,9 @@ func (s *scan) judge(e *entry) (ok bool) {
 	return true
 }
 
-// Loadable reports whether a file may contain YAML, by its name without folder. It is a list of
-// allowed endings, because files of editors (x~, 4913, sedXXXX, x.swp) have other ones. Hidden
-// files were left out before.
+// Loadable reports whether a file may contain YAML, by its base name. It is a list of allowed extensions,
+// because files of editors (x~, 4913, sedXXXX, x.swp) have others. The caller has already left out hidden
+// files.
 func Loadable(name string) bool {
 	switch path.Ext(name) {
 	case ".yaml", ".yml", ".json":
@@ -157,8 +159,8 @@ func kindName(kind fs.FileMode) string {
 	return "a device"
 }
 
-// reason returns the error without its operation and path, which are reported separately. If a
-// limit of the system is the cause, it names the limit.
+// reason returns the error without its operation and path, which are reported separately. If the limit of open
+// files is the cause, the returned error names the limit.
 func reason(err error) error {
 	var limit syscall.Rlimit
 	switch {

@@ -12,47 +12,47 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// maxNames bounds the names remembered between two looks; beyond, everything
-// is looked at.
+// maxNames is how many changed paths are remembered between two looks. After more of them, everything is looked
+// at.
 const maxNames = 10_000
 
-// errSilent means that the system accepts a watch and sends no event.
+// errSilent means that the system accepts a watch but sends no events.
 var errSilent = errors.New("the system gives no events for this file system")
 
-// events turns the system's events into hints. Events may be missing, late, duplicate or wrong, so
-// they only decide where to look.
+// events turns the system's events into hints. Events may be missing, late, duplicate or wrong. So they only
+// decide where to look.
 //
-// Only drain runs on another goroutine than its owner.
+// Only drain, with the methods that it calls, runs on a goroutine of its own.
 type events struct {
 	log zerolog.Logger
-	fs  *fsnotify.Watcher // nil when there are no events
-	// wake has an element when there is something to take.
+	fs  *fsnotify.Watcher // nil if there are no events
+	// wake has an element if there are hints for take.
 	wake chan struct{}
 
 	mu    sync.Mutex
 	names map[string]fsnotify.Op
 	full  bool // events were lost
 
-	watched map[string]identity     // by the path given to fsnotify
-	byID    map[identity]string     // fsnotify forgets a second path to one directory
-	live    map[string]bool         // in a full scan: what fsnotify still has
-	entered map[string]bool         // in a full scan: what was asked for
+	watched map[string]identity     // the watched directories, by the path given to fsnotify
+	byID    map[identity]string     // the path of a watched directory; fsnotify supports only one path for each
+	live    map[string]bool         // in a full scan: the paths that fsnotify still watches
+	entered map[string]bool         // in a full scan: the paths that enter was called with
 	via     map[string]bool         // place.via
 	failed  bool                    // a directory has no events
-	foreign func(dir string) string // names a file system that changes without events
+	foreign func(dir string) string // returns the kind of a file system that changes without events
 	mounts  map[uint64]mount        // the file systems of the folder, by device
 	stats   *Stats
-	warned  map[string]bool // by the text of the warning
+	warned  map[string]bool // the texts of warnings that were logged
 }
 
 // mount is the state of a file system.
 type mount struct {
-	entered bool // in a full scan: a directory is on it
+	entered bool // in a full scan: enter was called with a directory on it
 	silent  bool // changes may come without events
 }
 
-// newEvents starts to receive events. If inotify has no instances left, it warns once, and the
-// folder is watched by scans; in mode Inotify it returns an error.
+// newEvents starts to receive events. If the system provides none, it logs a warning, and scans find the
+// changes. In mode Inotify it returns an error instead. In mode Poll it receives no events.
 func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 	e := &events{
 		log:     log,
@@ -84,18 +84,18 @@ func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 	return e, nil
 }
 
-// blind reports whether changes may come without events.
+// blind reports whether files may change without events.
 func (e *events) blind() bool { return e.fs == nil || e.failed }
 
-// limited notes that a directory has no events because the limit of watches or instances is
-// reached.
+// limited records that a directory has no events, and logs a warning with err. The cause is usually that the
+// limit of watches or instances is reached.
 func (e *events) limited(err error) {
 	e.failed = true
 	e.warn(e.log.Warn().Err(err),
 		"the system gives no events for a part of the folder: it is watched by scans, which is slower (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)")
 }
 
-// warn logs each text once.
+// warn sends line with text. It logs each text only once.
 func (e *events) warn(line *zerolog.Event, text string) {
 	if e.warned[text] {
 		line.Discard().Send()
@@ -105,8 +105,8 @@ func (e *events) warn(line *zerolog.Event, text string) {
 	line.Msg(text)
 }
 
-// drain reads events and errors until close. If the channel became full, fsnotify would stop for
-// good.
+// drain receives events and errors until close is called. Without it, the channel would fill up and fsnotify
+// would block forever.
 func (e *events) drain() {
 	if e.fs == nil {
 		return
@@ -130,6 +130,7 @@ func (e *events) drain() {
 	}
 }
 
+// add records an event for take. If there are too many names, it requests a full look instead.
 func (e *events) add(ev fsnotify.Event) {
 	if ev.Name == "" {
 		return // fsnotify's bookkeeping
@@ -144,7 +145,7 @@ func (e *events) add(ev fsnotify.Event) {
 	e.signal()
 }
 
-// lost notes that events may be missing after an overflow or another error.
+// lost records that events may be missing after an overflow or another error, so that everything is looked at.
 func (e *events) lost() {
 	e.stats.Lost.Add(1)
 	e.mu.Lock()
@@ -160,10 +161,10 @@ func (e *events) signal() {
 	}
 }
 
-// where names the directories to look at, and the names in each. nil means all names.
+// where names the directories to look at, and the names in each. A nil map of names means all names.
 type where map[identity]map[string]bool
 
-// add adds one name of the directory.
+// add adds one name of the directory dir, unless w has all its names already.
 func (w where) add(dir identity, name string) {
 	names, known := w[dir]
 	if known && names == nil {
@@ -176,17 +177,18 @@ func (w where) add(dir identity, name string) {
 	names[name] = true
 }
 
-// hints is where to look.
+// hints says where the folder may have changed.
 type hints struct {
 	dirs  where
-	names map[string]fsnotify.Op // what happened to which path, as far as it is known
-	root  bool                   // the way to the root may have changed
+	names map[string]fsnotify.Op // the operations by path, if they are known
+	root  bool                   // the path to the root may have changed
 	full  bool
 }
 
+// any reports whether something below the root, or the path to it, may have changed.
 func (h hints) any() bool { return h.full || h.root || len(h.dirs) > 0 }
 
-// take returns the hints since the last take.
+// take returns the hints since the last call of take.
 func (e *events) take() hints {
 	e.mu.Lock()
 	names, full := e.names, e.full
@@ -201,7 +203,7 @@ func (e *events) take() hints {
 		id, self := e.watched[name]
 		switch {
 		case self && op.Has(fsnotify.Remove|fsnotify.Rename):
-			h.full = true // its watch is gone
+			h.full = true // its watch was removed
 		case self:
 			h.dirs[id] = nil
 		}
@@ -209,7 +211,7 @@ func (e *events) take() hints {
 	return h
 }
 
-// begin starts a full scan. Every directory that still exists will call enter.
+// begin starts a full scan. The scan calls enter for every directory that still exists.
 func (e *events) begin() {
 	if e.fs == nil {
 		return
@@ -223,7 +225,7 @@ func (e *events) begin() {
 	e.live = e.watchVia()
 }
 
-// end ends a full scan. It removes the watches of directories that did not call enter.
+// end ends a full scan. It removes the watches of the directories that enter was not called for.
 func (e *events) end() {
 	for dir := range maps.Clone(e.watched) {
 		if !e.entered[dir] {
@@ -241,7 +243,8 @@ func (e *events) updateFigures() {
 	e.stats.Directories.Store(int64(len(e.watched)))
 }
 
-// enter watches the directory id at the path dir.
+// enter watches the directory id at the path dir. If that is impossible, it records the failure, and scans find
+// the changes of the directory.
 func (e *events) enter(dir string, id identity) {
 	if e.fs == nil {
 		return
@@ -250,7 +253,7 @@ func (e *events) enter(dir string, id identity) {
 	e.failed = e.silent(dir, id.dev) || e.failed
 	other, known := e.byID[id]
 	if known && other != dir && e.entered[other] {
-		return // two paths to one directory: events under the first serve both
+		return // the directory is watched under its other path
 	}
 	if e.live[dir] && e.watched[dir] == id {
 		return
@@ -268,8 +271,8 @@ func (e *events) enter(dir string, id identity) {
 	e.updateFigures()
 }
 
-// silent reports whether files on dir's file system may change without events. It tests each file
-// system once, without writing into the user's folder.
+// silent reports whether files on dir's file system may change without events. It tests each file system once,
+// writes nothing into the folder, and logs a warning if the result is true.
 func (e *events) silent(dir string, dev uint64) bool {
 	m, known := e.mounts[dev]
 	if !known {
@@ -287,9 +290,10 @@ func (e *events) silent(dir string, dev uint64) bool {
 	return m.silent
 }
 
+// forget removes the watch of the directory at the path dir, if there is one.
 func (e *events) forget(dir string) {
 	if id, ok := e.watched[dir]; ok {
-		_ = e.fs.Remove(dir) // an error says that it is gone already
+		_ = e.fs.Remove(dir) // an error means that it is removed already
 		delete(e.watched, dir)
 		delete(e.live, dir)
 		if e.byID[id] == dir {
@@ -298,8 +302,8 @@ func (e *events) forget(dir string) {
 	}
 }
 
-// follow watches the directories on the path to the root. It returns true if one is new, because
-// its last change may have had no event.
+// follow watches the directories that contain the paths in via (place.via). It returns true if via is new: the
+// caller must open the root again, because changes before the watch caused no event.
 func (e *events) follow(via []string) (again bool) {
 	if e.fs == nil {
 		return false
@@ -316,13 +320,13 @@ func (e *events) follow(via []string) (again bool) {
 	have := e.watchVia()
 	for dir := range before {
 		if _, ours := e.watched[dir]; have[dir] && !ours && !e.viaDirs()[dir] {
-			_ = e.fs.Remove(dir) // an error says that it is gone already
+			_ = e.fs.Remove(dir) // an error means that it is removed already
 		}
 	}
 	return true
 }
 
-// viaDirs returns the directories on the path to the root.
+// viaDirs returns the directories that contain the paths in e.via.
 func (e *events) viaDirs() map[string]bool {
 	dirs := map[string]bool{}
 	for path := range e.via {
@@ -331,7 +335,7 @@ func (e *events) viaDirs() map[string]bool {
 	return dirs
 }
 
-// watchVia adds missing watches of follow again, and returns the paths that fsnotify had before.
+// watchVia adds the missing watches of viaDirs. It returns the paths that fsnotify watched before.
 func (e *events) watchVia() map[string]bool {
 	have := map[string]bool{}
 	if e.fs == nil {
@@ -342,15 +346,15 @@ func (e *events) watchVia() map[string]bool {
 	}
 	for dir := range e.viaDirs() {
 		if !have[dir] {
-			_ = e.fs.Add(dir) // what cannot be watched is looked at by scans
+			_ = e.fs.Add(dir) // scans find the changes if this fails
 		}
 	}
 	return have
 }
 
-// close ends drain.
+// close stops the events, which ends drain.
 func (e *events) close() {
 	if e.fs != nil {
-		_ = e.fs.Close() // nothing is left to do about it
+		_ = e.fs.Close() // an error needs no action
 	}
 }

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// chunkSize is how many files a chunk has about. An edit copies one chunk and
-// the list of all chunks, which is shortest together where both are equal.
+// chunkSize is the usual number of files in a chunk. An edit copies one chunk and the list of all chunks.
+// Together they are smallest if both have equal length.
 const chunkSize = 256
 
-// Files are the files of a Tree, sorted by path. It is immutable: With returns a new one that
-// shares the unchanged parts. An edit of one of 100,000 files copies a few hundred entries, and a
-// comparison of two Trees skips shared parts. The zero value is empty.
+// Files are the files of a Tree, sorted by path. Files are immutable: With returns new Files, which share the
+// unchanged chunks. An edit of one of 100,000 files copies a few hundred entries. A comparison of two Trees
+// skips shared chunks. The zero value is empty.
 type Files struct {
 	chunks []*chunk // none is empty
 	len    int
 	bytes  int64
 }
 
-// chunk is a piece of the list. It is never changed.
+// chunk is a part of the sorted list. It is never changed.
 type chunk struct{ files []File }
 
-// FilesOf returns files, sorted. Of two with the same path, it keeps the last.
+// FilesOf returns files, sorted by path. If two files have the same path, it keeps the last one.
 func FilesOf(files ...File) Files {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
@@ -33,7 +33,7 @@ func FilesOf(files ...File) Files {
 	return sortedFiles(sorted)
 }
 
-// sortedFiles returns Files of a sorted list, which must not change.
+// sortedFiles returns Files of a sorted list. The list must not be changed later.
 func sortedFiles(files []File) (f Files) {
 	for piece := range slices.Chunk(files, chunkSize) {
 		f.add(piece)
@@ -41,7 +41,7 @@ func sortedFiles(files []File) (f Files) {
 	return f
 }
 
-// add appends a chunk, unless it would be empty.
+// add appends files as one chunk. It does nothing if files is empty.
 func (f *Files) add(files []File) {
 	if len(files) == 0 {
 		return
@@ -77,7 +77,7 @@ func (f Files) All() iter.Seq[File] {
 	}
 }
 
-// Get returns the file with a path.
+// Get returns the file with a path. It returns false if there is none.
 func (f Files) Get(path string) (File, bool) {
 	c := f.chunkOf(path)
 	if c < 0 {
@@ -91,7 +91,8 @@ func (f Files) Get(path string) (File, bool) {
 	return files[i], true
 }
 
-// chunkOf returns the chunk that contains a path or would contain it, -1 without chunks.
+// chunkOf returns the index of the chunk that contains path or would contain it. It returns -1 if there are no
+// chunks.
 func (f Files) chunkOf(path string) int {
 	after := sort.Search(len(f.chunks), func(i int) bool { return f.chunks[i].files[0].Path > path })
 	return min(max(after-1, 0), len(f.chunks)-1)
@@ -101,8 +102,8 @@ func find(files []File, path string) (int, bool) {
 	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 }
 
-// With returns the files with set added or replaced, and the paths of gone removed. No path may be
-// in both.
+// With returns a copy of f. It has the files of set, and lacks the files with the paths in gone. A path must
+// not be in both set and gone.
 func (f Files) With(set []File, gone []string) Files {
 	if len(f.chunks) == 0 {
 		return FilesOf(set...)
@@ -129,13 +130,13 @@ func (f Files) With(set []File, gone []string) Files {
 	return out
 }
 
-// edit replaces or removes the file of a path.
+// edit sets the file of a path, or removes it if file is nil.
 type edit struct {
 	path string
 	file *File
 }
 
-// edited returns a copy of files with edits.
+// edited returns a copy of files with the edits applied.
 func edited(files []File, edits []edit) []File {
 	files = append(make([]File, 0, len(files)+len(edits)), files...)
 	for _, e := range edits {
@@ -152,7 +153,7 @@ func edited(files []File, edits []edit) []File {
 	return files
 }
 
-// addAll appends files in chunks of suitable length.
+// addAll appends files in chunks of suitable length. It fills the last chunk if all of them fit into it.
 func (f *Files) addAll(files []File) {
 	if last := len(f.chunks) - 1; last >= 0 && len(f.chunks[last].files)+len(files) <= chunkSize {
 		before := f.chunks[last].files
@@ -168,8 +169,8 @@ func (f *Files) addAll(files []File) {
 	f.add(files)
 }
 
-// Since returns the files that are new or changed since before, and the paths that were removed,
-// both sorted. It skips shared parts.
+// Since returns the files that are new or changed since before, and the paths that were removed. Both are
+// sorted. Since does not compare shared chunks.
 func (f Files) Since(before Files) (changed []File, gone []string) {
 	a, b := cursor{chunks: f.chunks}, cursor{chunks: before.chunks}
 	for {
@@ -196,12 +197,13 @@ func (f Files) Since(before Files) (changed []File, gone []string) {
 	}
 }
 
-// cursor walks over chunks file by file.
+// cursor is a position in a list of chunks.
 type cursor struct {
 	chunks []*chunk
 	at     int
 }
 
+// file returns the current file, or nil at the end.
 func (c *cursor) file() *File {
 	if len(c.chunks) == 0 {
 		return nil
@@ -209,14 +211,15 @@ func (c *cursor) file() *File {
 	return &c.chunks[0].files[c.at]
 }
 
+// next moves to the next file.
 func (c *cursor) next() {
 	if c.at++; c.at == len(c.chunks[0].files) {
 		c.chunks, c.at = c.chunks[1:], 0
 	}
 }
 
-// Same reports whether two Trees have the same content. It does not compare when and how they were
-// read.
+// Same reports whether two Trees have the same files, skipped files, Revision and Missing. It does not compare
+// when and how they were read.
 func (t *Tree) Same(other *Tree) bool {
 	if t.Missing != other.Missing || t.Revision != other.Revision || !slices.Equal(t.Skipped, other.Skipped) {
 		return false

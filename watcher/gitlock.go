@@ -9,12 +9,11 @@ import (
 	"syscall"
 )
 
-// gitLocked reports whether git is changing the files of dir, a path without links. git has a file
-// index.lock during that time. As git does, gitLocked looks for .git in dir and in the directories
-// above. In worktrees and submodules, .git is a file with the path of git's folder.
+// gitLocked reports whether git is changing the files of dir, a path without links: git has a file index.lock
+// during that time. Like git, gitLocked looks for .git in dir, then in the directories above. In worktrees and
+// submodules, .git is a file with the path of git's folder.
 //
-// It ignores a .git that belongs to other users than the owner of dir and privileged users: in a
-// folder such as /tmp, anybody could make one.
+// A .git above dir is ignored if its user is not trusted. In a folder such as /tmp, any user could create it.
 func gitLocked(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -36,14 +35,16 @@ func gitLocked(dir string) bool {
 
 func ownerOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
+// trusted reports whether user is the owner, root, or the user of this process.
 func trusted(user, owner uint32) bool {
 	return user == owner || user == 0 || int(user) == os.Geteuid()
 }
 
-// maxGitFile bounds what is read of a file .git: it holds one path.
+// maxGitFile limits how many bytes of a file .git are read. The file contains one path.
 const maxGitFile = 8 << 10
 
-// gitFolder returns git's folder for a .git directory or file.
+// gitFolder returns git's folder for path, a .git directory or file. If path is a file without a valid
+// reference to a folder, it returns path.
 func gitFolder(path string, info fs.FileInfo) string {
 	if !info.Mode().IsRegular() {
 		return path

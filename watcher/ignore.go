@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// IgnoreFile is the name of the file in the root that lists what is left out, with the syntax
-// of gitignore (https://git-scm.com/docs/gitignore#_pattern_format).
+// IgnoreFile is the name of a file in the root. Its patterns name the files and directories that are left out,
+// with the syntax of gitignore (https://git-scm.com/docs/gitignore#_pattern_format).
 const IgnoreFile = ".gatefoldignore"
 
-// IgnoreUse is how a reader uses the IgnoreFile.
+// IgnoreUse is how the IgnoreFile is used.
 type IgnoreUse string
 
-// The uses.
+// The uses of the IgnoreFile.
 const (
-	IgnoreNotRead   IgnoreUse = ""       // it is a hidden file like any other
-	IgnoreRead      IgnoreUse = "read"   // it says what is left out
-	IgnoreForbidden IgnoreUse = "refuse" // its author may not say so: it is a Skip
+	IgnoreNotRead   IgnoreUse = ""       // it is not read, like any other hidden file
+	IgnoreRead      IgnoreUse = "read"   // its patterns are used
+	IgnoreForbidden IgnoreUse = "refuse" // its author must not use it: if it exists, it becomes a Skip
 )
 
 // Ignore configures which files and directories of the folder are left out. They are not read,
@@ -26,17 +26,17 @@ type Ignore struct {
 	// Globs are patterns with the syntax of the IgnoreFile. They take precedence over those of
 	// the file.
 	Globs []string
-	// File says whether the IgnoreFile is read.
+	// File says how the IgnoreFile is used.
 	File IgnoreUse
 }
 
-// The most that patterns may come to: each file is held against each of them.
+// Limits for the IgnoreFile and for patterns. Each file is compared with each pattern.
 const (
 	maxIgnoreBytes    = 64 << 10
 	maxIgnorePatterns = 1000
 )
 
-// CheckIgnore returns an error for a pattern that cannot be parsed.
+// CheckIgnore returns an error if a pattern of globs cannot be parsed, or if there are too many patterns.
 func CheckIgnore(globs []string) error {
 	_, err := parseIgnore(globs)
 	return err
@@ -44,15 +44,16 @@ func CheckIgnore(globs []string) error {
 
 // ignoreRule is one pattern.
 type ignoreRule struct {
-	segments []string // of path.Match; "**" stands for any number of directories
-	negated  bool     // what matches is not left out
-	dirs     bool     // it matches directories alone
+	segments []string // for path.Match; "**" matches any number of directories
+	negated  bool     // a path that matches is not left out
+	dirs     bool     // only directories match
 }
 
-// ignoreRules are patterns in their order: the last one that matches decides.
+// ignoreRules are patterns in their order. The last pattern that matches a path decides.
 type ignoreRules []ignoreRule
 
-// parseIgnore reads patterns, one for each line.
+// parseIgnore parses patterns, one for each line. It returns an error for an invalid pattern, and for more than
+// maxIgnorePatterns.
 func parseIgnore(lines []string) (rules ignoreRules, err error) {
 	for i, line := range lines {
 		rule, ok, err := parseIgnoreLine(line)
@@ -69,7 +70,8 @@ func parseIgnore(lines []string) (rules ignoreRules, err error) {
 	return rules, nil
 }
 
-// parseIgnoreLine reads a pattern; ok is false for a blank line and a comment.
+// parseIgnoreLine parses one line. ok is false if the line has no pattern: if it is blank, a comment or only
+// "/".
 func parseIgnoreLine(line string) (rule ignoreRule, ok bool, err error) {
 	line = trimBlanks(strings.TrimSuffix(line, "\r"))
 	if line == "" || line[0] == '#' {
@@ -94,7 +96,7 @@ func parseIgnoreLine(line string) (rule ignoreRule, ok bool, err error) {
 	return rule, true, nil
 }
 
-// trimBlanks removes blanks at the end, except one after a backslash.
+// trimBlanks removes blanks at the end of line. One blank after a backslash stays.
 func trimBlanks(line string) string {
 	trimmed := strings.TrimRight(line, " \t")
 	if strings.HasSuffix(trimmed, `\`) && len(trimmed) < len(line) {
@@ -103,8 +105,8 @@ func trimBlanks(line string) string {
 	return trimmed
 }
 
-// match reports whether a name of the folder is left out. The path of a directory ends in "/". It
-// is not called for paths below a directory that is left out.
+// match reports whether the file or directory name is left out. name is a path; that of a directory ends in
+// "/". The caller must not call match for paths below a directory that is left out.
 func (r ignoreRules) match(name string) bool {
 	name, dir := strings.CutSuffix(name, "/")
 	parts := strings.Split(name, "/")
@@ -116,9 +118,11 @@ func (r ignoreRules) match(name string) bool {
 	return false
 }
 
-// matchSegments matches a path part by part. reach[j] is whether the pattern so far matches the
-// first j parts, so that the cost grows only linearly with the number of "**". A "**" at the end
-// matches at least one part, as in git.
+// matchSegments reports whether a pattern matches a path. Both are split at "/". A "**" at the end of the
+// pattern matches at least one part, as in git.
+//
+// reach[j] records whether the segments so far match the first j parts. So the cost grows only linearly with
+// the number of "**".
 func matchSegments(segments, parts []string) bool {
 	reach := make([]bool, len(parts)+1)
 	reach[0] = true
@@ -131,7 +135,7 @@ func matchSegments(segments, parts []string) bool {
 			case segment == "**":
 				next[j] = reach[j] || j > 0 && next[j-1]
 			case j > 0 && reach[j-1]:
-				next[j], _ = path.Match(segment, parts[j-1]) // parseIgnoreLine has tried it
+				next[j], _ = path.Match(segment, parts[j-1]) // parseIgnoreLine has checked it
 			}
 		}
 		reach = next

@@ -15,40 +15,41 @@ import (
 // InvalidIgnore is the reason for a Skip of an IgnoreFile with a pattern that cannot be parsed.
 const InvalidIgnore SkipReason = "InvalidIgnoreFile"
 
-// IgnoreNotAllowed is the reason for a Skip of an IgnoreFile that must not be used.
+// IgnoreNotAllowed is the reason for a Skip of an IgnoreFile that must not be used (IgnoreForbidden).
 const IgnoreNotAllowed SkipReason = "IgnoreFileNotUsed"
 
-// ignoring is the list of patterns of a folder, as it was read last.
+// ignoring is the state of the patterns of a folder.
 type ignoring struct {
 	use   IgnoreUse
-	globs []string // of Ignore
+	globs []string // Ignore.Globs
 	rules ignoreRules
-	seen  signature // of the file; zero for none
+	seen  signature // the signature of the IgnoreFile; zero if there is none
 	text  []byte
-	skip  *Skip // why the file is not heeded
+	skip  *Skip // why the IgnoreFile is not used; nil if it is used or does not exist
 
 	quiet, longest time.Duration // Options.Quiet and MaxOpen
-	// known is true once the file was looked for.
+	// known is true after the first refresh.
 	known bool
-	// since is when the file was first seen to change; zero while it is at rest, and what
-	// was read is what it says.
+	// since is when the IgnoreFile was first seen to change. It is zero if the file is not being changed; text is
+	// then its content.
 	since time.Time
-	gone  time.Time // when it was first missed
+	gone  time.Time // when the IgnoreFile was first missing
 }
 
+// newIgnoring returns the patterns of opt.Ignore.Globs. It does not read the IgnoreFile.
 func newIgnoring(opt Options) *ignoring {
 	i := &ignoring{use: opt.Ignore.File, globs: opt.Ignore.Globs, quiet: opt.Quiet, longest: opt.MaxOpen}
-	if rules, err := parseIgnore(i.globs); err == nil { // CheckIgnore told of the error
+	if rules, err := parseIgnore(i.globs); err == nil { // CheckIgnore has reported the error
 		i.rules = rules
 	}
 	return i
 }
 
-// waits reports whether the last patterns stay active until the file is at rest.
+// waits reports whether the last patterns stay active because the IgnoreFile is being changed.
 func (i *ignoring) waits() bool { return !i.since.IsZero() }
 
-// moved reports whether the file may have changed. A full scan finds that out. While the file is
-// not at rest, such a scan comes anyway.
+// moved reports whether the IgnoreFile may have changed since the last refresh, so that a full scan is needed.
+// It returns false while waits is true, because full scans follow then anyway.
 func (i *ignoring) moved(root *os.Root) bool {
 	if i.use == IgnoreNotRead || i.waits() {
 		return false
@@ -60,7 +61,8 @@ func (i *ignoring) moved(root *os.Root) bool {
 	return signatureOf(info) != i.seen
 }
 
-// refresh reads the file. If its patterns cannot be read, the last ones stay active.
+// refresh reads the IgnoreFile and activates its patterns. If it cannot read them, the last patterns stay
+// active and i.skip is the problem. While the IgnoreFile is being changed, refresh does nothing.
 func (i *ignoring) refresh(root *os.Root) {
 	if i.use == IgnoreNotRead {
 		return
@@ -99,8 +101,8 @@ func (i *ignoring) refresh(root *os.Root) {
 	}
 }
 
-// unfinished reports whether the file is being changed at the moment: an incomplete or missing file
-// would include what it leaves out.
+// unfinished reports whether the IgnoreFile is being changed at the moment. info and err are the result of Stat
+// for it. Patterns that are missing meanwhile would let in files that are to be left out.
 func (i *ignoring) unfinished(root *os.Root, info fs.FileInfo, err error, now time.Time) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		i.gone = earliest(i.gone, now)
@@ -114,7 +116,7 @@ func (i *ignoring) unfinished(root *os.Root, info fs.FileInfo, err error, now ti
 	return age >= 0 && age < i.quiet || recent(signatureOf(info)) && ignoreFileOpen(root)
 }
 
-// ignoreFileOpen reports whether a program has the file open for writing.
+// ignoreFileOpen reports whether a program has the IgnoreFile open for writing.
 func ignoreFileOpen(root *os.Root) bool {
 	file, err := root.OpenFile(IgnoreFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -124,7 +126,9 @@ func ignoreFileOpen(root *os.Root) bool {
 	return openForWriting(file)
 }
 
-// adopt activates the patterns of the file. The globs come last and so win.
+// adopt activates the patterns in text, the content of the IgnoreFile, and those of Ignore.Globs. The globs
+// come last and so take precedence. text is nil if there is no IgnoreFile. If a pattern is invalid, the last
+// patterns stay active, and i.skip is the problem.
 func (i *ignoring) adopt(text []byte) {
 	var lines []string
 	if text != nil {
@@ -137,7 +141,7 @@ func (i *ignoring) adopt(text []byte) {
 	}
 	globs, err := parseIgnore(i.globs)
 	if err != nil {
-		globs = nil // CheckIgnore told of it
+		globs = nil // CheckIgnore has reported the error
 	}
 	i.text, i.rules = text, append(own, globs...)
 }
@@ -146,6 +150,8 @@ func (i *ignoring) reject(why SkipReason, detail string) {
 	i.skip = &Skip{IgnoreFile, why, detail}
 }
 
+// readIgnoreFile returns the content of the IgnoreFile. It returns an error if the file cannot be read, is not
+// a regular file, or is larger than maxIgnoreBytes.
 func readIgnoreFile(root *os.Root) ([]byte, error) {
 	file, err := root.OpenFile(IgnoreFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -166,4 +172,5 @@ func readIgnoreFile(root *os.Root) ([]byte, error) {
 	return text, err
 }
 
+// sameSkip reports whether a and b are equal or both nil.
 func sameSkip(a, b *Skip) bool { return a == b || a != nil && b != nil && *a == *b }

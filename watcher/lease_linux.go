@@ -5,22 +5,23 @@ import (
 	"syscall"
 )
 
-// openForWriting reports whether a process has the file f open for writing. The system reports it
-// only to the file's owner, and to processes with CAP_LEASE.
+// openForWriting reports whether a process has the file f open for writing. It also returns false if the system
+// does not report it: only the file's owner and processes with CAP_LEASE can know.
 //
-// The kernel grants a read lease only if no process has the file open for writing (fcntl(2),
-// F_SETLEASE). The lease is released at once. A process that opens the file for writing in between
-// waits for that. Go's runtime ignores the SIGIO that announces it.
+// The kernel grants a read lease only if no process has the file open for writing (fcntl(2), F_SETLEASE).
+// openForWriting releases the lease at once. A process that opens the file for writing in between waits for the
+// release. The kernel then sends the signal SIGIO, which Go's runtime ignores.
 func openForWriting(f *os.File) bool {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return false
 	}
 	open := false
-	_ = conn.Control(func(fd uintptr) { open = refusesLease(fd) }) // an error leaves it unknown
+	_ = conn.Control(func(fd uintptr) { open = refusesLease(fd) }) // after an error it is unknown
 	return open
 }
 
+// refusesLease reports whether the kernel refuses a read lease on fd because a process writes the file.
 func refusesLease(fd uintptr) bool {
 	_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETLEASE, syscall.F_RDLCK)
 	switch errno {
@@ -28,7 +29,7 @@ func refusesLease(fd uintptr) bool {
 		_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETLEASE, syscall.F_UNLCK)
 		return false
 	case syscall.EAGAIN:
-		// NFS says the same for any file of which the server has not delegated the care.
+		// NFS also returns EAGAIN for every file that the server has not delegated to this client.
 		var st syscall.Statfs_t
 		return syscall.Fstatfs(int(fd), &st) == nil && foreignKind(uint32(st.Type)) == ""
 	}

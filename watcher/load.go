@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// racyWindow is more than the tick of any file system's clock: a file read
-// this soon after its change time may change again without a new signature.
+// racyWindow is longer than the clock tick of any file system. A file that was read this soon after its change
+// time may change again without a new signature.
 const racyWindow = 20 * time.Millisecond
 
-// loaded is the content of a file with the signature at that time.
+// loaded is the content of a file, with the signature that the file had when it was read.
 type loaded struct {
 	sig     signature
 	content []byte
 	hash    Hash
-	// racy is true if the signature was too young to be trusted.
+	// racy is true if the file was read within racyWindow after its change time. It is read once more.
 	racy bool
 }
 
-// errMoving means that a file is not what the listing said: it changes now.
+// errMoving means that a file differs from its listing: it is changing now.
 var errMoving = errors.New("the file changes while it is read")
 
 // errOpen means that a program has the file open for writing.
 var errOpen = errors.New("a program writes the file")
 
-// recently is how young the last change of a file is that somebody may be writing. An
-// older one that is still open is as complete as it will be for now.
+// recently is the age up to which a changed file may still be in the process of being written. An older file is
+// read even if a program has it open for writing.
 const recently = time.Minute
 
-// recent reports whether a file was changed recently, so that a program may still be writing it. It
-// avoids the more expensive test for most files.
+// recent reports whether a file changed less than the time recently ago, so that a program may still write it.
+// Other files do not need the more expensive test openForWriting.
 func recent(sig signature) bool {
 	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently
 }
 
-// read returns the content of e, at most one byte more than its listed size. It does not block if a
-// FIFO has replaced the file.
+// read returns the content of e. It returns errMoving if the file differs from its listing. It returns errOpen
+// if a program writes the file and l.waits lets it wait. A FIFO in the place of the file does not block read.
 func (l *loader) read(e *entry) (*loaded, error) {
 	l.reads++
 	f, err := l.root.OpenFile(e.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -70,20 +70,20 @@ func (l *loader) read(e *entry) (*loaded, error) {
 	age := time.Since(time.Unix(0, e.sig.ctime))
 	got := &loaded{sig: e.sig, content: buf[:n:n], hash: sha256.Sum256(buf[:n]), racy: age >= 0 && age < racyWindow}
 	if e.have != nil && e.have.hash == got.hash {
-		got.content = e.have.content // one copy for all Trees
+		got.content = e.have.content // Trees share one copy
 	}
 	return got, nil
 }
 
-// unchanged returns an error if an open file differs from its listing.
+// unchanged returns errMoving if the open file f differs from its listing sig. It ignores the identity.
 func unchanged(f *os.File, sig signature) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	now := signatureOf(info)
-	// A file of equal times that was renamed over the listed one is as good,
-	// and some file systems give an open file another number.
+	// A file with equal times that was renamed over the listed one is as good. Some file systems also report
+	// another inode number for an open file.
 	now.identity = sig.identity
 	if now != sig {
 		return errMoving

@@ -2,16 +2,17 @@ package watcher
 
 import "context"
 
-// mailbox has the newest Tree that was not delivered yet.
+// mailbox contains the newest Tree if it was not delivered yet.
 type mailbox chan parcel
 
-// parcel is a Tree, with the reloads that wait for it.
+// parcel is a Tree with the reload requests that wait for it.
 type parcel struct {
 	tree  Tree
 	asked []chan<- struct{}
 }
 
-// put replaces the Tree in the mailbox. It never blocks.
+// put puts p into the mailbox. If an older Tree is still there, put replaces it, and keeps its requests and its
+// Noticed. put never blocks.
 func (m mailbox) put(p parcel) {
 	select {
 	case older := <-m:
@@ -22,8 +23,8 @@ func (m mailbox) put(p parcel) {
 	m <- p // there is room: put is the only sender
 }
 
-// deliver calls fn with each Tree that differs from the one before, or that a reload waits for,
-// until ctx ends.
+// deliver calls fn with each Tree that differs from the previous one, until ctx ends. If a reload waits for a
+// Tree, deliver calls fn even if the Tree is unchanged. After the call it closes the request's channel.
 func (m mailbox) deliver(ctx context.Context, fn func(Tree)) {
 	var last *Tree
 	for {

@@ -11,18 +11,19 @@ import (
 	"strings"
 )
 
-// madeOf is the last Tree of a reader, and what has changed since. With it, the next Tree costs
-// only what changed.
+// madeOf is the last Tree of a reader, with the changes since then. It lets the next Tree cost only what
+// changed.
 type madeOf struct {
 	files   Files
 	skipped []Skip
-	// changed holds the paths of files that may be other ones in the next Tree.
+	// changed has the paths of files that may differ in the next Tree.
 	changed map[string]bool
-	// whole is true if more than files changed: everything is walked.
+	// whole is true if the next Tree must be made from all entries, because more than files changed.
 	whole bool
 }
 
-// note records the result of a look.
+// note records the changes of a look. refused is true if a directory could not be listed, or can be listed
+// again.
 func (m *madeOf) note(changes []change, refused bool) {
 	m.whole = m.whole || refused
 	for _, c := range changes {
@@ -37,19 +38,19 @@ func (m *madeOf) note(changes []change, refused bool) {
 	}
 }
 
-// loading is what of a Tree differs from the listing.
+// loading says how a Tree may differ from the listing.
 type loading struct {
-	// keep adds what vanished a moment ago.
+	// keep is true if files that vanished a moment ago stay in the Tree.
 	keep bool
-	// hold names the files that are taken as they were; nil is none.
+	// hold reports whether a file keeps its last content. nil means that no file does.
 	hold func(path string) bool
-	// waits says whether a file that a program has open for writing may wait for its
-	// end; nil is none.
+	// waits reports whether a file keeps its last content while a program has it open for writing. nil means that
+	// no file does.
 	waits func(path string) bool
 }
 
-// tree makes a Tree from the last look and reads what changed. moving names the files that are
-// changing at this moment; the Tree has their last content.
+// tree makes a Tree from the last look, and reads the files that changed. moving are the files that are
+// changing at this moment. The Tree has their last content.
 func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 	l := &loader{limits: r.limits, root: root, hold: as.hold, waits: as.waits}
 	if as.keep {
@@ -59,7 +60,7 @@ func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 	if !patched {
 		l.whole(r.top)
 	}
-	left := map[string]bool{} // what the next Tree has to see to
+	left := map[string]bool{} // paths that the next Tree must look at again
 	for _, path := range slices.Concat(l.moving, l.held, slices.Collect(maps.Keys(l.kept))) {
 		left[path] = true
 	}
@@ -76,8 +77,8 @@ func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 	}, l.moving
 }
 
-// withOwn adds problems of the folder itself: an IgnoreFile that is not used, and links that are
-// not followed.
+// withOwn returns skipped with the problems of the folder itself: an IgnoreFile that is not used, and links
+// that are not followed.
 func (r *reader) withOwn(skipped []Skip) []Skip {
 	if r.top == nil || r.ignore.skip == nil && len(r.linkSkips) == 0 {
 		return skipped
@@ -96,21 +97,21 @@ type loader struct {
 	root   *os.Root
 	hold   func(path string) bool
 	waits  func(path string) bool
-	kept   map[string]*loaded // what vanished a moment ago and stays
+	kept   map[string]*loaded // content of files that vanished a moment ago and stay in the Tree
 	reads  int
 
 	files   Files
 	skipped []Skip
 	full    bool     // there are more files or bytes than the limits allow
-	moving  []string // files that change now
-	held    []string // files that hold kept as they were
-	failed  []string // what could not be read
+	moving  []string // files that are changing now
+	held    []string // files that keep their last content, because of hold or waits
+	failed  []string // files that could not be read
 	open    []string // files of held that a program has open for writing
-	// unfinished are files that were read though a program has them open for writing.
+	// unfinished are files that were read although a program has them open for writing.
 	unfinished []string
 }
 
-// patch updates the last Tree with the files that changed. It returns false if the result would
+// patch makes the Tree from the last one and the files that changed. It returns false if the result would
 // exceed a limit.
 func (l *loader) patch(top *node, last *madeOf) bool {
 	var set []File
@@ -132,7 +133,7 @@ func (l *loader) patch(top *node, last *madeOf) bool {
 	return l.files.Len() <= l.limits.Files && l.files.Bytes() <= l.limits.TreeBytes
 }
 
-// whole makes all files of the Tree.
+// whole makes the Tree from all entries below top. top is nil if the root is missing.
 func (l *loader) whole(top *node) {
 	l.skipped, l.held, l.moving, l.failed, l.open, l.unfinished = nil, nil, nil, nil, nil, nil
 	var all []reached
@@ -157,14 +158,15 @@ func (l *loader) whole(top *node) {
 	l.sortSkipped()
 }
 
-// reached is an entry that is a file, or a directory that was not walked.
+// reached is an entry that is a file, or a directory that was not listed.
 type reached struct {
 	*entry
-	// dir is the directory that it is in, or that holds the first link on the way to it.
+	// dir is the directory that contains the entry. If the path has links, it is the directory that contains the
+	// first link.
 	dir string
 }
 
-// all appends the entries in the directory dir, which is n, and below.
+// all appends the files below n to entries, and the directories that were not listed. dir is the path of n.
 func (n *node) all(dir string, entries []reached) []reached {
 	if len(n.chain) > 0 {
 		dir = path.Dir(n.chain[0]) + "/"
@@ -188,8 +190,8 @@ func (l *loader) skip(e *entry, why SkipReason, detail string) {
 	l.skipped = append(l.skipped, Skip{strings.TrimSuffix(e.path, "/"), why, detail})
 }
 
-// load reads e if it changed. It keeps the last content if the file is changing at the moment or is
-// held back. It returns false if there is no content.
+// load reads e if it changed, and reports whether e has content. It keeps the last content if the file is
+// changing at the moment, or if hold or waits reports so. It records a file that must be skipped.
 func (l *loader) load(e *entry) bool {
 	switch {
 	case e.skip != "":
@@ -206,7 +208,7 @@ func (l *loader) load(e *entry) bool {
 	case errors.Is(err, errOpen):
 		l.held, l.open = append(l.held, e.path), append(l.open, e.path)
 		if e.have == nil {
-			l.skip(e, BeingWritten, "") // what a state knows of it stays
+			l.skip(e, BeingWritten, "") // the store keeps the objects that it knows of this file
 		}
 	case errors.Is(err, errMoving) || errors.Is(err, fs.ErrNotExist):
 		l.moving = append(l.moving, e.path)

@@ -2,21 +2,21 @@ package watcher
 
 import "time"
 
-// Limits limit one Tree, so that no folder can exhaust memory (docs/design/safety.md). What exceeds
-// a limit becomes a Skip and not an error.
+// Limits limit one Tree, so that no folder can exhaust memory (docs/design/safety.md). A file or directory that
+// exceeds a limit becomes a Skip. It is not an error.
 type Limits struct {
-	// FileBytes is the largest file that is read.
+	// FileBytes is the largest size of a file that is read.
 	FileBytes int64
-	// TreeBytes is the largest sum of file sizes in a Tree.
+	// TreeBytes is the largest total size of the files in a Tree.
 	TreeBytes int64
 	// Files is the largest number of files in a Tree.
 	Files int
-	// Dirs is the largest number of directories walked.
+	// Dirs is the largest number of directories that are listed.
 	Dirs int
-	// Links is how many directories, and names in them, links may lead to again. What is
-	// reached without a link, or by the first link, does not count.
+	// Links limits what links lead to a second time: the number of directories and of names in them. A directory
+	// that is reached without a link, or by the first link, does not count.
 	Links int
-	// Depth is the deepest nesting of directories walked.
+	// Depth is the deepest nesting of directories that are listed.
 	Depth int
 }
 
@@ -37,52 +37,50 @@ func DefaultLimits() Limits {
 type Options struct {
 	// Root is the folder, or a symbolic link to it.
 	Root string
-	// Limits bound each Tree.
+	// Limits limit each Tree.
 	Limits Limits
-	// Takes reports whether a file of that name is read; nil reads .yaml, .yml and .json.
-	// Hidden files are never read.
+	// Takes reports whether a file with this name is read. nil means .yaml, .yml and .json. Hidden files are never
+	// read.
 	Takes func(name string) bool
-	// Ignore says what is left out.
+	// Ignore says which files and directories are left out.
 	Ignore Ignore
-	// RenameQuiet is the debounce after one file was replaced by a rename, which is atomic: 20
-	// ms.
+	// RenameQuiet is the debounce after one file was replaced by a rename, which is atomic. The default is 20 ms.
 	RenameQuiet time.Duration
-	// Quiet is the debounce after any other change: 100 ms.
+	// Quiet is the debounce after any other change. The default is 100 ms.
 	Quiet time.Duration
-	// MaxAdd is the longest debounce of additions and changes: 1 s.
+	// MaxAdd is the longest debounce of additions and changes. The default is 1 s.
 	MaxAdd time.Duration
-	// MaxRemove is the longest debounce of removals: 10 s.
+	// MaxRemove is the longest debounce of removals. The default is 10 s.
 	MaxRemove time.Duration
-	// MaxLock is the longest wait for .git/index.lock to disappear: 30 s.
+	// MaxLock is the longest wait for .git/index.lock to disappear. The default is 30 s.
 	MaxLock time.Duration
-	// MaxOpen is how long the previous content of a file is used, at most, while a program has
-	// the file open for writing: 30 s.
+	// MaxOpen is how long the previous content of a file is used, at most, while a program has the file open for
+	// writing. The default is 30 s.
 	MaxOpen time.Duration
-	// FallbackScan is the shortest time between scans of the whole tree that no event caused: 2
+	// FallbackScan is the shortest time between scans of the whole folder that no event caused. The default is 2
 	// s.
 	FallbackScan time.Duration
-	// Mode says how changes are found; "" is Auto.
+	// Mode says how changes are found. "" means Auto.
 	Mode Mode
-	// Stats, if any, is kept up to date.
+	// Stats, if not nil, is kept up to date.
 	Stats *Stats
-	// Rescan requests a scan of the whole tree. Its Tree is not debounced, and is passed on
-	// even if nothing changed; then the received channel is closed. A nil Rescan never requests
-	// one.
+	// Rescan requests a scan of the whole folder. The resulting Tree is not debounced, and Watch passes it on even
+	// if nothing changed. Then Watch closes the channel that it received. A nil Rescan never requests a scan.
 	Rescan <-chan chan<- struct{}
-	// Arrived, when set, is called with each Tree as soon as it is ready, also while the call
-	// for an earlier one is running. It must not block.
+	// Arrived, if not nil, is called with each Tree as soon as it is ready, even while the call for an earlier
+	// Tree is running. It must not block.
 	Arrived func(Tree)
 }
 
-// Mode is how Watch finds changes. In every mode it also scans.
+// Mode is how Watch finds changes. In every mode, Watch also scans.
 type Mode string
 
 // The modes.
 const (
-	// Auto uses the system's events if there are any, and knows where they may be incomplete.
+	// Auto uses the system's events if there are any. It detects file systems with incomplete events.
 	Auto Mode = "auto"
-	// Inotify requires events: Watch fails if there are none, and assumes that they report
-	// every change, on network file systems too.
+	// Inotify requires events: Watch returns an error if there are none. It assumes that events report every
+	// change, even on network file systems.
 	Inotify Mode = "inotify"
 	// Poll only scans.
 	Poll Mode = "poll"
@@ -120,7 +118,7 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// orElse returns v, or d when v is zero.
+// orElse returns v, or d if v is zero.
 func orElse[T comparable](v, d T) T {
 	var zero T
 	if v == zero {

@@ -8,37 +8,37 @@ import (
 	"syscall"
 )
 
-// errNotDir is the system's word for a root that is a file.
+// errNotDir is the system's error for a root that is not a directory.
 const errNotDir = syscall.ENOTDIR
 
-// maxHops is how many links may lie on the way to the root, as in the kernel.
+// maxHops is how many links the path to the root may contain, as in the kernel.
 const maxHops = 40
 
-// place is the directory that the root's name leads to at one moment. A reading uses only this
-// directory, even if links change meanwhile.
+// place is the directory that the path of the root leads to at one moment. A reading uses only this directory,
+// even if links change meanwhile.
 type place struct {
-	// path is the real path, free of links.
+	// path is the path of the directory, without links.
 	path string
-	// id distinguishes this directory from another one of the same path.
+	// id distinguishes the directory from another directory with the same path.
 	id identity
-	// revision is the last element of path when the root is a link.
+	// revision is the last element of path if the root is a link, otherwise "".
 	revision string
-	// via holds the paths whose replacement leads the name elsewhere: the
-	// links on the way, and last the root itself or the first missing part.
+	// via are paths that can change where the root leads, if they are replaced: the links on the path, and then
+	// the directory itself. If a part of the path is missing, the first missing part is the last.
 	via []string
 }
 
-// same reports whether both are one directory, reached by the same real path.
+// same reports whether p and q are the same directory with the same path.
 func (p place) same(q place) bool { return p.path == q.path && p.id == q.id }
 
-// openRoot resolves name once and opens the result. On an error the place still has via.
+// openRoot resolves the links of name and opens the directory. If it returns an error, the place still has via.
 func openRoot(name string) (*os.Root, place, error) {
 	at, err := resolve(name)
 	if err != nil {
 		return nil, at, err
 	}
 	if info, err := os.Lstat(at.path); err == nil && !info.IsDir() {
-		return nil, at, &fs.PathError{Op: "open", Path: at.path, Err: errNotDir} // which OpenRoot would say in a word of its own
+		return nil, at, &fs.PathError{Op: "open", Path: at.path, Err: errNotDir} // OpenRoot returns another error
 	}
 	root, err := os.OpenRoot(at.path)
 	if err != nil {
@@ -53,7 +53,8 @@ func openRoot(name string) (*os.Root, place, error) {
 	return root, at, nil
 }
 
-// resolve follows the links of name one by one, to find out which links it contains.
+// resolve follows the links of name one by one, and returns the directory without its id. If it returns an
+// error, the place has via with the links so far.
 func resolve(name string) (place, error) {
 	at := place{path: "/"}
 	abs, err := filepath.Abs(name)
@@ -89,7 +90,7 @@ func resolve(name string) (place, error) {
 	return at, nil
 }
 
-// parts splits a path into its elements, without the empty ones.
+// parts splits a path into its elements, without empty ones.
 func parts(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == filepath.Separator })
 }

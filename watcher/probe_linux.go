@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// probe tests whether the system reports events of the directory dir. Opening it is also an event,
-// so that nothing must be written. The event is there when open returns.
+// probe tests whether the system reports events of the directory dir. It returns errSilent if there are none.
+// The test opens dir, which causes an event without writing. The event exists when open returns.
 func probe(dir string) error {
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
 	if err != nil {
@@ -28,9 +28,9 @@ func probe(dir string) error {
 	return nil
 }
 
-// foreign returns the kind of dir's file system if its files can change without an event on this
-// machine: on another host, on the host of this virtual machine, or in the program behind a FUSE
-// mount. It returns "" for other file systems.
+// foreign returns the kind of dir's file system if its files can change without an event on this machine.
+// Another host, the host of this virtual machine, or the program behind a FUSE mount can change them. It
+// returns "" for other file systems, and if the kind is unknown.
 func foreign(dir string) string {
 	var st syscall.Statfs_t
 	if syscall.Statfs(dir, &st) != nil {
@@ -39,7 +39,8 @@ func foreign(dir string) string {
 	return foreignKind(uint32(st.Type))
 }
 
-// foreignKind returns the name for a number of statfs(2), as in the kernel's magic.h.
+// foreignKind returns the name of the file system with the number magic of statfs(2), as in the kernel's
+// magic.h. It returns "" for a file system that reports all changes by events.
 func foreignKind(magic uint32) string {
 	switch magic {
 	case 0x6969:

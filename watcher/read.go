@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// readTries is how often Read starts again when the folder moves under it.
+// readTries is how often Read reads the folder, at most, if it changes during the reading.
 const readTries = 10
 
-// errStale means that something vanished while it was read.
+// errStale means that the folder changed while it was read.
 var errStale = errors.New("the folder changes while it is read")
 
 // Read returns one consistent reading of opt.Root, for commands that read once. It returns an error
@@ -38,6 +38,7 @@ func Read(ctx context.Context, opt Options) (Tree, error) {
 	return t, ctx.Err()
 }
 
+// readOnce reads the folder once, for Read. It returns errStale if the folder changed meanwhile.
 func readOnce(opt Options) (Tree, error) {
 	start := time.Now()
 	root, at, err := openRoot(opt.Root)
@@ -58,8 +59,7 @@ func readOnce(opt Options) (Tree, error) {
 	return t, nil
 }
 
-// reader keeps the state of one folder between looks, so that only changes are listed and read
-// again.
+// reader has the state of one folder between looks, so that only changes are listed and read again.
 type reader struct {
 	name   string
 	limits Limits
@@ -67,21 +67,21 @@ type reader struct {
 	ignore *ignoring
 	at     place
 	top    *node // nil while the root is missing
-	// failed names the files that could not be read: the reason may
-	// pass without a change of the file, so every full look tries again.
+	// failed are the files that could not be read. The cause may end without a change of the file, so every full
+	// look tries them again.
 	failed []string
-	// open names the files that the last Tree has as they were because a program has
-	// them open for writing, unfinished those that it has in spite of that.
+	// open are the files that a program has open for writing, and whose last content is in the last Tree.
+	// unfinished are files in the last Tree that were read in spite of such a program.
 	open, unfinished []string
-	// kept holds what vanished since the last whole Tree: it may come back.
+	// kept is the content of files that vanished since the last complete Tree. They may come back.
 	kept map[string]*loaded
 	// enter is scan.enter.
 	enter func(dir string, id identity)
-	// known counts directories and files below top, against the limits.
+	// known counts the directories and names below top, for the limits.
 	known scanned
-	// ways leads from a directory to where it was listed.
+	// ways has the paths of each known directory.
 	ways map[identity]*ways
-	// linkSkips are problems of links beside those of entries.
+	// linkSkips are the problems of todo.skips, which no entry has.
 	linkSkips []Skip
 	last      madeOf
 	// reads counts the files that were opened, and stats the names that were looked up.
@@ -95,9 +95,9 @@ func newReader(opt Options) *reader {
 	}
 }
 
-// look compares the folder with the known state and returns the changes. dirs restricts it to some
-// directories. If dirs is nil, or if the root is another directory than before, look compares
-// everything. stale is true if everything must be compared again.
+// look compares the folder with the known state, updates that state, and returns the changes. It compares only
+// dirs, or everything if dirs is nil or the root is another directory than before. stale is true if everything
+// must be compared again. The error is that of listing the root.
 func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, stale bool, err error) {
 	everywhere := dirs == nil || r.top == nil || !at.same(r.at)
 	before := r.ignore.skip
@@ -121,6 +121,7 @@ func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, st
 	return s.changes, err != nil || s.stale || r.ignore.moved(root), nil
 }
 
+// lookEverywhere compares the whole folder, for look. at is the directory that s reads.
 func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool, err error) {
 	before, was := r.top, r.at
 	s.deep, s.ways, r.at = true, map[identity]*ways{}, at
@@ -137,14 +138,14 @@ func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool
 	switch {
 	case before == nil:
 		s.change("", written)
-	case at.path != was.path: // the link was flipped: a whole new folder at once
+	case at.path != was.path: // the link to the root was replaced: everything changed at once
 		s.collapse("")
 		clear(r.kept)
 	}
 	return s.changes, s.stale, nil
 }
 
-// lose records that the root is missing and returns what changed.
+// lose records that the root is missing, and returns the changes. It returns nil if that is known already.
 func (r *reader) lose() []change {
 	if r.top == nil {
 		return nil
@@ -158,7 +159,8 @@ func (r *reader) lose() []change {
 	return s.changes
 }
 
-// keepKnown notes that the root cannot be read. The known files stay, as skipped.
+// keepKnown records that the root cannot be read because of err, and returns the change. The known files stay,
+// but are skipped. It returns nil if nothing is known, or if keepKnown was called before.
 func (r *reader) keepKnown(err error) []change {
 	if r.top == nil || r.at.path == "" {
 		return nil
@@ -169,7 +171,7 @@ func (r *reader) keepKnown(err error) []change {
 	return []change{{"", written}}
 }
 
-// missing reports whether err means that the root is not there or no directory.
+// missing reports whether err means that the root does not exist or is not a directory.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir)
 }

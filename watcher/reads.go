@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Reads reports whether a regular file at a path of the folder would be read; it need not exist.
-// The result depends on its name, the names of its directories, and the patterns of Ignore. The
-// path is relative to the root, with slashes.
+// Reads reports whether the watcher would read a regular file with this name, which need not exist. The name is
+// a path relative to the root, with slashes. The result depends on the name, Takes, and the patterns of Ignore.
+// It is false if the root cannot be opened.
 func Reads(opt Options, name string) bool {
 	opt = opt.withDefaults()
 	if !opt.Takes(path.Base(name)) {
@@ -28,8 +28,8 @@ func Reads(opt Options, name string) bool {
 	return true
 }
 
-// pathParts yields each directory of a path, with "/" at its end, and the path itself, with their
-// last names.
+// pathParts yields each directory of the path name, and then name itself. at is the path so far; that of a
+// directory ends in "/". part is the last element of at.
 func pathParts(name string) func(yield func(at, part string) bool) {
 	return func(yield func(at, part string) bool) {
 		for i, c := range name + "/" {

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// mistake is a panic, with the stack that it was raised on.
+// mistake is a panic with its stack.
 type mistake struct {
 	panicked any
 	stack    []byte
@@ -15,7 +15,8 @@ type mistake struct {
 // Error implements error.
 func (m *mistake) Error() string { return fmt.Sprintf("%v, raised at:\n%s", m.panicked, m.stack) }
 
-// failWith ends a Watch with the panic of the deferring goroutine as its cause. Use it with defer.
+// failWith recovers a panic of the calling goroutine, and cancels the context with a mistake as its cause. Use
+// it with defer.
 func failWith(cancel context.CancelCauseFunc) {
 	if panicked := recover(); panicked != nil {
 		cancel(&mistake{panicked, debug.Stack()})

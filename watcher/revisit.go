@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// crowdShare is the share of a directory's entries, one in so many, from which on
-// it is cheaper to list it than to look at names one by one.
+// crowdShare decides how a directory is compared. If more than one entry out of crowdShare must be looked up,
+// it is cheaper to list the whole directory.
 const crowdShare = 8
 
-// revisit looks only at what dirs names. It returns an error if a directory is not the same as
-// before.
+// revisit compares the directories and names in dirs with top, the known state of the root. It returns an error
+// if a directory cannot be read, or if another directory has its path now.
 func (s *scan) revisit(top *node, dirs where) error {
 	var paths []string
 	for id := range dirs {
 		paths = append(paths, s.ways[id].all()...)
 	}
-	slices.Sort(paths) // what is above goes first
+	slices.Sort(paths) // a directory comes before the directories in it
 	for _, dir := range paths {
 		n, up := top.down(dir)
 		if n == nil {
-			continue // it went, as the directory above showed
+			continue // it was removed, which the directory above has shown
 		}
 		names, hinted := dirs[n.id]
 		if !hinted {
-			continue // another one took its place, and was listed
+			continue // another directory has this path, and was listed
 		}
 		visit := s.lookAt
 		if names == nil || (len(names)+len(n.links))*crowdShare > len(n.entries) {
@@ -42,8 +42,8 @@ func (s *scan) revisit(top *node, dirs where) error {
 	return nil
 }
 
-// down returns the directory at a path below n, and the directories above it. It returns nil if the
-// directory is not known.
+// down returns the directory at the path dir below n. up are the identities of the directories above it. Both
+// are nil if the directory is not known or was not read.
 func (n *node) down(dir string) (found *node, up []identity) {
 	for at := 0; at < len(dir); {
 		at += strings.IndexByte(dir[at:], '/') + 1
@@ -57,7 +57,7 @@ func (n *node) down(dir string) (found *node, up []identity) {
 	return n, up
 }
 
-// find returns the entry of a file below n; nil when it has none.
+// find returns the entry of the file at path below n, or nil if there is none.
 func (n *node) find(path string) *entry {
 	if n, _ = n.down(path[:strings.LastIndexByte(path, '/')+1]); n == nil {
 		return nil
@@ -68,12 +68,14 @@ func (n *node) find(path string) *entry {
 	return nil
 }
 
-// index returns the place of a path among n's entries.
+// index returns the index of the entry with a path in n.entries. If there is none, it returns where the entry
+// would be inserted, and false.
 func (n *node) index(path string) (int, bool) {
 	return sort.Find(len(n.entries), func(i int) int { return strings.Compare(path, n.entries[i].path) })
 }
 
-// relist lists the directory dir once more.
+// relist lists the directory n at the path dir again and replaces its entries. It returns an error if the
+// directory cannot be read, or if another directory has the path now. up are the directories above n.
 func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) error {
 	fresh, err := s.list(&visit{dir: dir, old: n, up: up, links: n.chain, counted: true})
 	if err != nil {
@@ -88,8 +90,9 @@ func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) err
 
 func otherDir(dir string) error { return fmt.Errorf("%s: another directory took its place", dir) }
 
-// lookAt looks at some names in the directory dir, and at its links. Other names are unchanged, or
-// have an event of their own.
+// lookAt looks up some names and all links in the directory n at the path dir. Other names are unchanged, or
+// have events of their own. It returns an error if the directory cannot be read, if another directory has the
+// path now, or if a limit is exceeded. up are the directories above n.
 func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool) error {
 	here, err := s.root.OpenRoot(rootName(dir))
 	if err != nil {
@@ -115,7 +118,7 @@ func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool)
 			found = append(found, e)
 		}
 		if e.sig.shared && !n.links[name] {
-			return s.relist(dir, up, n, nil) // its other names were not known to be links
+			return s.relist(dir, up, n, nil) // other names of the file may be here, too
 		}
 		n.linked(name, e.isLink())
 		before := n.named(dir + name)
@@ -127,7 +130,7 @@ func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool)
 	return nil
 }
 
-// named returns the entries of a name: a file, a directory, or both.
+// named returns the entries of n for a path: of a file, of a directory, of both, or none.
 func (n *node) named(path string) (named []*entry) {
 	for _, path := range []string{path, path + "/"} {
 		if i, known := n.index(path); known {
@@ -137,7 +140,7 @@ func (n *node) named(path string) (named []*entry) {
 	return named
 }
 
-// replace puts entries in the place of those before.
+// replace replaces some entries of n, which are before, by entries.
 func (n *node) replace(before, entries []*entry) {
 	if len(before) == 1 && len(entries) == 1 && before[0].path == entries[0].path {
 		i, _ := n.index(entries[0].path)

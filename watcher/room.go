@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// leaveOut returns the files that do not fit into the limits, with the reason. Each directory has a
-// share of the limits (see shares). Only one file of each directory has a message, because the
-// others have the same problem.
+// leaveOut returns the files that do not fit into the limits, each with a message. Each directory has a share
+// of the limits (see shares). Only one file of each directory has a message; for the others it is "".
 func (l *loader) leaveOut(all []reached) map[*entry]string {
 	var files []reached
 	var bytes int64
@@ -31,7 +30,8 @@ func (l *loader) leaveOut(all []reached) map[*entry]string {
 	return left
 }
 
-// fitting returns the files that fit into a limit.
+// fitting returns the files that fit into limit, the largest sum of costs. Directories share the limit (see
+// shares).
 func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]bool {
 	var queue shares[*entry]
 	for _, r := range files {
@@ -51,7 +51,8 @@ func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]b
 	}
 }
 
-// explain adds the files that do not fit to left, with a message for the first of each directory.
+// explain adds the files that are not in fits to left. The first file of each directory has a message, the
+// others have "". limit is the part of the message that names the exceeded limit.
 func explain(left map[*entry]string, files []reached, fits map[*entry]bool, limit string) {
 	count := map[string]int{}
 	for _, r := range files {

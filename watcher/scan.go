@@ -16,47 +16,47 @@ type scan struct {
 	ignore ignoreRules
 	root   *os.Root
 	kept   map[string]*loaded
-	// enter is called with each directory that is new or part of a deep scan, before it is
-	// listed: later changes cause an event.
+	// enter, if not nil, is called with each directory that is new or part of a deep scan. The call comes before
+	// the directory is listed, so that later changes cause an event.
 	enter func(dir string, id identity)
-	// deep lists known directories too.
+	// deep is true if unchanged directories are listed, too.
 	deep bool
-	// ways has every directory that enter was called with.
+	// ways has the paths of each known directory.
 	ways map[identity]*ways
 
 	changes []change
-	// unread is true if a directory could not be walked, or can be again.
+	// unread is true if a directory cannot be listed, or can be listed again.
 	unread bool
 	// stats counts the names that were looked up.
 	stats int
-	// stale is true if something vanished while it was looked at.
+	// stale is true if everything must be scanned again, for example because something vanished.
 	stale bool
 	scanned
 	todo
 }
 
-// scanned counts what is listed, for the limits.
+// scanned counts listed directories and names, for the limits.
 type scanned struct {
-	plain  tally // without a link
-	linked tally // by links, and not in another way
-	// again counts what links lead to a second time: directories, and the names in them.
+	plain  tally // paths without a link
+	linked tally // directories that are reached only by links
+	// again counts the directories that links lead to a second time, and the names in them.
 	again int
 }
 
 // tally counts directories and the names in them.
 type tally struct{ dirs, names int }
 
-// ways are the paths of one directory.
+// ways are the known paths of one directory.
 type ways struct {
 	paths []string
-	// plain is the path without a link; hasPlain says whether there is one.
+	// plain is the path without a link. hasPlain is true if there is such a path.
 	plain    string
 	hasPlain bool
 	// names is how many entries the directory has.
 	names int
 }
 
-// all returns the paths, none for a directory that is not known.
+// all returns the paths. It returns nil if w is nil: if the directory is not known.
 func (w *ways) all() []string {
 	if w == nil {
 		return nil
@@ -64,8 +64,8 @@ func (w *ways) all() []string {
 	return w.paths
 }
 
-// list reads the directory of v, compares it with its known state, and queues the directories in
-// it.
+// list reads the directory of v, compares it with its known state, and queues the directories in it. It returns
+// an error if the directory cannot be read, contains itself by a link, or exceeds a limit.
 func (s *scan) list(v *visit) (*node, error) {
 	f, err := s.root.OpenFile(rootName(v.dir), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -99,7 +99,8 @@ func (s *scan) list(v *visit) (*node, error) {
 	return n, nil
 }
 
-// note calls enter before a directory is listed.
+// note records the path dir of the directory n in s.ways, and calls s.enter. It is called before the directory
+// is listed.
 func (s *scan) note(dir string, n *node) {
 	if s.enter != nil {
 		s.enter(dir, n.id)
@@ -117,7 +118,7 @@ func (s *scan) note(dir string, n *node) {
 	}
 }
 
-// rootName returns the name of dir in the form that os.Root needs.
+// rootName returns dir without the "/" at its end, and "." for the root. os.Root needs this form.
 func rootName(dir string) string {
 	if dir == "" {
 		return "."
@@ -125,8 +126,8 @@ func rootName(dir string) string {
 	return strings.TrimSuffix(dir, "/")
 }
 
-// read returns the entries of a directory, sorted, without the content of subdirectories. It notes
-// the links in n.
+// read returns the entries of the directory f at the path dir, sorted by path. It does not read subdirectories.
+// It records in n which names are links. It returns errTooMany if there are too many entries.
 func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 	var found []entry
 	for {
@@ -159,8 +160,8 @@ type listing struct {
 	n   *node
 }
 
-// merge compares the entries of a directory with the known ones, and takes over what is unchanged.
-// It queues new directories.
+// merge compares the entries found in a directory with the known ones, which are before. It returns the new
+// list, in which unchanged entries are the known ones. It records changes and queues directories.
 func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {
@@ -188,7 +189,7 @@ func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	return out
 }
 
-// compare notes how a file changed.
+// compare records how the file e changed. was is its known entry, or nil. e gets the known content.
 func (s *scan) compare(e, was *entry) {
 	if was == nil {
 		e.have = s.kept[e.path]
@@ -205,12 +206,12 @@ func (s *scan) compare(e, was *entry) {
 			s.change(e.path, written)
 		}
 	case e.have != nil && e.have.racy:
-		e.have = &loaded{content: e.have.content, hash: e.have.hash} // of no signature: read it once more
+		e.have = &loaded{content: e.have.content, hash: e.have.hash} // without a signature it is read again
 		s.change(e.path, reread)
 	}
 }
 
-// skipped returns a copy of n in which every file is skipped.
+// skipped returns a copy of n in which every file and directory is skipped.
 func (n *node) skipped(why SkipReason, detail string) *node {
 	c := &node{id: n.id, links: n.links, entries: make([]*entry, len(n.entries))}
 	for i, e := range n.entries {
@@ -224,7 +225,7 @@ func (n *node) skipped(why SkipReason, detail string) *node {
 	return c
 }
 
-// collapse turns all changes below a path into one: if the link of a directory is replaced,
+// collapse replaces all changes below path by one of the kind flipped. If the link of a directory is replaced,
 // everything below changes at once.
 func (s *scan) collapse(path string) {
 	s.changes = slices.DeleteFunc(s.changes, func(c change) bool {
@@ -237,7 +238,7 @@ func (s *scan) collapse(path string) {
 	s.changes = append(s.changes, change{path, flipped})
 }
 
-// gone notes the removal of e and of everything below. It keeps their content in memory.
+// gone records the removal of e and of everything below it. The content stays in s.kept.
 func (s *scan) gone(e *entry) {
 	if e.sub != nil {
 		for _, below := range e.sub.entries {

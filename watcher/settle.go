@@ -9,21 +9,19 @@ import (
 type kind int
 
 const (
-	// written: changed in place, or in any way not known to be atomic.
+	// written means that the file was changed in place, or in a way that may not be atomic.
 	written kind = iota
-	// added: the name is new.
+	// added means that the name is new.
 	added
-	// swapped: another file has the name, made in place or renamed to it.
+	// swapped means that the name belongs to another file now, which was created or renamed.
 	swapped
-	// replaced: swapped by a rename, as the events show: complete the moment it
-	// is seen.
+	// replaced means swapped by a rename, as events show. The file is complete at once.
 	replaced
-	// flipped: the link to a directory was replaced, and with it everything
-	// below, at once.
+	// flipped means that a link to a directory was replaced: everything below changed at once.
 	flipped
-	// removed: the name is gone, perhaps to come back in a moment.
+	// removed means that the name does not exist any more. It may come back soon.
 	removed
-	// reread: nothing changed, and it is read once more for safety.
+	// reread means that nothing changed, but that the file is read once more for safety.
 	reread
 )
 
@@ -33,7 +31,7 @@ type change struct {
 	kind kind
 }
 
-// genuine returns the changes that were made in the folder itself.
+// genuine returns the changes without those of kind reread.
 func genuine(changes []change) []change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.kind == reread })
 }
@@ -42,41 +40,41 @@ func genuine(changes []change) []change {
 type verdict int
 
 const (
-	// wait: nothing yet.
+	// wait means that nothing may be loaded yet.
 	wait verdict = iota
-	// quiet: everything, the folder has come to rest.
+	// quiet means that everything may be loaded: the debounce is over, or loading is forced.
 	quiet
-	// additions: the cap for additions and changes is reached while the
-	// folder moves on; files that vanished, and files that are being written
-	// (settle.unfinished), are still kept as they were.
+	// additions means that the folder is still changing, but that additions and changes have waited long enough.
+	// Removed files, and files that are being written (settle.unfinished), keep their last content.
 	additions
-	// everything: the cap for removals is reached while the folder moves on.
+	// everything means that the folder is still changing, but that removals have waited long enough, too. Only
+	// files that are being written keep their last content.
 	everything
 )
 
-// lockPoll is how often a lock is looked for while it holds a load back: it
-// lies in a hidden directory, whose events are not watched.
+// lockPoll is the time between two looks at a lock that delays loading. The lock is in a hidden directory, so
+// it causes no event.
 const lockPoll = 50 * time.Millisecond
 
-// settle decides when a changing folder may be loaded (docs/design/inputs.md). It is a plain state
-// machine: the caller passes the changes, and the time. The debounce counts from the last change,
-// not from the last event.
+// settle decides when a changing folder may be loaded (docs/design/inputs.md). The caller passes the changes
+// and the time: settle reads no files and no clock. The debounce starts at the last change, not at the last
+// event.
 type settle struct {
 	opt     Options
 	pending map[string]pending
 	last    time.Time // the last change
 
-	lockedSince time.Time // zero when there is no lock
+	lockedSince time.Time // zero if there is no lock
 	alarmed     bool
 	forced      bool
 
-	// filled is true if the folder has had files, refilling that it has none in
-	// the last Tree. What served is held then, so that there is no hurry: half
-	// of a folder that is copied back would take the other half away.
+	// filled is true once the folder has had files. refilling is true if the last Tree has no files although an
+	// earlier one had some. The folder is then frozen, so loading can wait. Otherwise, half of a folder that is
+	// being copied back would remove the objects of the other half.
 	filled, refilling bool
 }
 
-// pending is what happened to one path since it was loaded.
+// pending is the change of one path since it was loaded, with the times of the first and last change.
 type pending struct {
 	kind        kind
 	first, last time.Time
@@ -86,7 +84,7 @@ func newSettle(opt Options) *settle {
 	return &settle{opt: opt, pending: map[string]pending{}}
 }
 
-// note records changes seen at now.
+// note records changes that were seen at the time now. It forgets a path that was added and removed.
 func (s *settle) note(now time.Time, changes ...change) {
 	for _, c := range changes {
 		s.last = now
@@ -102,7 +100,7 @@ func (s *settle) note(now time.Time, changes ...change) {
 	}
 }
 
-// combine returns the combined kind of two changes of one path.
+// combine returns the kind of a path that first changed by before, and then by after.
 func combine(before, after kind) kind {
 	switch {
 	case after == reread:
@@ -113,13 +111,14 @@ func combine(before, after kind) kind {
 		return added
 	}
 	if after == swapped && before == replaced {
-		return swapped // once more, perhaps in another way
+		return swapped // replaced again, perhaps in another way
 	}
-	return written // replaced, then written to; or gone and back
+	return written // for example, replaced and then written, or removed and then added
 }
 
-// heard records an event for path. wrote is true if the file was written in place, as many editors
-// do, and false if it was renamed to its name.
+// heard records an event for path. wrote is true if the file was written in place, and false if it was created
+// or renamed. Only an event for a pending file of kind swapped or replaced has an effect: a write makes it
+// written, and a rename makes swapped replaced.
 func (s *settle) heard(now time.Time, path string, wrote bool) {
 	p, known := s.pending[path]
 	switch {
@@ -131,8 +130,8 @@ func (s *settle) heard(now time.Time, path string, wrote bool) {
 	}
 }
 
-// lock records whether git has locked the folder. It returns true once for each lock: when the lock
-// has existed for too long and is ignored from now on.
+// lock records whether git has locked the folder. It returns true once for each lock: when the lock is older
+// than Options.MaxLock. From then on, due ignores the lock.
 func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 	if !locked {
 		s.lockedSince, s.alarmed = time.Time{}, false
@@ -146,10 +145,10 @@ func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 	return true
 }
 
-// idle reports whether nothing is pending.
+// idle reports whether no change is pending and no loading is forced.
 func (s *settle) idle() bool { return len(s.pending) == 0 && !s.forced }
 
-// noticed returns when the first pending change was seen, or now.
+// noticed returns when the first pending change was seen. It returns now if none is pending.
 func (s *settle) noticed(now time.Time) time.Time {
 	for _, p := range s.pending {
 		now = earlier(now, p.first)
@@ -157,11 +156,11 @@ func (s *settle) noticed(now time.Time) time.Time {
 	return now
 }
 
-// force makes the next verdict allow loading, whatever is pending. Only a lock still delays it.
+// force makes due return quiet, even if nothing is pending. Only a lock still delays it.
 func (s *settle) force() { s.forced = true }
 
-// due returns what may be loaded at now. If that is nothing, it also returns the time to call it
-// again, zero if nothing is pending.
+// due returns which changes may be loaded at the time now. If it returns wait, it also returns when to call it
+// again. That time is zero if there is nothing to load.
 func (s *settle) due(now time.Time) (verdict, time.Time) {
 	switch {
 	case s.idle():
@@ -193,7 +192,7 @@ func (s *settle) due(now time.Time) (verdict, time.Time) {
 	return wait, next
 }
 
-// limit returns the time at which p is loaded even if the folder is still changing.
+// limit returns the time at which p may be loaded even if the folder is still changing.
 func (s *settle) limit(p pending) time.Time {
 	longest, rest := p.first.Add(s.opt.MaxRemove), p.last.Add(s.opt.Quiet)
 	switch {
@@ -207,16 +206,17 @@ func (s *settle) limit(p pending) time.Time {
 	return earlier(longest, later(p.first.Add(s.opt.MaxAdd), rest))
 }
 
-// unfinished reports whether the file at path is being written at the moment. Half of a file may be
-// valid YAML. Its last content is used until it is at rest, or until it has been written for as
-// long as removals wait.
+// unfinished reports whether the file at path is probably being written. Its last content is then used, because
+// half of a file may be valid YAML. It returns false if Options.Quiet has passed since the last change of the
+// file, or Options.MaxRemove since the first. A file that a rename replaced is complete.
 func (s *settle) unfinished(now time.Time, path string) bool {
 	p, known := s.pending[path]
 	return known && (p.kind == written || p.kind == added || p.kind == swapped) &&
 		now.Before(p.last.Add(s.opt.Quiet)) && now.Before(p.first.Add(s.opt.MaxRemove))
 }
 
-// quietTime returns the debounce. It is short only if exactly one path was replaced.
+// quietTime returns the debounce. It is Options.RenameQuiet if only one path changed, and that path was
+// replaced or flipped. It is Options.MaxAdd while refilling is true, otherwise Options.Quiet.
 func (s *settle) quietTime() time.Duration {
 	if s.refilling {
 		return s.opt.MaxAdd
@@ -231,17 +231,17 @@ func (s *settle) quietTime() time.Duration {
 	return s.opt.Quiet
 }
 
-// given notes the number of files in the last Tree.
+// given records the number of files in the last Tree.
 func (s *settle) given(files int) {
 	s.refilling = files == 0 && s.filled
 	s.filled = s.filled || files > 0
 }
 
-// done forgets the changes that v allowed to load at now.
+// done removes the pending changes that were loaded at the time now with the verdict v.
 func (s *settle) done(v verdict, now time.Time) {
 	s.forced = false
 	if v == quiet {
-		s.pending = map[string]pending{} // an emptied one keeps the room of all files of the start
+		s.pending = map[string]pending{} // a cleared map would keep memory for all files of the start
 		return
 	}
 	for path, p := range s.pending {

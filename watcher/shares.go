@@ -6,35 +6,35 @@ import (
 	"strings"
 )
 
-// shares is a queue of things to read within a limit. The name with the smallest cost so far comes
-// next: first among the names of the root, then among the names of that directory, and so on. So
-// every directory has an equal part of the limit of the directory above it, and others get what it
-// does not need. A directory with too much cannot use the part of those that have less. The order
-// depends only on paths and costs.
+// shares is a queue of items that share a limit. Each item is at a path. pop selects the directory of the root
+// with the smallest cost so far, then the directory with the smallest cost in it, and so on. So all directories
+// of a directory get equal parts of its limit. What one directory does not need is left for the others. A
+// directory with many items cannot use the part of a directory with few. The order depends only on paths and
+// costs.
 //
-// The zero value is empty. pop costs the depth of the path, and the logarithm of the names of each
-// directory on it.
+// The zero value is an empty queue. pop takes time in proportion to the depth of the path. In each directory on
+// the path, the time is the logarithm of the number of names.
 type shares[T any] struct{ root share[T] }
 
-// share is the state of one directory.
+// share is the state of one directory of shares.
 type share[T any] struct {
 	name  string
-	used  int64 // the costs of what was popped below
-	next  int64 // the cost of what comes next below
-	place int   // in the queue of the directory above; -1 outside of it
-	// waiting are the things of this very path.
+	used  int64 // the cost charged to this directory
+	next  int64 // the cost of the next item at this path or below
+	place int   // the index in the queue of the directory above; -1 if it is not there
+	// waiting are the queued items at this path itself.
 	waiting []waiting[T]
 	below   map[string]*share[T]
-	queue   shareQueue[T] // those of below that have something waiting
+	queue   shareQueue[T] // the directories of below that have queued items
 }
 
-// waiting is a thing in the queue.
+// waiting is a queued item with its expected cost.
 type waiting[T any] struct {
 	thing T
 	cost  int64
 }
 
-// push adds a thing at a path with its cost.
+// push adds thing to the queue at path. cost is its expected cost.
 func (s *shares[T]) push(path string, cost int64, thing T) {
 	at, up := &s.root, []*share[T]{&s.root}
 	for name := range strings.SplitSeq(path, "/") {
@@ -52,7 +52,8 @@ func (s *shares[T]) push(path string, cost int64, thing T) {
 	settleShares(up)
 }
 
-// pop returns the next thing. It does not count its cost; call charge for that.
+// pop removes and returns the next item. up are the directories on its path, from the root on. ok is false if
+// the queue is empty. pop does not charge the cost: the caller calls charge with up.
 func (s *shares[T]) pop() (next waiting[T], up []*share[T], ok bool) {
 	at := &s.root
 	up = []*share[T]{at}
@@ -68,7 +69,7 @@ func (s *shares[T]) pop() (next waiting[T], up []*share[T], ok bool) {
 	return next, up, true
 }
 
-// charge adds a cost to every directory above a thing.
+// charge adds cost to each directory of up, which is a result of pop.
 func (s *shares[T]) charge(up []*share[T], cost int64) {
 	for _, at := range up {
 		at.used += cost
@@ -76,8 +77,8 @@ func (s *shares[T]) charge(up []*share[T], cost int64) {
 	settleShares(up)
 }
 
-// settleShares restores the queue order of the directories in up, from the last to the root, after their waiting
-// things or costs changed.
+// settleShares restores the order of the queues after items or costs of the directories in up changed. up is a
+// path from the root on, as pop returns it.
 func settleShares[T any](up []*share[T]) {
 	for i, at := range slices.Backward(up) {
 		switch {
@@ -101,13 +102,14 @@ func settleShares[T any](up []*share[T]) {
 	}
 }
 
-// shareQueue is a heap of the names of one directory.
+// shareQueue is a heap of the directories in one directory. The first one has the smallest cost.
 type shareQueue[T any] []*share[T]
 
 // Len implements heap.Interface, like the other methods.
 func (q shareQueue[T]) Len() int { return len(q) }
 
-// Less implements heap.Interface. It compares the costs so far, with those of the next thing.
+// Less implements heap.Interface. It compares the charged costs plus the cost of the next item, and then the
+// names.
 func (q shareQueue[T]) Less(i, k int) bool {
 	a, b := q[i].used+q[i].next, q[k].used+q[k].next
 	return a < b || a == b && q[i].name < q[k].name

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// signatureOf returns the signature in a file's info.
+// signatureOf returns the signature of the file that info describes.
 func signatureOf(info fs.FileInfo) signature {
 	st := info.Sys().(*syscall.Stat_t)
 	return signature{
@@ -19,8 +19,8 @@ func signatureOf(info fs.FileInfo) signature {
 	}
 }
 
-// ThreadTime returns the CPU time of the process, because the system does not report that of the
-// thread.
+// ThreadTime returns the CPU time of the whole process, because macOS does not report the time of a thread. It
+// returns 0 after an error of the system.
 func ThreadTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// signatureOf returns the signature in a file's info.
+// signatureOf returns the signature of the file that info describes.
 func signatureOf(info fs.FileInfo) signature {
 	st := info.Sys().(*syscall.Stat_t)
 	return signature{
@@ -19,7 +19,8 @@ func signatureOf(info fs.FileInfo) signature {
 	}
 }
 
-// ThreadTime returns the CPU time that the calling thread has used so far.
+// ThreadTime returns the CPU time that the calling thread has used so far. It returns 0 if the system does not
+// report it.
 func ThreadTime() time.Duration {
 	const thread = 1 // RUSAGE_THREAD, which package syscall does not name
 	var u syscall.Rusage

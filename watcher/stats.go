@@ -5,18 +5,17 @@ import "sync/atomic"
 // Stats are the metrics of one Watch. Watch updates them, and any goroutine may read them. The zero
 // value is ready.
 type Stats struct {
-	// Announced is true if the system reports the changes of the whole folder by events.
-	// Otherwise scans find them, later.
+	// Announced is true if the system reports the changes of the whole folder by events. If it is false, scans
+	// find some changes later.
 	Announced atomic.Bool
-	// Directories is how many directories have events.
+	// Directories is the number of directories with events.
 	Directories atomic.Int64
-	// Scans counts the scans of the whole tree; ScanTime is their CPU time in nanoseconds.
+	// Scans counts the scans of the whole folder. ScanTime is their CPU time in nanoseconds.
 	Scans, ScanTime atomic.Int64
-	// Names counts the names that were looked up, Reads the files that were opened: an edit of
-	// one file should add one to each.
+	// Names counts the names that were looked up. Reads counts the files that were opened. An edit of one file
+	// should add one to each counter.
 	Names, Reads atomic.Int64
-	// Lost counts how often the system dropped events (an overflow); each time the whole tree
-	// was scanned.
+	// Lost counts how often the system dropped events (an overflow). Each time, the whole folder is scanned.
 	Lost atomic.Int64
 	// Unannounced counts the changes that a scan found without an event, in directories that
 	// have events.

@@ -1,5 +1,5 @@
-// Package watcher turns a folder into Trees. It knows files, links and time,
-// and no YAML: what the bytes mean is the store's business.
+// Package watcher reads a folder into Trees, and watches it for changes. It handles files, links and time. It
+// does not parse YAML: package store does.
 package watcher
 
 import "time"
@@ -12,15 +12,15 @@ type Hash [32]byte
 type Tree struct {
 	// Root is the folder as the user named it.
 	Root string
-	// Revision is the last element of the target of Root if Root is a symbolic link (git-sync
-	// puts its revision there), else "".
+	// Revision is the last element of the path that Root leads to, if Root is a symbolic link. git-sync puts its
+	// revision there. Otherwise it is "".
 	Revision string
-	// Files holds every file that was read.
+	// Files are the files that were read.
 	Files Files
-	// Skipped holds the files that should have been read and were not, sorted by Path. A
-	// skipped file is not a deleted one: its objects stay.
+	// Skipped are the files that should have been read and were not, sorted by Path. A skipped file does not count
+	// as deleted: its objects stay.
 	Skipped []Skip
-	// Missing is true if Root is not there or not a directory.
+	// Missing is true if Root does not exist or is not a directory.
 	Missing bool
 	// Scan is how long listing and reading took.
 	Scan time.Duration
@@ -42,7 +42,8 @@ type File struct {
 type Skip struct {
 	Path   string
 	Reason SkipReason
-	// Detail is a sentence for the user: figures, or the error of the system.
+	// Detail is a sentence for the user: figures, or the error of the system. It is "" if the reason says enough,
+	// or if another Skip has the sentence for several files.
 	Detail string
 }
 
@@ -54,7 +55,7 @@ const (
 	TooLarge     SkipReason = "FileTooLarge"   // larger than Limits.FileBytes
 	TreeTooLarge SkipReason = "TreeTooLarge"   // the Tree's bytes or files would exceed Limits
 	TooManyLinks SkipReason = "TooManyLinks"   // links lead to the same directories more often than Limits.Links
-	BeingWritten SkipReason = "BeingWritten"   // a program has it open for writing, and nothing was read of it before
+	BeingWritten SkipReason = "BeingWritten"   // a program has it open for writing, and no content is known
 	NotRegular   SkipReason = "NotRegularFile" // FIFO, socket, device, directory named x.yaml
 	LeavesRoot   SkipReason = "LinkLeavesRoot" // a symbolic link to a place outside the root
 	Unreadable   SkipReason = "Unreadable"     // the system returned an error

@@ -9,53 +9,55 @@ import (
 	"strings"
 )
 
-// maxWays bounds the paths that lead to one directory: an edit in it is an edit in each.
+// maxWays is the largest number of paths that may lead to one directory. An edit in the directory is an edit at
+// each of these paths.
 const maxWays = 100
 
-// rootNames is how many times more names the root may have than any directory below:
-// what it has cannot be left out for the sake of others.
+// rootNames is how many times more names the root may have than any other directory. The files of the root are
+// never left out in favor of other directories.
 const rootNames = 4
 
 // visit is a directory to list.
 type visit struct {
 	dir    string // the path, which ends in "/"; "" is the root
-	e, was *entry // now, and as it was known; nil is not known
-	old    *node  // what was known to be in it
+	e, was *entry // the entry now, and as it was known; nil if there is none
+	old    *node  // the known contents; nil if they are not known
 	up     []identity
-	// links are the links on the way here, each by a path without links where it has one.
+	// links are the links on the path to the directory, as scan.plainPath returns them.
 	links []string
-	// counted is true if its names were counted, and were many.
+	// counted is true if the directory was read before, and was queued again because it has many names.
 	counted bool
 }
 
-// todo is the queue of directories to list, and those that are left out.
+// todo is the queue of directories to list. It also collects the directories that cannot be listed.
 type todo struct {
-	// first are directories that no link leads to; last are the others.
+	// first are the directories that no link leads to. last are the others, which are listed later.
 	first, last shares[*visit]
 	left        []excess
 	vanished    []string
 	flips       []string
-	// skips are problems of links that lead to what is left out, and were followed elsewhere.
+	// skips are problems of links that were followed, but lead to directories that are left out.
 	skips []Skip
 }
 
-// excess is a directory that a limit leaves out.
+// excess is a directory that a limit leaves out. err says which limit.
 type excess struct {
 	*visit
 	err error
 }
 
-// The reasons not to walk a directory that are ours and not the system's.
+// The reasons not to list a directory, apart from errors of the system.
 var (
 	errLoop    = errors.New("a link to a directory that contains it")
 	errTooMany = errors.New("more directories or files than the limits allow")
 	errTooDeep = errors.New("directories are nested too deep")
 	errLinks   = errors.New("links lead to the same directories too often")
-	// errLater means that a directory has so many names that others come first.
+	// errLater means that the directory has many names, so that other directories are listed first.
 	errLater = errors.New("its names are many")
 )
 
-// descend queues the directory e, unless it is unchanged.
+// descend queues the directory e of the listing l. was is its known entry, or nil. If the directory is
+// unchanged and the scan is not deep, e keeps the known contents, and descend queues nothing.
 func (s *scan) descend(l listing, e, was *entry) {
 	v := &visit{dir: e.path, e: e, was: was, up: l.up, links: l.n.chain}
 	if was != nil {
@@ -71,7 +73,8 @@ func (s *scan) descend(l listing, e, was *entry) {
 	s.wait(v, 1)
 }
 
-// plainPath returns the path of name in l without links, "" if it has none.
+// plainPath returns the path of name in the directory of l. The path contains no links if the directory has
+// such a path.
 func (s *scan) plainPath(l listing, name string) string {
 	if w := s.ways[l.n.id]; w != nil && w.hasPlain {
 		return w.plain + name
@@ -79,8 +82,8 @@ func (s *scan) plainPath(l listing, name string) string {
 	return l.dir + name
 }
 
-// wait queues v. The targets of links have a share of their own: the cost counts for the directory
-// with the first link on the path and, within that, for the links after it.
+// wait queues v with its expected cost. Directories behind links have a queue of their own. There, the cost
+// counts for the directory that contains the first link of the path, and then for each link on the path.
 func (s *scan) wait(v *visit, cost int) {
 	if len(v.links) == 0 {
 		s.first.push(rootName(v.dir), int64(cost), v)
@@ -89,7 +92,8 @@ func (s *scan) wait(v *visit, cost int) {
 	}
 }
 
-// drain lists all queued directories, and those that they contain. top is the root.
+// drain lists all queued directories, and the directories in them. top is the root. Afterwards, drain reports
+// the directories that a limit leaves out, and removes vanished directories from top.
 func (s *scan) drain(top *node) {
 	for _, queue := range []*shares[*visit]{&s.first, &s.last} {
 		for {
@@ -111,7 +115,8 @@ func (s *scan) drain(top *node) {
 	s.vanished, s.flips = nil, nil
 }
 
-// visit lists one directory, and returns its cost.
+// visit lists one directory and returns its cost: 1 plus the number of its entries. It returns 0 if the
+// directory was not listed, and records the reason.
 func (s *scan) visit(v *visit) (cost int) {
 	err := s.admit(v)
 	if err == nil {
@@ -139,7 +144,7 @@ func (s *scan) visit(v *visit) (cost int) {
 	return 0
 }
 
-// admit returns why v must not be listed, nil if it may be.
+// admit returns errLoop, errTooDeep, errTooMany or errLinks if v must not be listed, and nil otherwise.
 func (s *scan) admit(v *visit) error {
 	if slices.Contains(v.up, v.e.sig.identity) {
 		return errLoop
@@ -160,13 +165,13 @@ func (s *scan) admit(v *visit) error {
 	return nil
 }
 
-// elsewhere reports whether the directory id has another path than dir.
+// elsewhere reports whether the directory id has another known path than dir.
 func (s *scan) elsewhere(dir string, id identity) bool {
 	w := s.ways[id]
 	return w != nil && slices.ContainsFunc(w.paths, func(path string) bool { return path != dir })
 }
 
-// mostNames returns the most names of a directory that are read.
+// mostNames returns how many names of the directory dir are read, at most.
 func (s *scan) mostNames(dir string) int {
 	if dir == "" {
 		return rootNames * (s.limits.Files + s.limits.Dirs)
@@ -174,8 +179,9 @@ func (s *scan) mostNames(dir string) int {
 	return s.limits.Files + s.limits.Dirs
 }
 
-// count counts the directory n and its names. The names of the root are not counted, because it is
-// always listed.
+// count counts the directory n of v and its names, and checks the limits. It returns errTooMany or errLinks if
+// a limit is exceeded. It returns errLater after it has queued v again because n has many names. The names of
+// the root are not counted, because the root is always listed.
 func (s *scan) count(v *visit, n *node, names int) error {
 	s.ways[n.id].names = names
 	if v.old != nil && !s.deep { // it was counted when it was listed before
@@ -204,8 +210,8 @@ func (s *scan) count(v *visit, n *node, names int) error {
 	return nil
 }
 
-// counts returns the counter for a directory. Directories with and without links in their paths
-// have separate limits, so that links leave room for the rest.
+// counts returns the counter for directories with these links in their paths. Paths with and without links have
+// separate limits, so that links do not use up the limit of the other directories.
 func (s *scan) counts(links []string) *tally {
 	if len(links) == 0 {
 		return &s.scanned.plain
@@ -213,7 +219,8 @@ func (s *scan) counts(links []string) *tally {
 	return &s.scanned.linked
 }
 
-// recount changes the number of names of the directory n.
+// recount adds more to the number of names of the directory n. more may be negative. recount returns errLinks
+// or errTooMany if a limit is exceeded.
 func (s *scan) recount(dir string, n *node, more int) error {
 	switch {
 	case n.again:
@@ -229,7 +236,7 @@ func (s *scan) recount(dir string, n *node, more int) error {
 	return nil
 }
 
-// uncount reverts count for n.
+// uncount reverts the effect of count for n.
 func (s *scan) uncount(dir string, n *node) {
 	if n.again {
 		s.again -= 1 + len(n.entries)
@@ -242,11 +249,11 @@ func (s *scan) uncount(dir string, n *node) {
 	}
 }
 
-// leaveOut reports what exceeds the limits. All directories in one directory, or behind the links
-// of one directory, are one problem.
+// leaveOut reports the directories in s.left, which exceed a limit. It groups them by the directory that
+// contains them or the first link to them, and reports one problem for each group.
 func (s *scan) leaveOut() {
 	slices.SortFunc(s.left, func(a, b excess) int { return strings.Compare(a.dir, b.dir) })
-	first := map[string]bool{} // the links by which ways begin that are left out
+	first := map[string]bool{} // the first link of each path that is left out
 	for _, v := range s.left {
 		if len(v.links) > 0 {
 			first[v.links[0]] = true
@@ -263,16 +270,16 @@ func (s *scan) leaveOut() {
 	for _, group := range order {
 		s.leaveOutGroup(groups[group], group != othersFault || len(order) == 1)
 	}
-	s.stale = s.stale || len(s.left) > 0 && !s.deep // counted anew, others may be left out
+	s.stale = s.stale || len(s.left) > 0 && !s.deep // a new count may leave out other directories
 	s.left = nil
 }
 
-// othersFault is the group of ways that other groups explain.
+// othersFault is the group of paths that are left out because of a link in another group.
 const othersFault = "/"
 
-// group returns the directory that v is reported with: the directory above, or the one with the
-// first link on the path. If a later link is itself the first link of other paths that are left
-// out, it is the directory with that link.
+// group returns the name of the group that v is reported with. Without links, that is the directory that
+// contains v. With links, it is the directory that contains the first link. It is othersFault if a later link
+// of the path is in first: the first links of all paths that are left out.
 func (v *excess) group(first map[string]bool) string {
 	if len(v.links) == 0 {
 		return path.Dir(rootName(v.dir))
@@ -283,7 +290,8 @@ func (v *excess) group(first map[string]bool) string {
 	return "links of " + path.Dir(v.links[0])
 }
 
-// leaveOutGroup leaves out the directories of one group, and reports the group once.
+// leaveOutGroup leaves out the directories of one group. It reports one problem for all of them if tell is
+// true, and none otherwise.
 func (s *scan) leaveOutGroup(left []excess, tell bool) {
 	why, detail := s.leftOutWords(left)
 	loud := 0
@@ -302,7 +310,8 @@ func (s *scan) leaveOutGroup(left []excess, tell bool) {
 	}
 }
 
-// leftOutWords returns why the directories of a group are left out, mostly about the first of them.
+// leftOutWords returns the reason and the message for the directories of a group. The message is about the
+// first directory, and has the number of the others.
 func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 	others := ""
 	if len(left) > 1 {
@@ -320,15 +329,15 @@ func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 		others, s.limits.Dirs, s.limits.Files)
 }
 
-// keepUnread keeps the known state of a directory that cannot be walked, with all files skipped.
-// What cannot be read does not count as deleted.
+// keepUnread keeps the known contents of a directory that cannot be listed, with all its files skipped. So
+// these files do not count as deleted. detail is the message for the directory; it may be "".
 func (s *scan) keepUnread(v *visit, why SkipReason, detail string) {
 	s.unread = true
 	v.e.skip, v.e.detail = why, detail
 	if v.was != nil && v.was.sub != nil {
 		below := detail
 		if why != Unreadable {
-			below = "" // the directory has the words
+			below = "" // the message is at the directory itself
 		}
 		v.e.sub = v.was.sub.skipped(why, below)
 	}
@@ -337,7 +346,7 @@ func (s *scan) keepUnread(v *visit, why SkipReason, detail string) {
 	}
 }
 
-// drop removes a directory that does not exist any more from the one above.
+// drop removes the directory dir, which does not exist any more, from the directory above it. n is the root.
 func (n *node) drop(dir string) {
 	above, _ := n.down(dir[:strings.LastIndexByte(strings.TrimSuffix(dir, "/"), '/')+1])
 	if above == nil {

@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// restFactor times the CPU time of the last full scan is the rest before
-	// the next one, so that scans cost at most a hundredth of one core.
+	// restFactor times the CPU time of a full scan is the least pause after the scan. So scans use at most about 1
+	// % of one core.
 	restFactor = 100
-	// missingLog is the time between two lines about a missing root.
+	// missingLog is the time between two log lines about a missing root.
 	missingLog = time.Minute
-	// staleWait is the time before looking again at what vanished underfoot.
+	// staleWait is the delay before the next look if something vanished during a look.
 	staleWait = 10 * time.Millisecond
-	// rootTries is how often a root that goes while it is looked at is opened
-	// anew at once: git-sync removes the old tree as soon as the link points to
-	// the new one.
+	// rootTries is how often a root that vanishes during a look is opened, at most, without a delay. git-sync
+	// removes the old tree as soon as the link points to the new one.
 	rootTries = 5
 )
 
-// Watch calls fn with the Tree of opt.Root at once, and again whenever the content of the folder
-// has changed and the debounce is over (docs/design/inputs.md). Calls do not overlap. While one is
-// running, Watch continues to read and keeps only the newest Tree. For a missing root it passes
-// Tree{Missing: true} and waits for it. Watch returns nil after ctx has ended and the last call has
-// returned. It returns an error only if opt.Root cannot be watched in the requested mode. A panic
-// of fn, or of Watch's own goroutines, is a panic of Watch.
+// Watch calls fn with the Tree of opt.Root at once, and again whenever the content of the folder has changed
+// and the debounce is over (docs/design/inputs.md). Calls do not overlap: while fn is running, Watch still
+// reads the folder, and keeps only the newest Tree. If the root is missing, fn receives Tree{Missing: true},
+// and Watch waits for the root.
+//
+// Watch returns nil after ctx has ended and the last call has returned. It returns an error only if opt.Root is
+// empty or cannot be watched in the requested mode. If fn or a goroutine of Watch panics, Watch panics.
 func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) error {
 	if opt.Root == "" {
 		return errors.New("no folder to watch")
@@ -63,7 +63,8 @@ func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) 
 	return nil
 }
 
-// watch is the state of one Watch; its goroutine owns it.
+// watch is the state of one call of Watch. Only the goroutine of watch.run uses its fields, except events and
+// out.
 type watch struct {
 	opt    Options
 	log    zerolog.Logger
@@ -72,20 +73,22 @@ type watch struct {
 	events *events
 	out    mailbox
 
-	stale     bool          // the next look is at everything
-	restless  time.Time     // when a Tree was first given up because the folder moved
+	stale     bool          // the next look compares everything
+	restless  time.Time     // when a Tree was first discarded because the folder was changing
 	unseen    bool          // the last changes were found without an event
-	nextScan  time.Time     // when everything is looked at without a hint
+	nextScan  time.Time     // when everything is compared even without an event
 	nextLog   time.Time     // when a missing root is logged again
-	busy      time.Duration // listing and reading since the last Tree
-	lookAgain time.Time     // hints wait until then, so that a storm leaves time
+	busy      time.Duration // time for listing and reading since the last Tree
+	lookAgain time.Time     // hints wait until then, so that many events do not use all CPU time
 
-	unannounced []change          // found by a timed scan, and no event came since
-	asked       []chan<- struct{} // Options.Rescan
+	unannounced []change          // found by a timed scan, without an event so far
+	asked       []chan<- struct{} // requests of Options.Rescan that wait for a Tree
 
 	writers writers
 }
 
+// newWatch returns the state of a Watch of opt.Root, which receives events already. It returns an error in mode
+// Inotify if the folder has no events.
 func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
 	events, err := newEvents(opt, log)
 	if err != nil {
@@ -112,7 +115,7 @@ func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
 	return w, nil
 }
 
-// run looks at the folder at every hint, timer and request until ctx ends.
+// run makes a pass for each event, timer and request, until ctx ends.
 func (w *watch) run(ctx context.Context) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
@@ -132,14 +135,14 @@ func (w *watch) run(ctx context.Context) {
 			if force = ok; ok {
 				w.asked = append(w.asked, done)
 			} else {
-				rescan = nil // a closed channel asks no more
+				rescan = nil // a closed channel has no more requests
 			}
 		case <-wait.C:
 		}
 	}
 }
 
-// sleep waits for d; false when ctx ended first.
+// sleep waits for d. It returns false if ctx ends earlier.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -152,18 +155,18 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// pass looks at the hints, or at everything if that is due. It hands out a Tree if the folder is at
-// rest. It returns the time of the next pass.
+// pass compares the names in the hints with the known state. It compares everything if force is true or a full
+// scan is due. If settle allows it, pass also makes a Tree. It returns the time of the next pass.
 func (w *watch) pass(force bool) time.Time {
 	start := time.Now()
 	h := w.events.take()
 	hinted, timed := h.any(), !start.Before(w.nextScan)
 	full := force || h.full || w.stale || timed
 	if !hinted && !full && w.settle.idle() && !w.writers.due(start) {
-		return w.nextScan // an event that names nothing of ours
+		return w.nextScan // no event was for a path of the folder
 	}
 	if w.settle.idle() {
-		w.busy = 0 // earlier looks found nothing
+		w.busy = 0 // earlier passes found nothing
 	}
 	timed = timed && !force && !w.stale && w.reader.top != nil && !w.reader.ignore.waits()
 	root, at, changes := w.survey(start, full, h.dirs)
@@ -192,7 +195,7 @@ func (w *watch) pass(force bool) time.Time {
 	return w.decide(root, at, full)
 }
 
-// note passes changes and the hints of events to settle.
+// note passes changes to settle, and also the events in h for paths below the root.
 func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 	w.settle.note(now, changes...)
 	for path, op := range h.names {
@@ -202,8 +205,8 @@ func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 	}
 }
 
-// survey opens the root and compares the folder with its known state: everything if full is true,
-// else dirs. It returns no root if the root is missing or cannot be read.
+// survey opens the root, compares the folder with its known state, and returns the changes. It compares
+// everything if full is true, otherwise only dirs. root is nil if the root is missing or cannot be read.
 func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at place, changes []change) {
 	var err error
 	for range rootTries {
@@ -220,7 +223,8 @@ func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at 
 	return nil, at, w.lack(now, err)
 }
 
-// open opens the root. Before that, it watches the path to it.
+// open opens the root. If links on the path to it are new, open watches them first and then opens the root
+// again, so that it misses no change of a link.
 func (w *watch) open() (*os.Root, place, error) {
 	for {
 		root, at, err := openRoot(w.opt.Root)
@@ -233,14 +237,15 @@ func (w *watch) open() (*os.Root, place, error) {
 	}
 }
 
-// look compares the folder with its known state: everything if full is true, else dirs.
+// look compares the folder with its known state and returns the changes. It compares only dirs if full is false
+// and the root is the same directory as before. It returns an error only if a full scan fails.
 func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, error) {
 	if !full && w.reader.top != nil && at.same(w.reader.at) {
 		changes, stale, err := w.reader.look(root, at, dirs)
 		w.stale = stale || err != nil
 		return changes, nil
 	}
-	runtime.LockOSThread() // the thread's clock is read
+	runtime.LockOSThread() // ThreadTime measures this thread
 	defer runtime.UnlockOSThread()
 	cpu := ThreadTime()
 	w.events.begin()
@@ -261,7 +266,8 @@ func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, 
 	return changes, nil
 }
 
-// lack notes and logs that the root is missing or cannot be read.
+// lack records that the root is missing or cannot be read, and returns the changes. It logs err, at most once
+// per missingLog.
 func (w *watch) lack(now time.Time, err error) []change {
 	if !now.Before(w.nextLog) {
 		w.nextLog = now.Add(missingLog)
@@ -275,7 +281,8 @@ func (w *watch) lack(now time.Time, err error) []change {
 	return w.reader.keepKnown(err)
 }
 
-// lock checks for git's lock, which exists while git is changing files.
+// lock passes on to settle whether git's lock file exists. If the file exists for longer than Options.MaxLock,
+// lock logs an error once.
 func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	locked := false
 	if root != nil && !w.settle.idle() {
@@ -287,11 +294,12 @@ func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	}
 }
 
-// decide hands out a Tree if it is time, and returns the time of the next pass.
+// decide makes a Tree if settle allows it, and returns the time of the next pass. full is true if this pass has
+// compared everything.
 func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	v, next := w.settle.due(time.Now())
 	if v == quiet && !full && root != nil && (w.unseen || w.events.blind()) {
-		// There would have been no event for a change since the last look.
+		// A change since the last look may have caused no event.
 		changes, err := w.look(root, at, true, nil)
 		w.stale = w.stale || err != nil
 		w.settle.note(time.Now(), changes...)
@@ -316,8 +324,10 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	return next
 }
 
-// give reads the changes and hands out the Tree, unless the folder is changing again. It never
-// hands out a mixture of two roots.
+// give reads the changed files and puts the resulting Tree into w.out. v says which changes may be loaded. If
+// the folder changes during the reading, give discards the Tree, and a later pass tries again. A changing
+// folder whose root stays is loaded nevertheless if v is not quiet, or if patient returns false. A Tree never
+// mixes two roots.
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)
@@ -362,7 +372,7 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 	}
 }
 
-// stands reports whether the root's name still leads to at.
+// stands reports whether the path of the root still leads to the directory at.
 func (w *watch) stands(at place) bool {
 	root, now, err := openRoot(w.opt.Root)
 	if err != nil {
@@ -372,8 +382,8 @@ func (w *watch) stands(at place) bool {
 	return now.same(at)
 }
 
-// reportMissed reports changes for which the system should have sent events and did not. Late
-// events have arrived by now.
+// reportMissed counts the changes that a timed scan found and that caused no event. It also logs a warning if
+// the folder should have events. Late events have arrived before this call.
 func (w *watch) reportMissed() {
 	if len(w.unannounced) == 0 || w.events.fs == nil {
 		return
@@ -386,8 +396,8 @@ func (w *watch) reportMissed() {
 	w.unannounced = nil
 }
 
-// patient reports whether Watch may wait for a folder that changed while it was read, as long as
-// for additions. For the first Tree there is no pending change that limits the wait.
+// patient reports whether Watch may still wait for a folder that changed while it was read: at most
+// Options.MaxAdd. The first Tree needs this limit, because no pending change limits its wait.
 func (w *watch) patient(now time.Time) bool {
 	w.restless = earliest(w.restless, now)
 	return now.Sub(w.restless) < w.opt.MaxAdd

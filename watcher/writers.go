@@ -2,18 +2,19 @@ package watcher
 
 import "time"
 
-// writersPoll is the time between two looks at files that programs have open for writing:
-// that they are closed makes no event that fsnotify passes on.
+// writersPoll is the time between two looks at files that programs have open for writing. fsnotify reports no
+// event when such a file is closed.
 const writersPoll = 50 * time.Millisecond
 
-// writers are the files whose last content is used because programs are writing them.
+// writers are the files whose last content is used because programs have them open for writing.
 type writers struct {
 	longest time.Duration // Options.MaxOpen
 	since   map[string]time.Time
 	next    time.Time // when to look again
 }
 
-// waits reports whether a file may still wait for its writer.
+// waits reports whether the last content of the file may still be used at the time now: whether a program has
+// had the file open for less than w.longest.
 func (w *writers) waits(path string, now time.Time) bool {
 	since, known := w.since[path]
 	return !known || now.Sub(since) < w.longest
@@ -22,8 +23,8 @@ func (w *writers) waits(path string, now time.Time) bool {
 // due reports whether it is time to look at the files again.
 func (w *writers) due(now time.Time) bool { return len(w.since) > 0 && !now.Before(w.next) }
 
-// note replaces the list with open, the files that programs have open for writing. It keeps since when each file
-// was known, and sets the time of the next look.
+// note replaces the files of w by open, the files that programs have open for writing. It keeps the time at
+// which a file was first seen, and sets the time of the next look.
 func (w *writers) note(open []string, now time.Time) {
 	before := w.since
 	w.since, w.next = make(map[string]time.Time, len(open)), now.Add(writersPoll)
