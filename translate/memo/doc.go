@@ -1,32 +1,31 @@
-// Package memo is the engine of incremental translation: inputs, indexes, rules
-// and folds, and nothing that knows what a gateway is.
+// Package memo is the engine of incremental translation. It has inputs, indexes, rules and folds, and knows
+// nothing about gateways.
 //
-//   - An Input holds values by key. An Index lists an Input's keys by a property.
-//   - A Rule computes one value per key with a pure function. Whatever the
-//     function reads through its Ctx is recorded, absent values too; it runs
-//     again when one of those changed, and never otherwise.
-//   - A Fold computes one value per key from members that come and go one by
-//     one. It is handed only the changed ones, so that unbounded fan-in costs
-//     what changed. Members come from Inputs, Rules or other Folds.
-//   - A Sink collects what changed since it was last drained.
+//   - An Input has values by key. An Index lists keys by a property of their values. A Join pairs keys that
+//     share a property.
+//   - A Rule computes one value per key with a pure function. Every value that the function reads through its
+//     Ctx is recorded, even an absent value. The function runs again only after one of these values has
+//     changed.
+//   - A Fold computes one value per key from members that are added and removed one by one. It receives only
+//     the changed members, so that a value with very many members costs only what changed. Members come from
+//     Inputs, Rules, Joins or other Folds.
+//   - A Sink collects the changes since it was last drained.
 //
-// What holds, and what the rest of translate rests on:
+// Package translate relies on these properties:
 //
-//   - After Flush every value is what a fresh engine would compute from the
-//     present inputs, provided that rules read through their Ctx only, that
-//     they are pure, and that a Fold's value depends on its set of members and
-//     not on their order of arrival.
-//   - A value that is equal to the one before stops the wave: its readers do
-//     not run.
-//   - A rule's value lives while something reads it or Each asks for it.
-//   - Values handed out are never changed.
-//   - A Flush that a Stop interrupts, or that a rule panics in, leaves every other rule as it
-//     was: what ran is kept, and the next Flush does the rest.
+//   - After Flush, every value is what a new engine would compute from the present inputs. For this, rules must
+//     be pure and read only through their Ctx. A Fold's value must depend on its set of members, and not on
+//     their order of arrival.
+//   - If a new value equals the previous one, its readers do not run.
+//   - A rule's value exists while a rule reads it or Each requires it.
+//   - Returned values are never changed.
+//   - If a Stop interrupts a Flush, or a rule panics, all other values stay valid. What ran is kept, and the
+//     next Flush does the rest.
 //
-// Families (inputs, rules, folds) are declared once, in an order in which each
-// reads only from those declared before it or, for rules, from itself with
-// another key. While a flush runs, a rule may see an old value of its own family
-// beside a new one (it runs again then), so the keys alone must keep such reads
-// from running in a circle: a path that grows does, a check of values does not.
-// The engine has one owner: no method may be called concurrently.
+// Families (inputs, rules, folds) are declared once. A family reads only from families that were declared
+// before it. In addition, a rule may read its own family with another key. During a Flush, a rule may see an
+// old value of its own family beside a new one; then it runs again. So the keys alone must prevent a circle of
+// reads. A key that is a path, and longer in each read, prevents it. A check of values does not prevent it.
+//
+// An Engine is not safe for concurrent use.
 package memo

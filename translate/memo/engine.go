@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// Engine runs the families that are declared on it.
+// Engine runs the rules and folds that are declared on it.
 type Engine struct {
 	families []family
-	// idle are cells that lost their last reader and may go.
+	// idle are cells that lost their last reader and may be removed.
 	idle []cell
-	// spare are lists of reads, to be filled again: runs lie in one another.
+	// spare are empty lists of reads for reuse. There may be several, because a run can start another run.
 	spare [][]*node
 	// keys holds a *keys[K] for each type K of keys.
 	keys map[reflect.Type]any
-	// trace, where it is not nil, is called with each rule that ran.
+	// trace, if not nil, is called with each rule that ran.
 	trace func(rule string, key any)
-	// stop ends the present Flush, and ended is its error once it has.
+	// stop, if not nil, can interrupt the present Flush. ended is its error after an interruption.
 	stop  Stop
 	ended error
-	// torn is set while a change is handed to those that depend on it.
+	// torn is true while a change is passed to readers and subscribers. A panic then leaves it true.
 	torn bool
 }
 
-// Stop interrupts a Flush as soon as Err is not nil. A context.Context is a Stop.
+// Stop interrupts a Flush when Err returns an error. A context.Context is a Stop.
 type Stop interface{ Err() error }
 
-// family is an Input, Index, Rule or Fold as the engine sees it.
+// family is a Rule or Fold as the engine uses it.
 type family interface {
-	// flush settles what is dirty, and reports whether anything was.
+	// flush computes the queued values, and reports whether there were any.
 	flush() bool
-	// describe says what the family is called and what it depends on.
+	// describe returns the name of the family and the families that it depends on.
 	describe() Family
 }
 
@@ -40,12 +40,12 @@ func New() *Engine { return &Engine{keys: map[reflect.Type]any{}} }
 // Trace calls fn for each rule that runs, with the rule's name and the key.
 func (e *Engine) Trace(fn func(rule string, key any)) { e.trace = fn }
 
+// add declares a family.
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
 
-// Flush runs the rules and folds whose inputs changed, and no others. If stop is not nil, Flush
-// checks it before each rule, each read of a rule and each value of a fold, and returns its
-// error. Work that was done is kept: the next Flush does the rest, also if inputs change before
-// it.
+// Flush runs the rules and folds whose inputs changed, and no others. If stop is not nil, Flush checks it
+// before each rule, each read of a rule and each value of a fold, and returns its error. Finished work is kept
+// then: the next Flush does the rest, even if inputs change before it.
 func (e *Engine) Flush(stop Stop) (err error) {
 	e.stop, e.ended = stop, nil
 	defer func() {
@@ -59,11 +59,12 @@ func (e *Engine) Flush(stop Stop) (err error) {
 	return nil
 }
 
-// Torn reports whether a panic left the engine inconsistent, so that it must not be used any
-// more. A panic of a rule itself does not: the rule will run again.
+// Torn reports whether a panic left the engine inconsistent, so that it must not be used any more. A panic of a
+// rule's function does not: the rule runs again at the next Flush.
 func (e *Engine) Torn() bool { return e.torn }
 
-// check ends the Flush if stop demands it. The interrupted rules become due again (Engine.abandon).
+// check ends the Flush with a panic if stop has an error. The interrupted rules become due again
+// (Engine.abandon).
 func (e *Engine) check() {
 	if e.stop == nil {
 		return
@@ -74,13 +75,14 @@ func (e *Engine) check() {
 	}
 }
 
-// settleFirst settles the first family that is dirty, in the order of declaration, and reports
-// whether there was one. Later families wait until it is clean, even if a later family makes it
-// dirty again. So no value is computed from half of a change.
+// settleFirst flushes the first family that has queued values, in the order of declaration. It reports whether
+// there was one. A later family waits until all earlier families have none. So no value is computed from half
+// of a change.
 func (e *Engine) settleFirst() bool {
 	return slices.ContainsFunc(e.families, family.flush)
 }
 
+// collectIdle removes the idle cells that are still unneeded. It reports whether there were idle cells.
 func (e *Engine) collectIdle() bool {
 	collected := len(e.idle) > 0
 	for len(e.idle) > 0 {
@@ -93,21 +95,23 @@ func (e *Engine) collectIdle() bool {
 	return collected
 }
 
-// node is the common part of every cell: its readers, and its neighbours in a list.
+// node is the common part of every cell: its readers, and a link to the next cell of its key.
 type node struct {
 	cell cell
-	// next is a cell of another family for the same key.
+	// next is the cell of another family for the same key, or nil.
 	next *node
-	// one is the only reader in the common case; more holds all when there are several.
+	// one is the only reader, while more is nil. Otherwise more has all readers.
 	one  *instance
 	more *set[*instance]
 }
 
+// head implements cell.
 func (n *node) head() *node { return n }
 
+// enqueue implements cell. Only cells of rules have a queue.
 func (n *node) enqueue() {}
 
-// read adds a reader, which may be there already.
+// read adds a reader. It does nothing if by is a reader already.
 func (n *node) read(by *instance) {
 	switch {
 	case n.more != nil:
@@ -122,7 +126,7 @@ func (n *node) read(by *instance) {
 	}
 }
 
-// forget drops a reader.
+// forget removes a reader.
 func (n *node) forget(by *instance) {
 	if n.one == by {
 		n.one = nil
@@ -135,9 +139,10 @@ func (n *node) forget(by *instance) {
 	}
 }
 
+// unread reports whether n has no reader.
 func (n *node) unread() bool { return n.one == nil && n.more == nil }
 
-// changed makes every reader run again.
+// changed makes every reader due to run again.
 func (n *node) changed() {
 	if n.one != nil {
 		n.one.invalidate()
@@ -147,23 +152,24 @@ func (n *node) changed() {
 	}
 }
 
-// instance is one key of a rule, as the cells that it reads refer to it.
+// instance is the state of one key of a rule, without its value.
 type instance struct {
 	node
 	reads []*node
-	// pins counts what asks for the value by Each.
+	// pins counts how often Each or EachOf requires the value.
 	pins                   int32
 	dirty, running, queued bool
 	// ready is true if the value was computed at least once.
 	ready bool
 }
 
+// invalidate makes the rule run again for this key.
 func (i *instance) invalidate() {
 	i.dirty = true
 	i.schedule()
 }
 
-// schedule adds a dirty instance to the next flush of its family.
+// schedule queues the instance for the next flush of its family if it is dirty.
 func (i *instance) schedule() {
 	if i.dirty && !i.queued {
 		i.queued = true
@@ -171,24 +177,24 @@ func (i *instance) schedule() {
 	}
 }
 
-// Ctx reads values for a rule, and records the reads. It is valid only during one run of the rule.
+// Ctx reads values for one run of a rule, and records the reads. It is valid only during that run.
 type Ctx struct {
 	engine *Engine
 	reader *instance
-	// reads are in order, each once; many has them as well, once they are.
+	// reads are in order, each once. many also has them if there are more than manyReads.
 	reads []*node
 	many  map[*node]struct{}
 }
 
-// manyReads is how many reads are looked through, one by one.
+// manyReads is how many reads Ctx.has searches in a list. It uses a map for more.
 const manyReads = 32
 
-// Pause is a point at which the run can be interrupted. A rule that works for long between two
-// reads should call it from time to time.
+// Pause lets the Flush be interrupted. A rule that works for long between two reads should call it from time to
+// time.
 func (c *Ctx) Pause() { c.engine.check() }
 
-// record notes a read. The reader calls Pause before the cell exists, so that no cell is left
-// without a reader.
+// record records that the rule read n. The caller calls Pause before it creates the cell. Otherwise an
+// interruption would leave a cell without a reader.
 func (c *Ctx) record(n *node) {
 	if c.has(n) {
 		return
@@ -215,7 +221,7 @@ func (c *Ctx) has(n *node) bool {
 	return ok
 }
 
-// begin opens a run of i.
+// begin starts a run of i and returns its Ctx.
 func (e *Engine) begin(i *instance) *Ctx {
 	i.running, i.dirty = true, false
 	c := &Ctx{engine: e, reader: i}
@@ -225,7 +231,7 @@ func (e *Engine) begin(i *instance) *Ctx {
 	return c
 }
 
-// end ends the run. Cells that the previous run read and this run did not are released.
+// end ends the run of c. It releases cells that the previous run read and this run did not.
 func (e *Engine) end(c *Ctx) {
 	c.reader.running = false
 	if !slices.Equal(c.reader.reads, c.reads) {
@@ -236,8 +242,8 @@ func (e *Engine) end(c *Ctx) {
 	e.spare = append(e.spare, c.reads[:0])
 }
 
-// abandon ends a run that panicked, and makes the rule due again. Until it runs, changes of cells
-// that it read in this run or the previous one still reach it.
+// abandon ends a run that panicked, and makes the rule due again. Until the rule runs again, it remains a
+// reader of all cells that this run or the previous run read.
 func (e *Engine) abandon(c *Ctx) {
 	i := c.reader
 	i.running = false
@@ -248,13 +254,13 @@ func (e *Engine) abandon(c *Ctx) {
 	}
 	i.reads = slices.Clip(c.reads)
 	if i.pins == 0 && i.unread() {
-		e.idle = append(e.idle, i.cell) // it was read for the first time, and its reader was left as well
+		e.idle = append(e.idle, i.cell) // read for the first time, by a rule whose run was abandoned too
 	}
 	i.invalidate()
 }
 
-// release removes a reader from the cells that it read, except for those for which still returns
-// true.
+// release removes a reader from the cells that it read, except the cells for which still returns true. Cells
+// without readers become idle.
 func (e *Engine) release(reader *instance, still func(*node) bool) {
 	for _, n := range reader.reads {
 		if still(n) {
@@ -267,25 +273,26 @@ func (e *Engine) release(reader *instance, still func(*node) bool) {
 	reader.reads = nil
 }
 
-// Keyed has values by key: it is an Input, a Rule or a Fold.
+// Keyed has values by key. Input, Rule, Fold and Join implement it.
 type Keyed[K comparable, V any] interface {
-	// subscribe calls fn whenever the value of a key comes, changes or goes. by is the family
-	// that depends on the values, nil for none.
+	// subscribe registers fn, which is called whenever the value of a key is added, changed or removed. by is the
+	// family that depends on the values, or nil for none.
 	subscribe(by *label, fn func(K, Change[V]))
 }
 
-// Change is a value that was added (Had is false), changed, or removed (Has is false).
+// Change is a value that was added (Had is false), changed (both are true), or removed (Has is false).
 type Change[V any] struct {
 	Old, New V
 	Had, Has bool
 }
 
-// subscribers passes changed values on to folds and sinks.
+// subscribers are the functions that receive the changes of a family.
 type subscribers[K comparable, V any] struct {
 	label
 	fns []func(K, Change[V])
 }
 
+// subscribe implements Keyed.
 func (s *subscribers[K, V]) subscribe(by *label, fn func(K, Change[V])) {
 	s.fns = append(s.fns, fn)
 	if by != nil {
@@ -293,6 +300,7 @@ func (s *subscribers[K, V]) subscribe(by *label, fn func(K, Change[V])) {
 	}
 }
 
+// notify calls all subscribers with the change of a key.
 func (s *subscribers[K, V]) notify(k K, c Change[V]) {
 	for _, fn := range s.fns {
 		fn(k, c)

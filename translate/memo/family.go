@@ -5,15 +5,14 @@ import "slices"
 // Family is a rule or a fold with its name and the families that it depends on.
 type Family struct {
 	Name string
-	// Sources are the families whose values are the members of a fold; none for a rule.
+	// Sources are the families whose values are the members of a fold. It is nil for a rule.
 	Sources []string
-	// Reads are the families that the present values of a rule were computed from; none for a
-	// fold.
+	// Reads are the families that the present values of a rule were computed from. It is nil for a fold.
 	Reads []string
 }
 
-// Families returns the rules and folds in the order of their declaration. It visits every
-// value: only code that documents or checks the dependencies calls it, never a translation.
+// Families returns the rules and folds in the order of their declaration. It visits every value. So only code
+// that documents or checks the dependencies should call it.
 func (e *Engine) Families() []Family {
 	var out []Family
 	for _, f := range e.families {
@@ -22,13 +21,14 @@ func (e *Engine) Families() []Family {
 	return out
 }
 
-// label is the name of a family, and the names of those that its values are made of. An Index
-// and a Join have no name: they stand for their sources.
+// label is the name of a family, and the names of the families that its values are made of. An Index and a Join
+// have no name, so that readers see their sources instead.
 type label struct {
 	name    string
 	sources []string
 }
 
+// names returns the name, or the sources if there is no name.
 func (l *label) names() []string {
 	if l.name == "" {
 		return l.sources
@@ -36,10 +36,12 @@ func (l *label) names() []string {
 	return []string{l.name}
 }
 
+// describe implements family.
 func (f *Fold[K, ID, M, V]) describe() Family {
 	return Family{Name: f.name, Sources: unique(f.sources)}
 }
 
+// describe implements family.
 func (r *Rule[K, V]) describe() Family {
 	var reads []string
 	r.cells.each(func(c *ruleCell[K, V]) {
@@ -50,8 +52,8 @@ func (r *Rule[K, V]) describe() Family {
 	return Family{Name: r.name, Reads: unique(reads)}
 }
 
-// unique returns the names sorted, each once.
+// unique returns the names sorted and without duplicates.
 func unique(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
-// named is every family.
+// named is implemented by all families, and by Index and Join.
 type named interface{ names() []string }

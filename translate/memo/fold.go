@@ -13,32 +13,36 @@ type Fold[K, ID comparable, M, V any] struct {
 	subscribers[K, V]
 }
 
-// pending are changed members that are not yet passed to their cell.
+// pending are the changed members of one cell, which step has not received yet.
 type pending[K, ID comparable, M, V any] struct {
 	cell    *foldCell[K, ID, M, V]
 	members []Member[ID, M]
 }
 
-// Member is a member that was added, changed or removed.
+// Member is the change of one member.
 type Member[ID comparable, M any] struct {
 	ID ID
 	Change[M]
 }
 
+// foldCell is the value of a Fold for one key.
 type foldCell[K, ID comparable, M, V any] struct {
 	node
 	fold    *Fold[K, ID, M, V]
-	row     *row[K] // nil for a cell that is dropped
+	row     *row[K] // nil after the cell was removed
 	value   V
 	members int32
-	queued  int32 // 1 + the place in the queue, 0 when it is not there
+	queued  int32 // 1 + the index in the queue, 0 if it is not there
 	present bool
 }
 
+// at implements cellOf.
 func (c *foldCell[K, ID, M, V]) at() *row[K] { return c.row }
 
+// of implements cell.
 func (c *foldCell[K, ID, M, V]) of() any { return c.fold }
 
+// collect removes the cell if it has no members and no readers.
 func (c *foldCell[K, ID, M, V]) collect() {
 	if c.row != nil && c.members == 0 && c.queued == 0 && !c.present && c.unread() {
 		c.fold.cells.remove(c)
@@ -46,9 +50,9 @@ func (c *foldCell[K, ID, M, V]) collect() {
 	}
 }
 
-// NewFold declares a fold. step gets the present value (the zero V at first) and the changed
-// members, and returns the new value. It must not change the old value, and its result must
-// depend only on the set of members. equal reports whether two values are equal.
+// NewFold declares a fold. step receives the present value (the zero V at first) and the changed members, and
+// returns the new value. step must not modify the present value. Its result must depend only on the set of
+// members. equal reports whether two values are equal.
 func NewFold[K, ID comparable, M, V any](e *Engine, name string, step func(V, []Member[ID, M]) V, equal func(a, b V) bool) *Fold[K, ID, M, V] {
 	f := &Fold[K, ID, M, V]{engine: e, step: step, equal: equal}
 	f.name = name
@@ -57,15 +61,15 @@ func NewFold[K, ID comparable, M, V any](e *Engine, name string, step func(V, []
 	return f
 }
 
-// Place is where a member goes: into the value of Key, under ID.
+// Place says which value a member belongs to, which is that of Key. ID identifies the member there.
 type Place[K, ID comparable] struct {
 	Key K
 	ID  ID
 }
 
-// From makes the values of a source members of f. emit calls yield for each member of a value,
-// at most once for each place. Members of different sources and keys must have different
-// places. equal reports whether a member is unchanged: the fold is then not run.
+// From makes the values of a source members of f. emit calls yield for each member of a value, at most once for
+// each Place. Members of different sources or keys must have different Places. equal reports whether a member
+// is unchanged. f does not run for unchanged members.
 func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X],
 	emit func(key S, value X, yield func(Place[K, ID], M)), equal func(a, b M) bool,
 ) {
@@ -89,6 +93,7 @@ func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X]
 	})
 }
 
+// put queues the change of one member for the next flush.
 func (f *Fold[K, ID, M, V]) put(at Place[K, ID], change Change[M]) {
 	cell := f.cell(at.Key)
 	if cell.queued == 0 {
@@ -105,7 +110,7 @@ func (f *Fold[K, ID, M, V]) put(at Place[K, ID], change Change[M]) {
 	}
 }
 
-// Get returns the value of key; ok is false if it has no members. Both are recorded as reads.
+// Get returns the value of key. ok is false if it has no members. The read is recorded in both cases.
 func (f *Fold[K, ID, M, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	c.Pause()
 	cell := f.cell(key)
@@ -113,6 +118,7 @@ func (f *Fold[K, ID, M, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	return cell.value, cell.present
 }
 
+// cell returns the cell of key, and creates it if necessary.
 func (f *Fold[K, ID, M, V]) cell(key K) *foldCell[K, ID, M, V] {
 	cell, ok := f.cells.get(key)
 	if !ok {
@@ -122,6 +128,7 @@ func (f *Fold[K, ID, M, V]) cell(key K) *foldCell[K, ID, M, V] {
 	return cell
 }
 
+// flush implements family.
 func (f *Fold[K, ID, M, V]) flush() bool {
 	done := 0
 	defer func() { f.shorten(done) }()
@@ -136,7 +143,7 @@ func (f *Fold[K, ID, M, V]) flush() bool {
 	return done > 0
 }
 
-// shorten removes what is settled from the queue: everything, unless it was interrupted.
+// shorten removes the first elements of the queue, which are done. All are done without an interruption.
 func (f *Fold[K, ID, M, V]) shorten(done int) {
 	f.queue = slices.Clone(f.queue[done:])
 	for i := range f.queue {
@@ -144,6 +151,8 @@ func (f *Fold[K, ID, M, V]) shorten(done int) {
 	}
 }
 
+// settle computes the value of a cell after its members changed. If the value changed, readers and subscribers
+// are notified.
 func (f *Fold[K, ID, M, V]) settle(cell *foldCell[K, ID, M, V], members []Member[ID, M]) {
 	change := Change[V]{Old: cell.value, Had: cell.present, Has: cell.members > 0}
 	if change.Has {

@@ -2,7 +2,7 @@ package memo
 
 import "slices"
 
-// Input holds values by key that are set from outside.
+// Input has values by key that are set from outside the engine.
 type Input[K comparable, V any] struct {
 	engine *Engine
 	equal  func(a, b V) bool
@@ -10,18 +10,22 @@ type Input[K comparable, V any] struct {
 	subscribers[K, V]
 }
 
+// inputCell is the value of an Input for one key.
 type inputCell[K comparable, V any] struct {
 	node
 	input   *Input[K, V]
-	row     *row[K] // nil for a cell that is dropped
+	row     *row[K] // nil after the cell was removed
 	value   V
 	present bool
 }
 
+// at implements cellOf.
 func (c *inputCell[K, V]) at() *row[K] { return c.row }
 
+// of implements cell.
 func (c *inputCell[K, V]) of() any { return c.input }
 
+// collect removes the cell if it has no value and no readers.
 func (c *inputCell[K, V]) collect() {
 	if c.row != nil && !c.present && c.unread() {
 		c.input.cells.remove(c)
@@ -29,7 +33,7 @@ func (c *inputCell[K, V]) collect() {
 	}
 }
 
-// NewInput declares an input whose values are compared by equal.
+// NewInput declares an input. equal reports whether two values are equal.
 func NewInput[K comparable, V any](e *Engine, name string, equal func(a, b V) bool) *Input[K, V] {
 	in := &Input[K, V]{engine: e, equal: equal}
 	in.name = name
@@ -37,7 +41,7 @@ func NewInput[K comparable, V any](e *Engine, name string, equal func(a, b V) bo
 	return in
 }
 
-// Set sets the value of key. If it equals the present one, nothing runs.
+// Set sets the value of key. If value equals the present one, nothing runs.
 func (in *Input[K, V]) Set(key K, value V) {
 	cell := in.cell(key)
 	if cell.present && in.equal(cell.value, value) {
@@ -51,7 +55,7 @@ func (in *Input[K, V]) Set(key K, value V) {
 	in.engine.torn = false
 }
 
-// Delete removes key.
+// Delete removes the value of key. It does nothing if there is none.
 func (in *Input[K, V]) Delete(key K) {
 	cell, ok := in.cells.get(key)
 	if !ok || !cell.present {
@@ -66,7 +70,7 @@ func (in *Input[K, V]) Delete(key K) {
 	cell.collect()
 }
 
-// Get returns the value of key; ok is false if there is none. Both are recorded as reads.
+// Get returns the value of key. ok is false if there is none. The read is recorded in both cases.
 func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	c.Pause()
 	cell := in.cell(key)
@@ -74,8 +78,8 @@ func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	return cell.value, cell.present
 }
 
-// Peek returns the value of key without recording a read. Only the owner of the engine calls
-// it; a rule calls Get.
+// Peek returns the value of key without recording a read. ok is false if there is none. Only the owner of the
+// engine calls it; a rule calls Get.
 func (in *Input[K, V]) Peek(key K) (value V, ok bool) {
 	if cell, there := in.cells.get(key); there {
 		return cell.value, cell.present
@@ -83,11 +87,13 @@ func (in *Input[K, V]) Peek(key K) (value V, ok bool) {
 	return value, false
 }
 
+// has reports whether key has a value. It records no read.
 func (in *Input[K, V]) has(key K) bool {
 	cell, ok := in.cells.get(key)
 	return ok && cell.present
 }
 
+// cell returns the cell of key, and creates it if necessary.
 func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 	cell, ok := in.cells.get(key)
 	if !ok {
@@ -97,25 +103,29 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 	return cell
 }
 
-// Index lists the keys of an Input by properties of their values. Use it for lists that are
-// always short; use a Fold for others.
+// Index lists keys by properties of their values. Use it for lists that are always short, and a Fold for
+// others.
 type Index[X comparable, K comparable] struct {
-	label   // without a name: it is its source, in another order
+	label   // without a name: readers see its source instead
 	compare func(a, b K) int
 	buckets table[X, *bucket[X, K]]
 }
 
+// bucket is the list of the keys that have one property.
 type bucket[X, K comparable] struct {
 	node
 	index *Index[X, K]
-	row   *row[X] // nil for a bucket that is dropped
+	row   *row[X] // nil after the bucket was removed
 	keys  set[K]
 }
 
+// at implements cellOf.
 func (b *bucket[X, K]) at() *row[X] { return b.row }
 
+// of implements cell.
 func (b *bucket[X, K]) of() any { return b.index }
 
+// collect removes the bucket if it has no keys and no readers.
 func (b *bucket[X, K]) collect() {
 	if b.row != nil && b.keys.len() == 0 && b.unread() {
 		b.index.buckets.remove(b)
@@ -123,8 +133,8 @@ func (b *bucket[X, K]) collect() {
 	}
 }
 
-// NewIndex declares an index over an input. properties returns the properties under which a key
-// is listed, without duplicates. Lists are sorted by compare.
+// NewIndex declares an index over a family. properties returns the properties under which a key is listed,
+// without duplicates. compare is the order of the keys in a list.
 func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func(K, V) []X, compare func(a, b K) int) *Index[X, K] {
 	x := &Index[X, K]{compare: compare}
 	x.buckets = newTable[X, *bucket[X, K]](e, x)
@@ -141,6 +151,7 @@ func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func
 	return x
 }
 
+// move lists key under the properties in after, and no longer under the others in before.
 func (x *Index[X, K]) move(key K, before, after []X) {
 	for _, at := range before {
 		if !slices.Contains(after, at) {
@@ -159,7 +170,7 @@ func (x *Index[X, K]) move(key K, before, after []X) {
 	}
 }
 
-// Get returns the keys listed under a property, sorted.
+// Get returns the keys that are listed under a property, sorted. It returns nil if there are none.
 func (x *Index[X, K]) Get(c *Ctx, at X) []K {
 	c.Pause()
 	b := x.bucket(at)
@@ -167,6 +178,7 @@ func (x *Index[X, K]) Get(c *Ctx, at X) []K {
 	return slices.SortedFunc(b.keys.all(), x.compare)
 }
 
+// bucket returns the bucket of a property, and creates it if necessary.
 func (x *Index[X, K]) bucket(at X) *bucket[X, K] {
 	b, ok := x.buckets.get(at)
 	if !ok {

@@ -6,20 +6,20 @@ type Pair[L, R comparable] struct {
 	Right R
 }
 
-// Join pairs the keys of two families that share a property: those that select, and
-// those that can be selected. It has a value for exactly the pairs that share one or
-// more properties. An edit costs the pairs that it makes or breaks.
+// Join pairs the keys of two families that share a property. The left keys select, and the right keys can be
+// selected. It has a value for exactly the pairs that share one or more properties. An edit costs the pairs
+// that it adds or removes.
 type Join[L, R, X comparable] struct {
 	left  map[X]*set[L]
-	right map[X]*set[R] // without the properties that are names
+	right map[X]*set[R] // without properties that only one key can have
 	// shared counts the properties that a pair shares.
 	shared map[Pair[L, R]]int
 	subscribers[Pair[L, R], struct{}]
 }
 
-// NewJoin declares a join. leftAt and rightAt return the properties of a value, without
-// duplicates. named returns, for a property that only one key on the right can have, that key:
-// the join keeps nothing for such properties.
+// NewJoin declares a join. leftAt and rightAt return the properties of a value, without duplicates. If only one
+// right key can have a property, named returns that key and true. The join stores no list of right keys for
+// such a property.
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
 	right *Input[R, RV], rightAt func(R, RV) []X, named func(X) (R, bool),
 ) *Join[L, R, X] {
@@ -48,7 +48,7 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 	return j
 }
 
-// eachMove calls fn for each property that a change adds (1) or removes (-1). Added ones come
+// eachMove calls fn for each property that a change adds (step 1) or removes (step -1). Added properties come
 // first, so that a pair that stays is never removed in between.
 func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K, V) []X, fn func(at X, step int)) {
 	before := map[X]bool{}
@@ -70,6 +70,7 @@ func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K
 	}
 }
 
+// place adds key to the set of a property if step is 1, and removes it if step is -1.
 func place[X, K comparable](side map[X]*set[K], at X, key K, step int) {
 	if step > 0 {
 		if side[at] == nil {
@@ -84,8 +85,8 @@ func place[X, K comparable](side map[X]*set[K], at X, key K, step int) {
 	}
 }
 
-// count adds step to the number of properties that a pair shares, and notifies the subscribers
-// when it becomes a pair or ends.
+// count adds step to the number of properties that a pair shares. It notifies the subscribers if the pair is
+// added or removed by this.
 func (j *Join[L, R, X]) count(pair Pair[L, R], step int) {
 	had := j.shared[pair] > 0
 	j.shared[pair] += step

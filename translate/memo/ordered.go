@@ -2,9 +2,9 @@ package memo
 
 import "iter"
 
-// Ordered is a persistent ordered set: Insert and Delete return a new set and
-// leave the old one as it was, sharing all but O(log n) of it. Folds keep their
-// members in it. The zero Ordered has no order; start with NewOrdered.
+// Ordered is a persistent ordered set. Insert and Delete return a new set and do not change the old one. The
+// new set shares all but O(log n) nodes with the old one. Folds keep their members in it. The zero Ordered has
+// no order; start with NewOrdered.
 type Ordered[T any] struct {
 	compare func(a, b T) int
 	root    *branch[T]
@@ -17,7 +17,7 @@ type branch[T any] struct {
 	height, len int32
 }
 
-// NewOrdered returns an empty set with the order of compare, a strict total order: items that
+// NewOrdered returns an empty set with the order of compare, which must be a strict total order. Items that
 // compare as 0 are the same item.
 func NewOrdered[T any](compare func(a, b T) int) Ordered[T] {
 	return Ordered[T]{compare: compare}
@@ -26,18 +26,17 @@ func NewOrdered[T any](compare func(a, b T) int) Ordered[T] {
 // Len returns the number of items.
 func (o Ordered[T]) Len() int { return int(o.root.size()) }
 
-// Insert returns the set with item; it replaces an equal item.
+// Insert returns the set with item. An item that compares as 0 is replaced.
 func (o Ordered[T]) Insert(item T) Ordered[T] {
 	return Ordered[T]{o.compare, o.insert(o.root, item)}
 }
 
-// Delete returns the set without the item that equals item.
+// Delete returns the set without the item that compares as 0 with item, if there is one.
 func (o Ordered[T]) Delete(item T) Ordered[T] {
 	return Ordered[T]{o.compare, o.remove(o.root, item)}
 }
 
-// Same reports in O(1) whether both are the same set in memory. false does not mean that they
-// differ.
+// Same reports in O(1) whether both are the same set in memory. If it returns false, they may still be equal.
 func (o Ordered[T]) Same(other Ordered[T]) bool { return o.root == other.root }
 
 // All yields the items in order.
@@ -45,15 +44,17 @@ func (o Ordered[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) { o.root.walk(yield) }
 }
 
+// walk yields the items of b in order. It returns false if yield has returned false.
 func (b *branch[T]) walk(yield func(T) bool) bool {
 	return b == nil || b.left.walk(yield) && yield(b.item) && b.right.walk(yield)
 }
 
-// From yields the items from item on, in order. It costs O(log n) and what is yielded.
+// From yields the items from item on, in order. It needs O(log n) steps to find the first one.
 func (o Ordered[T]) From(item T) iter.Seq[T] {
 	return func(yield func(T) bool) { o.from(o.root, item, yield) }
 }
 
+// from yields the items of b from item on. It returns false if yield has returned false.
 func (o Ordered[T]) from(b *branch[T], item T, yield func(T) bool) bool {
 	if b == nil {
 		return true
@@ -64,12 +65,12 @@ func (o Ordered[T]) from(b *branch[T], item T, yield func(T) bool) bool {
 	return o.from(b.left, item, yield) && yield(b.item) && b.right.walk(yield)
 }
 
-// Before yields the items before item, the last one first. It costs O(log n) and what is
-// yielded.
+// Before yields the items before item, the last one first. It needs O(log n) steps to find that one.
 func (o Ordered[T]) Before(item T) iter.Seq[T] {
 	return func(yield func(T) bool) { o.before(o.root, item, yield) }
 }
 
+// before yields the items of b before item, the last one first. It returns false if yield has returned false.
 func (o Ordered[T]) before(b *branch[T], item T, yield func(T) bool) bool {
 	if b == nil {
 		return true
@@ -80,10 +81,12 @@ func (o Ordered[T]) before(b *branch[T], item T, yield func(T) bool) bool {
 	return o.before(b.right, item, yield) && yield(b.item) && b.left.walkBack(yield)
 }
 
+// walkBack yields the items of b in reverse order. It returns false if yield has returned false.
 func (b *branch[T]) walkBack(yield func(T) bool) bool {
 	return b == nil || b.right.walkBack(yield) && yield(b.item) && b.left.walkBack(yield)
 }
 
+// insert returns a copy of b with item, which replaces an item that compares as 0.
 func (o Ordered[T]) insert(b *branch[T], item T) *branch[T] {
 	if b == nil {
 		return join(nil, item, nil)
@@ -97,6 +100,7 @@ func (o Ordered[T]) insert(b *branch[T], item T) *branch[T] {
 	return join(b.left, item, b.right)
 }
 
+// remove returns a copy of b without the item that compares as 0 with item.
 func (o Ordered[T]) remove(b *branch[T], item T) *branch[T] {
 	if b == nil {
 		return nil
@@ -115,6 +119,7 @@ func (o Ordered[T]) remove(b *branch[T], item T) *branch[T] {
 	return balance(b.left, first, rest)
 }
 
+// takeFirst returns the first item of b, and a copy of b without it. b must not be nil.
 func takeFirst[T any](b *branch[T]) (T, *branch[T]) {
 	if b.left == nil {
 		return b.item, b.right
@@ -123,7 +128,8 @@ func takeFirst[T any](b *branch[T]) (T, *branch[T]) {
 	return first, balance(rest, b.item, b.right)
 }
 
-// balance joins two trees whose heights differ by at most two.
+// balance returns a balanced tree of left, item and right. The heights of left and right may differ by at most
+// two.
 func balance[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
 	switch lean := left.depth() - right.depth(); {
 	case lean > 1 && left.left.depth() >= left.right.depth():
@@ -140,6 +146,7 @@ func balance[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
 	return join(left, item, right)
 }
 
+// join returns a node with item and the children left and right. It does not balance them.
 func join[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
 	return &branch[T]{
 		item: item, left: left, right: right,
@@ -148,6 +155,7 @@ func join[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
 	}
 }
 
+// depth returns the height of b, which is 0 if b is nil.
 func (b *branch[T]) depth() int32 {
 	if b == nil {
 		return 0
@@ -155,6 +163,7 @@ func (b *branch[T]) depth() int32 {
 	return b.height
 }
 
+// size returns the number of items of b, which is 0 if b is nil.
 func (b *branch[T]) size() int32 {
 	if b == nil {
 		return 0

@@ -12,21 +12,25 @@ type Rule[K comparable, V any] struct {
 	subscribers[K, V]
 }
 
+// ruleCell is the value of a Rule for one key.
 type ruleCell[K comparable, V any] struct {
 	instance
 	rule  *Rule[K, V]
-	row   *row[K] // nil for a cell that is dropped
+	row   *row[K] // nil after the cell was removed
 	value V
 }
 
+// at implements cellOf.
 func (c *ruleCell[K, V]) at() *row[K] { return c.row }
 
+// of implements cell.
 func (c *ruleCell[K, V]) of() any { return c.rule }
 
+// enqueue implements cell: it queues the cell for the next flush of its rule.
 func (c *ruleCell[K, V]) enqueue() { c.rule.queue = append(c.rule.queue, c) }
 
-// NewRule declares a rule. run computes the value of a key; equal reports whether two values
-// are equal. Engine.Trace shows the name.
+// NewRule declares a rule. run computes the value of a key. equal reports whether two values are equal.
+// Engine.Trace reports the name.
 func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, equal func(a, b V) bool) *Rule[K, V] {
 	r := &Rule[K, V]{engine: e, run: run, equal: equal}
 	r.name = name
@@ -35,7 +39,8 @@ func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, e
 	return r
 }
 
-// Get returns the value of key. It runs the rule first if necessary.
+// Get returns the value of key and records the read. It runs the rule first if necessary. It panics if the rule
+// is running for this key already.
 func (r *Rule[K, V]) Get(c *Ctx, key K) V {
 	c.Pause()
 	cell := r.cell(key)
@@ -49,12 +54,12 @@ func (r *Rule[K, V]) Get(c *Ctx, key K) V {
 	return cell.value
 }
 
-// Each makes a rule keep a value for every key of source.
+// Each makes a rule compute and keep a value for every key of a source.
 func Each[K comparable, X, V any](r *Rule[K, V], of Keyed[K, X]) {
 	EachOf(r, of, func(key K, _ X) []K { return []K{key} })
 }
 
-// EachOf makes a rule keep a value for every key that keys returns for a value of source.
+// EachOf makes a rule compute and keep a value for every key that keys returns for a value of a source.
 func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(S, X) []K) {
 	of.subscribe(nil, func(at S, change Change[X]) {
 		if change.Has {
@@ -72,6 +77,7 @@ func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(
 	})
 }
 
+// unpin ends one requirement of EachOf for key. A value that nothing needs becomes idle.
 func (r *Rule[K, V]) unpin(key K) {
 	cell, _ := r.cells.get(key)
 	cell.pins--
@@ -80,6 +86,7 @@ func (r *Rule[K, V]) unpin(key K) {
 	}
 }
 
+// cell returns the cell of key. It creates a cell that is due to run if there is none.
 func (r *Rule[K, V]) cell(key K) *ruleCell[K, V] {
 	cell, ok := r.cells.get(key)
 	if !ok {
@@ -90,11 +97,12 @@ func (r *Rule[K, V]) cell(key K) *ruleCell[K, V] {
 	return cell
 }
 
+// flush implements family.
 func (r *Rule[K, V]) flush() bool {
 	queue, done := r.queue, 0
 	r.queue = nil
 	defer func() {
-		if done < len(queue) { // a panic: the others are due still
+		if done < len(queue) { // after a panic the other cells are still due
 			r.queue = append(queue[done:], r.queue...)
 		}
 	}()
@@ -109,9 +117,10 @@ func (r *Rule[K, V]) flush() bool {
 	return len(queue) > 0
 }
 
-// needed is false for a cell that was dropped.
+// needed reports whether something reads the value, or Each requires it.
 func (c *ruleCell[K, V]) needed() bool { return c.pins > 0 || !c.unread() }
 
+// compute runs the rule for a cell. If the value changed, readers and subscribers are notified.
 func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
 	value, changed := r.evaluate(cell)
 	if r.engine.trace != nil {
@@ -128,7 +137,7 @@ func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
 	r.engine.torn = false
 }
 
-// evaluate runs the rule for a cell, and reports whether the value changed.
+// evaluate runs the rule for a cell, and reports whether the value changed. The caller stores the value.
 func (r *Rule[K, V]) evaluate(cell *ruleCell[K, V]) (value V, changed bool) {
 	ctx, ended := r.engine.begin(&cell.instance), false
 	defer func() {
@@ -143,7 +152,7 @@ func (r *Rule[K, V]) evaluate(cell *ruleCell[K, V]) (value V, changed bool) {
 	return value, changed
 }
 
-// collect drops a value that nothing reads or asks for.
+// collect removes the cell if nothing reads its value and Each does not require it.
 func (c *ruleCell[K, V]) collect() {
 	if c.row == nil || c.needed() {
 		return

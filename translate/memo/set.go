@@ -2,14 +2,14 @@ package memo
 
 import "iter"
 
-// fewKeys is how many keys a set holds in a list: most hold one, for which a map is ten
-// times as large.
+// fewKeys is how many keys a set stores in a list. Most sets have one key, and a map for one key is ten times
+// as large as a list.
 const fewKeys = 8
 
-// set holds keys, each once. Its zero value is empty.
+// set is a set of keys. Its zero value is empty.
 type set[K comparable] struct {
 	few  []K
-	many map[K]struct{} // in place of few, beyond fewKeys
+	many map[K]struct{} // instead of few, for more than fewKeys
 }
 
 func (s *set[K]) len() int { return len(s.few) + len(s.many) }
@@ -48,7 +48,7 @@ func (s *set[K]) remove(key K) {
 	}
 }
 
-// all yields the keys in no order. The set must not change meanwhile.
+// all yields the keys in no particular order. s may be nil. The set must not change meanwhile.
 func (s *set[K]) all() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		if s == nil {

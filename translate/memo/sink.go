@@ -1,18 +1,19 @@
 package memo
 
-// Sink collects the changes of a family since they were last drained.
+// Sink collects the changes of a family until they are drained.
 type Sink[K comparable, V any] struct {
 	changes map[K]Change[V]
 }
 
-// NewSink declares a sink on a family.
+// NewSink declares a sink for the changes of a family.
 func NewSink[K comparable, V any](of Keyed[K, V]) *Sink[K, V] {
 	s := &Sink[K, V]{changes: map[K]Change[V]{}}
 	of.subscribe(nil, s.note)
 	return s
 }
 
-// note keeps one change per key, from the first old value to the last new one.
+// note keeps one change per key, from the first old value to the last new one. A value that was added and
+// removed is not kept.
 func (s *Sink[K, V]) note(key K, change Change[V]) {
 	if first, ok := s.changes[key]; ok {
 		change.Old, change.Had = first.Old, first.Had
@@ -24,14 +25,14 @@ func (s *Sink[K, V]) note(key K, change Change[V]) {
 	s.changes[key] = change
 }
 
-// Drain returns the collected changes by key, and removes them.
+// Drain returns the collected changes by key, and removes them from the sink.
 func (s *Sink[K, V]) Drain() map[K]Change[V] {
 	changes := s.changes
 	s.changes = map[K]Change[V]{}
 	return changes
 }
 
-// Watch calls fn with each new value of a family, or with the zero V when it is removed.
+// Watch calls fn with each new value of a family, and with the zero V if the value is removed.
 func Watch[K comparable, V any](of Keyed[K, V], fn func(K, V)) {
 	of.subscribe(nil, func(key K, change Change[V]) { fn(key, change.New) })
 }

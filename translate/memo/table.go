@@ -5,46 +5,47 @@ import (
 	"reflect"
 )
 
-// cell is what a family keeps for one key.
+// cell is what a family stores for one key.
 type cell interface {
-	// head is what all cells begin with.
+	// head returns the node that every cell begins with.
 	head() *node
-	// collect drops the cell if nothing needs it.
+	// collect removes the cell if nothing needs it.
 	collect()
-	// enqueue has the cell of a rule looked at by the next flush of its family. No other
-	// cell reads, and is asked.
+	// enqueue queues the cell of a rule for the next flush of its family. It does nothing for other cells, which
+	// read nothing.
 	enqueue()
-	// of is its family.
+	// of returns the family of the cell.
 	of() any
 }
 
-// cellOf is a cell whose key is a K.
+// cellOf is a cell whose key has the type K.
 type cellOf[K comparable] interface {
 	cell
-	// at is the row of its key.
+	// at returns the row of the key, or nil after the cell was removed.
 	at() *row[K]
 }
 
-// keys are the keys of one type, of all families. Many families have cells for the same keys, and a
-// key is long. So each key is stored once, in a row with its cells.
+// keys are the keys of one type, of all families. Many families have cells for the same keys, and a key is
+// long. So each key is stored once, in a row with its cells.
 type keys[K comparable] struct {
 	seed   maphash.Seed
 	byHash map[uint64]*row[K]
-	// odd are rows whose hash another one has.
+	// odd are the rows whose hash belongs to another row in byHash.
 	odd map[K]*row[K]
 }
 
-// row is a key, and its cells as a list: they are few.
+// row is a key with the short list of its cells.
 type row[K comparable] struct {
 	key   K
 	first *node
 }
 
+// newKeys returns keys without rows.
 func newKeys[K comparable]() *keys[K] {
 	return &keys[K]{seed: maphash.MakeSeed(), byHash: map[uint64]*row[K]{}}
 }
 
-// keysOf returns the engine's keys of a type.
+// keysOf returns the engine's keys of the type K.
 func keysOf[K comparable](e *Engine) *keys[K] {
 	kind := reflect.TypeFor[K]()
 	if e.keys[kind] == nil {
@@ -53,7 +54,7 @@ func keysOf[K comparable](e *Engine) *keys[K] {
 	return e.keys[kind].(*keys[K])
 }
 
-// row returns the row of a key, nil where there is none.
+// row returns the row of a key, or nil if there is none.
 func (k *keys[K]) row(key K) *row[K] {
 	r := k.byHash[maphash.Comparable(k.seed, key)]
 	if r == nil || r.key != key {
@@ -62,7 +63,7 @@ func (k *keys[K]) row(key K) *row[K] {
 	return r
 }
 
-// add returns the row of a key, a new one where there is none.
+// add returns the row of a key. It adds a new row if there is none.
 func (k *keys[K]) add(key K) *row[K] {
 	if r := k.row(key); r != nil {
 		return r
@@ -79,6 +80,7 @@ func (k *keys[K]) add(key K) *row[K] {
 	return r
 }
 
+// remove removes the row r.
 func (k *keys[K]) remove(r *row[K]) {
 	hash := maphash.Comparable(k.seed, r.key)
 	if k.byHash[hash] == r {
@@ -88,7 +90,7 @@ func (k *keys[K]) remove(r *row[K]) {
 	delete(k.odd, r.key)
 }
 
-// each calls fn for every row, in no order.
+// each calls fn for every row, in no particular order.
 func (k *keys[K]) each(fn func(*row[K])) {
 	for _, r := range k.byHash {
 		fn(r)
@@ -98,17 +100,19 @@ func (k *keys[K]) each(fn func(*row[K])) {
 	}
 }
 
-// table holds the cells of one family.
+// table has the cells of one family.
 type table[K comparable, C cellOf[K]] struct {
 	keys *keys[K]
 	of   any // the family
 	kept int
 }
 
+// newTable returns an empty table for the cells of the family of.
 func newTable[K comparable, C cellOf[K]](e *Engine, of any) table[K, C] {
 	return table[K, C]{keys: keysOf[K](e), of: of}
 }
 
+// get returns the cell of the family for key. ok is false if there is none.
 func (t *table[K, C]) get(key K) (found C, ok bool) {
 	if r := t.keys.row(key); r != nil {
 		for n := r.first; n != nil; n = n.next {
@@ -121,7 +125,7 @@ func (t *table[K, C]) get(key K) (found C, ok bool) {
 	return none, false
 }
 
-// each calls fn for every cell, in no order.
+// each calls fn for every cell of the family, in no particular order.
 func (t *table[K, C]) each(fn func(C)) {
 	t.keys.each(func(r *row[K]) {
 		for n := r.first; n != nil; n = n.next {
@@ -132,7 +136,7 @@ func (t *table[K, C]) each(fn func(C)) {
 	})
 }
 
-// put adds a cell for a key that has none, with the row of that key.
+// put adds the cell c to the row of its key. The key must not have a cell of the family yet.
 func (t *table[K, C]) put(c C) {
 	n, r := c.head(), c.at()
 	n.cell, n.next = c, r.first
@@ -140,6 +144,7 @@ func (t *table[K, C]) put(c C) {
 	t.kept++
 }
 
+// remove removes the cell c, and the row of its key if no other cell has the key.
 func (t *table[K, C]) remove(c C) {
 	r := c.at()
 	at := &r.first
