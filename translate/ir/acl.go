@@ -1,37 +1,37 @@
 package ir
 
-// ACL admits and rejects requests by the client's address. The longest range that contains the
-// address decides.
+// ACL admits or rejects requests by the client's address. Of all ranges that contain the address, the longest
+// one decides.
 type ACL struct {
 	// Allow is the decision for an address that no rule contains.
 	Allow bool
-	// Rules are those of the policy, or of all that were joined. They have no range in common, and
-	// their order has no meaning.
+	// Rules are the rules of the policy, or of all policies that were merged. No range is in two rules. The order
+	// of the rules has no meaning.
 	Rules []ACLRule
-	// Response is the answer to what is denied; nil is Envoy's own 403.
+	// Response is the answer to a rejected request. nil means Envoy's own answer 403.
 	Response *ACLResponse
 }
 
 // ACLRule is a decision for the addresses in some ranges.
 type ACLRule struct {
-	// Name is "" for a rule without one.
+	// Name is the name of the rule. It is "" if the rule has no name.
 	Name  string
 	Allow bool
-	// Ranges are written as netip.Prefix writes them, without host bits, and none is IPv4-mapped.
-	// A rule may have none: another one has them.
+	// Ranges are in the form of netip.Prefix.String, without host bits, and not IPv4-mapped. A rule has no ranges
+	// if other rules have all of its ranges.
 	Ranges []string
 }
 
-// ACLResponse is the answer to a request that is denied.
+// ACLResponse is the answer to a rejected request.
 type ACLResponse struct {
 	Status  uint32
 	Headers []Header
-	// BlockedBy is a header that has the name of the rule, "" for none.
+	// BlockedBy is the header that contains the name of the rule. "" means no such header.
 	BlockedBy string
 }
 
-// The words in the header BlockedBy where the rule that denies has no name, and where no rule
-// contains the address.
+// The values of the header BlockedBy if no rule name can be used. ACLUnnamed is for a rule without a name.
+// ACLDefault is for an address that no rule contains.
 const (
 	ACLUnnamed = "rule"
 	ACLDefault = "default"

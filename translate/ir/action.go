@@ -8,8 +8,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Action is what happens to a matched request: exactly one of Forward, Redirect
-// and Respond is set.
+// Action is what happens to a matched request. Exactly one of Forward, Redirect and Respond is set.
 type Action struct {
 	Forward  *Forward
 	Redirect *Redirect
@@ -19,24 +18,24 @@ type Action struct {
 	ResponseHeaders *HeaderMods
 	Rewrite         *Rewrite
 	Mirrors         []Mirror
-	// RequestTimeout limits the whole exchange, BackendTimeout one attempt; nil means not set,
-	// 0 means no limit.
+	// RequestTimeout limits the whole exchange. BackendTimeout limits one attempt. nil means not set, 0 means no
+	// limit.
 	RequestTimeout *time.Duration
 	BackendTimeout *time.Duration
 	Retry          *Retry
-	// CORS is the route's own setting, nil if it has none.
+	// CORS is the route's own setting. It is nil if the route has none.
 	CORS *CORS
-	// ExternalAuth is the route's own authorization, nil if it has none.
+	// ExternalAuth is the route's own authorization. It is nil if the route has none.
 	ExternalAuth *ExtAuth
-	// Extras is what policies add, nil if they add nothing.
+	// Extras is what policies add. It is nil if they add nothing.
 	Extras *Extras
 
-	// Parts are the places that the action was read from, except for its backends: one for each
-	// filter, and for timeouts and retry. A function that merges actions must merge Parts too.
+	// Parts say where the action was read from, except for its backends. There is one Part for each filter, and
+	// one for timeouts and for retry. A function that merges actions must merge Parts, too.
 	Parts []Part
 }
 
-// renamed returns the action with new names for all clusters: see Rule.Renamed.
+// renamed returns a copy of the action with new cluster names, like Rule.Renamed.
 func (a *Action) renamed(name func(string) string) Action {
 	out := *a
 	rename := func(cluster *string) {
@@ -62,7 +61,8 @@ func (a *Action) renamed(name func(string) string) Action {
 	return out
 }
 
-// AuthInForce returns the route's own authorization, else that of policies, else nil.
+// AuthInForce returns the route's own authorization. If the route has none, it returns that of policies, which
+// may be nil.
 func (a *Action) AuthInForce() *ExtAuth {
 	if a.ExternalAuth == nil && a.Extras != nil {
 		return a.Extras.ExtAuth
@@ -70,7 +70,8 @@ func (a *Action) AuthInForce() *ExtAuth {
 	return a.ExternalAuth
 }
 
-// CORSInForce returns the route's own CORS, else that of policies, else nil.
+// CORSInForce returns the route's own CORS. If the route has none, it returns that of policies, which may be
+// nil.
 func (a *Action) CORSInForce() *CORS {
 	if a.CORS == nil && a.Extras != nil {
 		return a.Extras.CORS
@@ -78,7 +79,7 @@ func (a *Action) CORSInForce() *CORS {
 	return a.CORS
 }
 
-// ClosedBy returns the object that makes the rule answer 500, "" if there is none.
+// ClosedBy returns the object that makes the rule answer 500, as text. It returns "" if there is none.
 func (a *Action) ClosedBy() string {
 	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
 		return ""
@@ -86,68 +87,65 @@ func (a *Action) ClosedBy() string {
 	return a.Parts[0].Object.String()
 }
 
-// Kinds of Parts that are no fields of a policy.
+// Kinds of Parts that are not fields of a policy.
 const (
 	PartTimeouts = "timeouts"
 	PartRetry    = "retry"
 	// PartExternalAuth is the kind of the Gateway API's filter ExternalAuth.
 	PartExternalAuth = "ExternalAuth"
-	// PartClosed is the kind of a Part that makes a rule answer 500: a policy that is missing
-	// or invalid.
+	// PartClosed is the kind of a Part that makes a rule answer 500, because a policy is missing or invalid.
 	PartClosed = "closed"
 )
 
-// Part is a place in the user's objects that a part of an Action was read from.
+// Part names the field of an object that something in an Action was read from.
 type Part struct {
-	// Kind is the type of a filter, PartTimeouts, PartRetry, the PartKind of a Field or
-	// PartClosed.
+	// Kind is the type of a filter, PartTimeouts, PartRetry, PartClosed, or the PartKind of a Field.
 	Kind   string
 	Object manifest.Key
-	// Field is the path inside the object, such as "spec.rules[0].filters[1]".
+	// Field is the path inside the object, for example "spec.rules[0].filters[1]".
 	Field string
 }
 
-// Forward sends requests to one of several backends by weight.
+// Forward sends each request to one of the backends, chosen by weight.
 type Forward struct {
 	Backends []Backend
 }
 
 // Backend is one weighted target of a Forward.
 type Backend struct {
-	// Cluster is the xDS cluster's name; "" is a reference that could not be resolved: its
-	// share answers 500 (Gateway API, HTTPRouteRule.backendRefs).
+	// Cluster is the name of the xDS cluster. It is "" for a reference that could not be resolved: the backend's
+	// share of requests is answered with 500 (Gateway API, HTTPRouteRule.backendRefs).
 	Cluster         string
 	Weight          uint32
 	RequestHeaders  *HeaderMods
 	ResponseHeaders *HeaderMods
-	// Rewrite changes the host for this backend only; nil changes nothing.
+	// Rewrite changes the host for this backend only. nil means no change.
 	Rewrite *Rewrite
-	// DNSName is the Host that autoHostRewrite sends to this backend, if another backend of the
-	// rule has a Rewrite; "" keeps the client's Host.
+	// DNSName is the Host that autoHostRewrite sends to this backend, if another backend of the rule has a
+	// Rewrite. "" keeps the client's Host.
 	DNSName string
-	// Field is the path of the reference inside the Rule's Source, such as
-	// "spec.rules[0].backendRefs[1]".
+	// Field is the path of the reference inside the Rule's Source, for example "spec.rules[0].backendRefs[1]".
 	Field string
 }
 
 // Respond answers without a backend.
 type Respond struct {
 	Status uint32
-	// Why is the reason as text, "" if problems of the rule report it.
+	// Why is the reason as text. It is "" if problems of the rule report the reason.
 	Why string
-	// Unasked is an issuer that nobody has asked for its endpoints, if the rule is closed for no
-	// other reason: it may serve where `gatefold serve` runs. Otherwise "".
+	// Unasked is an issuer whose discovery document was not requested, if that is the only reason why the rule
+	// answers 500. `gatefold serve` requests it, so the rule may be served there. Otherwise "".
 	Unasked string
 }
 
-// HeaderMods changes headers: Set replaces, Add appends, Remove deletes. Values are plain text;
-// xds escapes them. A nil HeaderMods changes nothing.
+// HeaderMods changes headers: Set replaces a value, Add appends a value, Remove deletes a header. Values are
+// plain text, which xds escapes. A nil HeaderMods changes nothing.
 type HeaderMods struct {
 	Set, Add []Header
 	Remove   []string
 }
 
-// IsZero reports whether nothing is changed.
+// IsZero reports whether m changes nothing.
 func (m *HeaderMods) IsZero() bool { return m == nil || len(m.Set)+len(m.Add)+len(m.Remove) == 0 }
 
 // OrNone returns m, or an empty HeaderMods if m is nil.
@@ -158,8 +156,8 @@ func (m *HeaderMods) OrNone() HeaderMods {
 	return *m
 }
 
-// Then returns one change with the effect of m and then next. Envoy removes first, then sets,
-// then adds.
+// Then returns one change with the same effect as m followed by next. Envoy removes first, then sets, then
+// adds.
 func (m *HeaderMods) Then(next *HeaderMods) *HeaderMods {
 	switch {
 	case m.IsZero():
@@ -185,54 +183,53 @@ type Header struct {
 	Name, Value string
 }
 
-// Redirect answers with a Location. Empty parts are taken from the request.
+// Redirect answers with a Location. Empty fields use the values of the request.
 type Redirect struct {
 	Scheme   string
 	Hostname string
-	// Port is the port in the Location; 0 keeps the request's.
+	// Port is the port in the Location. 0 keeps the port of the request.
 	Port uint32
-	// PortLess is true if Port is the default of the Location's scheme. It is then left out,
-	// and the request's port too (Gateway API, HTTPRequestRedirectFilter.port).
+	// PortLess is true if Port is the default of the Location's scheme. The Location then has no port, not even
+	// that of the request (Gateway API, HTTPRequestRedirectFilter.port).
 	PortLess bool
 	Status   uint32
 	Path     *PathChange
 }
 
-// Rewrite changes host or path before forwarding.
+// Rewrite changes the host or the path before the request is forwarded.
 type Rewrite struct {
 	Hostname string
 	Path     *PathChange
 }
 
-// PathChange replaces the full path, or the prefix that the match named.
+// PathChange replaces the full path if Full is true, otherwise the prefix that the match has.
 type PathChange struct {
 	Full   bool
-	Value  string // for a prefix: without trailing slash, "" for "/"
-	Prefix string // the matched prefix, without trailing slash, "" for "/"
+	Value  string // for a prefix: without a slash at its end, "" for "/"
+	Prefix string // the matched prefix, without a slash at its end, "" for "/"
 }
 
-// Of returns the change for a rule with that path match.
+// Of returns the change for a rule that matches path: Prefix is set to the path.
 func (c PathChange) Of(path Path) *PathChange {
 	c.Prefix = strings.TrimRight(path.Value, "/")
 	return &c
 }
 
-// Mirror sends copies of requests to a cluster, and drops the answers.
+// Mirror sends copies of requests to a cluster and discards the answers.
 type Mirror struct {
 	Cluster string
 	// Numerator of every Denominator requests are copied.
 	Numerator, Denominator uint32
 }
 
-// Retry repeats failed attempts.
+// Retry configures retries of failed attempts.
 type Retry struct {
 	Codes    []uint32 // sorted
 	Attempts uint32
-	// Backoff is the least wait between attempts, 0 for Envoy's default.
+	// Backoff is the shortest wait between attempts. 0 means Envoy's default.
 	Backoff time.Duration
-	// On are Envoy's retry conditions. If it is empty, failures of the connection and Codes are
-	// retried.
+	// On are Envoy's retry conditions. If it is empty, connection failures and Codes are retried.
 	On []string
-	// PerTry limits one attempt, 0 is no limit.
+	// PerTry limits the time of one attempt. 0 means no limit.
 	PerTry time.Duration
 }

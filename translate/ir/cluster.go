@@ -7,7 +7,7 @@ import (
 // Discovery says where a cluster's endpoints come from.
 type Discovery uint8
 
-// The kinds of discovery.
+// The kinds of Discovery.
 const (
 	Static Discovery = iota // addresses inside the cluster
 	DNS                     // host names, resolved by Envoy
@@ -18,19 +18,19 @@ const (
 type Cluster struct {
 	Name      string
 	Discovery Discovery
-	// Endpoints are sorted and unique. Those of an EDS cluster are sent in its Assignment.
+	// Endpoints are sorted and unique. For an EDS cluster they are sent as a separate resource (xds.Assignment).
 	Endpoints []Endpoint
 	// HTTP2 is true if the backend speaks HTTP/2, with or without TLS (h2c).
 	HTTP2 bool
-	// TLS is nil for clear text.
+	// TLS configures TLS to the endpoints. It is nil if connections are not encrypted.
 	TLS *UpstreamTLS
-	// Closed says why nothing may be sent to it, "" if nothing is wrong. The cluster then gets
-	// no endpoints, and requests are answered with 503.
+	// Closed says why no request may be sent to the cluster. It is "" if requests may be sent. A closed cluster
+	// gets no endpoints, and requests are answered with 503.
 	Closed string
-	// Upstream is what policies set, nil when there are none.
+	// Upstream has the settings of policies. It is nil if there are none.
 	Upstream *Upstream
-	// Objects are the objects that it is made from: the Service or Backend first, then the
-	// EndpointSlices with its endpoints, the policies in force, and their certificates.
+	// Objects are the objects that the cluster is made from: first the Service or Backend, then the EndpointSlices
+	// with its endpoints, the policies in force, and the objects with their certificates.
 	Objects []manifest.Key
 }
 
@@ -38,8 +38,8 @@ type Cluster struct {
 type Endpoint struct {
 	Host string // an IP address, or a host name for DNS
 	Port uint32
-	// Draining is true if it keeps existing sessions but gets no new requests.
+	// Draining is true if the endpoint keeps its sessions but gets no new requests.
 	Draining bool
-	// Weight is its weight among the endpoints of the cluster; 0 if all are equal.
+	// Weight is the weight among the endpoints of the cluster. 0 means that all are equal.
 	Weight uint32
 }

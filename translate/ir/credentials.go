@@ -8,18 +8,18 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// UserHeader is the request header in which Envoy reports the user of basicAuth. It is taken out
-// of every client's request.
+// UserHeader is the request header in which Envoy sends the user of basicAuth to the backend. Envoy removes it
+// from clients' requests.
 const UserHeader = "x-envoy-basic-auth-user"
 
-// Credential is a user with the hash of a password, or a client with its key.
+// Credential is a user with the hash of a password, or a client with its API key.
 type Credential struct {
 	Name string
-	// Secret is an entry of an htpasswd file without the name, or a key.
+	// Secret is the part of an htpasswd line after the name, or an API key.
 	Secret Hidden
 }
 
-// Hidden is a text that must not be shown: no verb of package fmt writes it.
+// Hidden is a text that must not be shown. Package fmt prints a placeholder instead.
 type Hidden string
 
 // String returns a placeholder.
@@ -31,8 +31,8 @@ func (Hidden) GoString() string { return "[redacted]" }
 // MarshalText returns a placeholder.
 func (Hidden) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
-// NamesCredential reports whether a header, a parameter or a field of this name may contain a
-// credential. It is a guess, for names that are in no policy.
+// NamesCredential reports whether a header, a parameter or a field with this name may contain a credential. It
+// guesses, and is for names that no policy declares.
 func NamesCredential(name string) bool {
 	name = strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
 	switch name {
@@ -46,18 +46,19 @@ func NamesCredential(name string) bool {
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// CredentialSource is where the credentials of a policy's field are written: in one entry of a
-// Secret, in all entries of a Secret, or in all entries of the Secrets of a namespace that have all
-// labels. It is the zero value if they are in the policy itself.
+// CredentialSource says where the credentials of a policy's field are stored. They are in one entry of a
+// Secret, in all entries of a Secret, or in all entries of several Secrets. In the last case, the Secrets are
+// selected by namespace and labels. CredentialSource is zero if the credentials are in the policy itself.
 type CredentialSource struct {
 	Field  Field
 	Secret manifest.Key
 	Entry  string
-	// Namespace and Labels are those of a selector: see Select.
+	// Namespace and Labels select Secrets. Select sets them.
 	Namespace, Labels string
 }
 
-// Select returns s for the Secrets of a namespace that have all labels, at least one.
+// Select returns a copy of s that selects the Secrets of a namespace that have all labels. labels must not be
+// empty.
 func (s CredentialSource) Select(namespace string, labels map[string]string) CredentialSource {
 	text, err := json.Marshal(labels) // sorts them
 	if err != nil {
@@ -67,7 +68,7 @@ func (s CredentialSource) Select(namespace string, labels map[string]string) Cre
 	return s
 }
 
-// Selected returns the labels of a selector.
+// Selected returns the labels that Select has set. It panics if Select was not called.
 func (s CredentialSource) Selected() (labels map[string]string) {
 	if err := json.Unmarshal([]byte(s.Labels), &labels); err != nil {
 		panic("ir: the labels are not those of Select: " + err.Error())
@@ -78,34 +79,33 @@ func (s CredentialSource) Selected() (labels map[string]string) {
 // CredentialUse is a field of a policy that needs credentials.
 type CredentialUse struct {
 	Source CredentialSource
-	// List has the credentials, sorted by name. Where they are in Secrets, it is nil until the
-	// rules have read them; in a route it is never empty.
+	// List has the credentials, sorted by name. If they are in Secrets, List is nil until the rules of translate
+	// have read the Secrets. In a route it is never empty.
 	List []Credential
 }
 
-// BasicAuth asks clients for a name and a password.
+// BasicAuth requires a name and a password of clients.
 type BasicAuth struct {
 	CredentialUse
 }
 
-// APIKeyAuth asks clients for a key.
+// APIKeyAuth requires an API key of clients.
 type APIKeyAuth struct {
 	CredentialUse
-	// Sources are the places of a request that may have a key, in order: the first that is
-	// present decides.
+	// Sources say where a request may have its key, in order. The first one that the request contains decides.
 	Sources []KeySource
-	// Forward sends the key to the backend, too.
+	// Forward is true if the backend receives the key, too.
 	Forward bool
-	// ClientHeader is sent to the backend with the client's name; "" for none.
+	// ClientHeader is the header in which the backend receives the client's name. "" means none.
 	ClientHeader string
 }
 
-// KeySource is a place of a request that may have a key: exactly one of its fields is set.
+// KeySource says where a request may have its key. Exactly one of the fields is set.
 type KeySource struct {
 	Header, Query, Cookie string
 }
 
-// Credentials returns the fields that need credentials from Secrets, none for nil.
+// Credentials returns the fields that need credentials from Secrets. It returns nil if e is nil.
 func (e *Extras) Credentials() []*CredentialUse {
 	if e == nil {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Extension is an external service, or the tokens that are accepted: exactly one of Auth,
-// Processor, Limiter, SignIn and JWT is set. Envoy calls the service by HTTP for a SignIn and if
-// Auth.HTTP is set, else by gRPC.
+// Extension is a GatewayExtension: an external service, or the tokens that are accepted. Exactly one of Auth,
+// Processor, Limiter, SignIn and JWT is set. Envoy calls the service by HTTP for a SignIn, and if Auth.HTTP is
+// set. Otherwise Envoy calls it by gRPC.
 type Extension struct {
-	Service   Service // not of JWT
+	Service   Service // not used for JWT
 	Auth      *AuthService
 	Processor *ProcessorService
 	Limiter   *LimitService
@@ -21,9 +21,10 @@ type Extension struct {
 
 // Service is how Envoy calls an Extension.
 type Service struct {
-	// Cluster is the xDS cluster's name; it speaks HTTP/2, but for a SignIn and AuthService.HTTP.
+	// Cluster is the name of the xDS cluster. Its protocol is HTTP/2, except for a SignIn or an AuthService with
+	// HTTP.
 	Cluster string
-	// Authority is the :authority header; "" means the cluster's name.
+	// Authority is the :authority header. "" means the name of the cluster.
 	Authority string
 	// Timeout limits a call; nil means Envoy's default.
 	Timeout *time.Duration
@@ -31,102 +32,103 @@ type Service struct {
 	Retry *ServiceRetry
 }
 
-// ServiceRetry is the number of retries, with a wait from Base to Max between them; 0 means
-// Envoy's default.
+// ServiceRetry configures retries of failed calls. Attempts is the number of retries. The wait between two
+// attempts grows from Base to Max; 0 means Envoy's default.
 type ServiceRetry struct {
 	Attempts  uint32
 	Base, Max time.Duration
 }
 
-// AuthService allows or denies requests.
+// AuthService is an external service that allows or denies requests.
 type AuthService struct {
 	FailOpen bool
-	// StatusOnError is the answer while the service fails.
+	// StatusOnError is the status of the answer while the service fails.
 	StatusOnError uint32
-	// Headers are the request headers that the service receives, in lower case; nil is all for
-	// gRPC, and none but HTTPAuth.Receives for HTTP.
+	// Headers are the client's headers that the service receives, in lower case. If it is nil, a gRPC service
+	// receives all headers; for an HTTP service see Receives.
 	Headers []string
 	Body    *RequestBody
-	// Percent of the requests are sent to the service.
+	// Percent is the percentage of the requests that are sent to the service.
 	Percent    uint32
 	StatPrefix string
-	// HTTP is set if the service is asked by HTTP.
+	// HTTP is set if Envoy calls the service by HTTP.
 	HTTP *HTTPAuth
 }
 
-// HTTPAuth is how Envoy calls a service by HTTP, and what it uses of the answer. Names of headers
-// are in lower case.
+// HTTPAuth is how Envoy calls a service by HTTP, and which headers of the answer it uses. Names of headers are
+// in lower case.
 type HTTPAuth struct {
-	// Prefix is put before the path of the request.
+	// Prefix is added at the beginning of the request's path.
 	Prefix string
-	// Add are headers for the service. Their values are formats of Envoy.
+	// Add are headers that the service receives. Their values are format strings of Envoy.
 	Add []Header
-	// ToBackend are headers of an answer of 200 that the backend receives, in place of the
-	// client's. AllToBackend is true if it receives all that may be copied.
+	// ToBackend are headers of an answer with 200. They replace the client's headers in the request to the
+	// backend. AllToBackend is true if all headers that may be copied are.
 	ToBackend    []string
 	AllToBackend bool
-	// ToClient are headers of a rejection that the client receives; nil is all.
+	// ToClient are headers of a rejection that the client receives. nil means all headers.
 	ToClient []string
-	// OnSuccess are headers of an answer of 200 that the backend's response gets.
+	// OnSuccess are headers of an answer with 200. They are added to the backend's response.
 	OnSuccess []string
 }
 
-// Receives reports whether the service receives the client's header of a name, in lower case.
+// Receives reports whether the service receives the client's header name, which is in lower case. Without
+// Headers, a gRPC service receives all headers. An HTTP service always receives authorization.
 func (a *AuthService) Receives(name string) bool {
 	return slices.Contains(a.Headers, name) || a.HTTP == nil && len(a.Headers) == 0 || a.HTTP != nil && name == "authorization"
 }
 
-// RequestBody is how much of a request body an AuthService receives.
+// RequestBody is how much of a request body an AuthService receives, and in which form.
 type RequestBody struct {
 	Max     uint32 // bytes
-	Partial bool   // of a longer one the beginning; else it is answered with 413
-	Bytes   bool   // as bytes, not as text
+	Partial bool   // send the beginning of a longer body; otherwise answer 413
+	Bytes   bool   // send bytes, not text
 }
 
-// ProcessorService changes requests and responses.
+// ProcessorService is an external service that changes requests and responses.
 type ProcessorService struct {
 	FailOpen bool
 	Mode     *ProcessingMode
-	// Chooses is true if the service may change the mode for a request. Choices, if set, are
-	// the allowed modes.
+	// Chooses is true if the service may change the mode for a request. Choices are the modes that it may choose;
+	// nil means all modes.
 	Chooses bool
 	Choices []ProcessingMode
-	// MessageTimeout limits a message. MaxMessageTimeout limits what the service may extend it
-	// to. nil is not set.
+	// MessageTimeout limits the time for one message. MaxMessageTimeout is the largest timeout that the service
+	// may request. nil means not set.
 	MessageTimeout    *time.Duration
 	MaxMessageTimeout *time.Duration
 	StatPrefix        string
 }
 
-// ProcessingMode holds Envoy's names of the modes, such as "SEND" and "BUFFERED".
+// ProcessingMode has Envoy's names of the modes, for example "SEND" and "BUFFERED".
 type ProcessingMode struct {
 	RequestHeaders, ResponseHeaders   string
 	RequestBody, ResponseBody         string
 	RequestTrailers, ResponseTrailers string
 }
 
-// LimitService counts requests.
+// LimitService is an external service that counts requests.
 type LimitService struct {
 	Domain   string
 	FailOpen bool
 	Timeout  *time.Duration
-	// Headers adds x-ratelimit-* headers to responses, with the limit and what is left.
+	// Headers is true if responses get x-ratelimit-* headers, with the limit and the remaining requests.
 	Headers bool
 }
 
 // ExtensionUse is a field of a policy that uses an Extension.
 type ExtensionUse struct {
-	// Field is the name of the policy's field, such as "extAuth".
+	// Field is the policy's field, for example "extAuth".
 	Field Field
-	// Key is the key of the GatewayExtension.
+	// Key is the key of the GatewayExtension. It is zero if Filter is true.
 	Key manifest.Key
-	// Extension is nil until the rules have resolved it. In a route it is never nil.
+	// Extension is nil until the rules of translate have resolved Key. In a route it is never nil.
 	Extension *Extension
-	// Filter is true if a filter of the route has the service, and no policy: Key is zero then.
+	// Filter is true if a filter of the route, and not a policy, names the service.
 	Filter bool
 }
 
-// PartKind returns the Kind of the Parts for this use.
+// PartKind returns the Kind of the Parts that this use was read from.
 func (u *ExtensionUse) PartKind() string {
 	if u.Filter {
 		return PartExternalAuth
@@ -134,38 +136,39 @@ func (u *ExtensionUse) PartKind() string {
 	return u.Field.PartKind()
 }
 
-// ExtAuth calls a service to allow or deny the request.
+// ExtAuth calls an external service that allows or denies the request.
 type ExtAuth struct {
 	ExtensionUse
-	// Body replaces the service's setting; nil keeps it.
+	// Body replaces the setting of the service. nil keeps that setting.
 	Body *RequestBody
-	// Context is sent to the service.
+	// Context are values that the service receives with each request.
 	Context map[string]string
 }
 
-// ExtProc lets a service change the request and the response.
+// ExtProc lets an external service change the request and the response.
 type ExtProc struct {
 	ExtensionUse
-	// Mode replaces the service's setting; nil keeps it.
+	// Mode replaces the setting of the service. nil keeps that setting.
 	Mode *ProcessingMode
 }
 
-// GlobalLimit lets a service count the request.
+// GlobalLimit lets an external service count the request.
 type GlobalLimit struct {
 	ExtensionUse
 	// Descriptors are counted separately.
 	Descriptors [][]LimitEntry
 }
 
-// LimitEntry is one entry of a descriptor: the value of Header (":path" for the path), the
-// client's address, or Value. Key is its name, except for an address.
+// LimitEntry is one entry of a descriptor. Its value is the client's address if Address is true, the value of
+// Header if that is set (":path" for the path), and otherwise Value. Key is the name of the entry; it is "" for
+// an address.
 type LimitEntry struct {
 	Key, Value string
 	Header     string
 	Address    bool
 }
 
-// Extensions returns the fields that use an Extension; none for nil.
+// Extensions returns the fields that use an Extension. It returns nil if e is nil or has none.
 func (e *Extras) Extensions() []*ExtensionUse {
 	if e == nil {
 		return nil
@@ -189,7 +192,7 @@ func (e *Extras) Extensions() []*ExtensionUse {
 	return out
 }
 
-// Field returns the name of the TrafficPolicy field that the Extension is for.
+// Field returns the name of the TrafficPolicy field that uses the Extension.
 func (e *Extension) Field() Field {
 	switch {
 	case e.Auth != nil:
@@ -204,7 +207,7 @@ func (e *Extension) Field() Field {
 	return FieldGlobalRateLimit
 }
 
-// Clusters returns the clusters of the service, or of remote keys.
+// Clusters returns the names of the clusters that Envoy calls: the service's, or those of remote keys.
 func (e *Extension) Clusters() (names []string) {
 	if e.JWT == nil {
 		return []string{e.Service.Cluster}

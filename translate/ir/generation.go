@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// FilterGeneration numbers the chain of HTTP filters that listeners have. It is one more for each release
-// of gatefold whose chain is another one: see docs/design/xds.md#a-table-is-for-one-chain-of-filters.
+// FilterGeneration is the number of the chain of HTTP filters that listeners have. A release of gatefold that
+// changes the chain adds one: see docs/design/xds.md#a-table-is-for-one-chain-of-filters.
 const FilterGeneration = 1
 
-// generationMark is between the name of a table and its generation. No host name has a slash.
+// generationMark is between the name of a table and its generation. A hostname contains no slash.
 const generationMark = "/filters-"
 
-// TableName returns the name of the RouteConfiguration that a listener with filters of a generation asks
-// for. Generation 0 has no number.
+// TableName returns the name of the RouteConfiguration for a listener whose filters have a generation. It is
+// base for generation 0, and otherwise base with the generation.
 func TableName(base string, generation int) string {
 	if generation == 0 {
 		return base
@@ -21,7 +21,7 @@ func TableName(base string, generation int) string {
 	return base + generationMark + strconv.Itoa(generation)
 }
 
-// SplitTableName returns the arguments with which TableName returns name.
+// SplitTableName splits a name that TableName has returned into the arguments of TableName.
 func SplitTableName(name string) (base string, generation int) {
 	at := strings.LastIndex(name, generationMark)
 	if at < 0 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Hosts is a set of hostnames: every host, some, or none. A wildcard such as "*.example.com" is
-// one name. The zero Hosts is empty, so that forgetting to set it serves nothing.
+// Hosts is a set of hostnames: every host, some hosts, or none. A wildcard such as "*.example.com" is one name.
+// The zero Hosts is empty, so that a Hosts that was never set allows no host.
 type Hosts struct {
 	every bool
 	names []string
@@ -15,8 +15,8 @@ type Hosts struct {
 // EveryHost returns the set of all hosts.
 func EveryHost() Hosts { return Hosts{every: true} }
 
-// HostsOf returns the set of the names, in lower case, sorted and unique. Without names the set
-// is empty.
+// HostsOf returns the set of the names. It converts them to lower case, sorts them and removes duplicates.
+// Without names the set is empty.
 func HostsOf(names ...string) Hosts {
 	if len(names) == 0 {
 		return Hosts{}
@@ -35,11 +35,11 @@ func (h Hosts) Every() bool { return h.every }
 // None reports whether the set is empty.
 func (h Hosts) None() bool { return !h.every && len(h.names) == 0 }
 
-// Names returns the names in the set, sorted; nil for every host and for none. The
-// caller must not change it.
+// Names returns the names in the set, sorted. It returns nil for the set of every host and for the empty set.
+// The caller must not change the result.
 func (h Hosts) Names() []string { return h.names }
 
-// String returns the names as messages show them.
+// String returns the names for messages: separated by commas, "*" for every host, or "none".
 func (h Hosts) String() string {
 	switch {
 	case h.every:

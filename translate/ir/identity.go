@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Identity is a request header in which a filter reports the sender of a request to the backend. If
-// a client sends it, it is forged: virtual hosts remove it from requests
+// Identity is a request header in which a filter tells the backend who sent the request. If a client sends this
+// header, it is forged: virtual hosts remove it from requests
 // (docs/design/policies.md#identity-headers-are-removed-on-every-route-of-a-host).
 type Identity struct {
 	// Name is in lower case.
 	Name string
-	// Field is the path where a policy names it.
+	// Field is the path of the policy's field that sets the header.
 	Field string
 }
 
-// Identities returns the headers that filters of the extras set, none for nil. Each field that sets
-// such a header needs a line here.
+// Identities returns the headers that filters of the extras set. It returns nil if e is nil. Each policy field
+// that sets an identity header needs a line here.
 func (e *Extras) Identities() []Identity {
 	if e == nil {
 		return nil
@@ -28,7 +28,7 @@ func (e *Extras) Identities() []Identity {
 	return append(append(out, e.ExtAuth.identities()...), e.JWTAuth.identities()...)
 }
 
-// identities returns the headers for claims, without client headers (IsClientHeader).
+// identities returns the headers for claims, except client headers (IsClientHeader).
 func (a *JWTAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.JWT == nil {
 		return nil
@@ -43,7 +43,8 @@ func (a *JWTAuth) identities() (out []Identity) {
 	return out
 }
 
-// Identities returns the headers that filters of the action set.
+// Identities returns the headers that filters of the action set. The route's own ExternalAuth replaces that of
+// policies.
 func (a *Action) Identities() []Identity {
 	if a.ExternalAuth == nil {
 		return a.Extras.Identities()
@@ -53,8 +54,8 @@ func (a *Action) Identities() []Identity {
 	return extras.Identities()
 }
 
-// identities returns the headers that an HTTP service sets, without client headers (IsClientHeader)
-// and without headers that the service reads from the client.
+// identities returns the headers that an HTTP service sets. Client headers (IsClientHeader) are left out, and
+// so are headers that the service receives from the client.
 func (a *ExtAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.Auth.HTTP == nil {
 		return nil
@@ -67,7 +68,7 @@ func (a *ExtAuth) identities() (out []Identity) {
 	return out
 }
 
-// IdentityNames returns the names of the headers, sorted and unique.
+// IdentityNames returns the names of the headers of Identities, sorted and unique.
 func (e *Extras) IdentityNames() []string {
 	var out []string
 	for _, identity := range e.Identities() {
@@ -77,9 +78,9 @@ func (e *Extras) IdentityNames() []string {
 	return slices.Compact(out)
 }
 
-// clientHeaders returns headers that clients send themselves, in lower case. As identity headers
-// they would be removed from the requests of all routes of a host. A name that ends in "-" stands
-// for all names that begin with it.
+// clientHeaders returns the headers that clients usually send, in lower case. They are never identity headers,
+// because those are removed from the requests to all routes of a host. A name that ends in "-" means all names
+// that begin with it.
 func clientHeaders() []string {
 	return []string{
 		"accept", "accept-", "access-control-", "age", "authorization", "cache-control", "content-", "cookie", "date", "dnt", "etag", "forwarded", "from",
@@ -91,8 +92,7 @@ func clientHeaders() []string {
 	}
 }
 
-// IsClientHeader reports whether clients send a header of this name themselves. The name is in
-// lower case.
+// IsClientHeader reports whether name is a header that clients usually send. name is in lower case.
 func IsClientHeader(name string) bool {
 	name = strings.ReplaceAll(name, "_", "-")
 	return slices.ContainsFunc(clientHeaders(), func(known string) bool {

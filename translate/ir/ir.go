@@ -1,6 +1,5 @@
-// Package ir is plain data between the Gateway API and Envoy: what the rules of
-// translate hand to each other, to xds and to explain. Values are never changed
-// after they were handed on.
+// Package ir has the plain data between the Gateway API and Envoy. The rules of translate pass it to each
+// other, to package xds and to package explain. A value never changes after it was passed on.
 package ir
 
 import (
@@ -12,32 +11,30 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Port is one Envoy listener: everything that a Gateway serves on one port.
+// Port is one Envoy listener. It is everything that a Gateway serves on one port.
 type Port struct {
-	// Name is the Envoy listener's name, such as "shop/eg/http-8080".
+	// Name is the Envoy listener's name, for example "shop/eg/http-8080".
 	Name string
-	// Gateway is "namespace/name".
+	// Gateway is the Gateway's "namespace/name".
 	Gateway string
-	// Addresses are the IP addresses to bind, never empty, sorted.
+	// Addresses are the IP addresses to bind, sorted. There is at least one.
 	Addresses []string
 	Port      uint32
 	// UDP is true for a UDP port. The TCP port of the same number is another Port.
 	UDP bool
-	// Exclusive makes Envoy's bind fail if another process uses the port, instead of sharing
-	// it.
+	// Exclusive makes Envoy's bind fail if another process uses the port. Otherwise both share the port.
 	Exclusive bool
 	Settings
 	// Chains are the HTTP filter chains: one without TLS, or one for each hostname of the
 	// handshake (SNI).
 	Chains []Chain
-	// Streams forward connections and datagrams unchanged. Streams with TLS may be beside
-	// Chains with TLS.
+	// Streams forward connections and datagrams unchanged. A port can have both Streams and Chains with TLS.
 	Streams []Stream
 	// Listeners are the Gateway's listeners that this port serves, in the Gateway's order.
 	Listeners []Listener
 }
 
-// GatewayKey returns the key of the Gateway "namespace/name".
+// GatewayKey returns the key of the Gateway whose "namespace/name" is name.
 func GatewayKey(name string) manifest.Key {
 	namespace, name, _ := strings.Cut(name, "/")
 	return manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
@@ -48,8 +45,7 @@ type Settings struct {
 	// ProxyProtocol is true if each connection begins with a PROXY header.
 	ProxyProtocol bool
 	AccessLog     AccessLog
-	// TrustedHops is how many proxies in front of Envoy are believed when they write
-	// X-Forwarded-For.
+	// TrustedHops is the number of proxies in front of Envoy that are believed when they write X-Forwarded-For.
 	TrustedHops uint32
 }
 
@@ -63,12 +59,12 @@ const (
 	LogOff  AccessLog = "off"
 )
 
-// Chain is one filter chain of a port, with a route table of its own.
+// Chain is one filter chain of a port. It has its own route table.
 type Chain struct {
-	// Name is "" without TLS, else the hostname: "shop.example.com", "*.example.com", or "*"
-	// for every other name and for none. No stream of the port has the same name.
+	// Name is "" without TLS. With TLS it is the hostname: "shop.example.com", "*.example.com", or "*" for any
+	// other name and for no name. No Stream of the port has the same name.
 	Name string
-	// RouteConfig is the name of the RouteConfiguration served here.
+	// RouteConfig is the name of the chain's RouteConfiguration.
 	RouteConfig string
 	TLS         *TLS // nil for plain HTTP
 }
@@ -77,14 +73,14 @@ type Chain struct {
 type Listener struct {
 	Name     string
 	Hostname string // "shop.example.com", "*.example.com", "" for every host
-	// Object is the Gateway or ListenerSet that defines it, and Index its index in
-	// spec.listeners there.
+	// Object is the Gateway or ListenerSet that defines the listener. Index is the listener's index in
+	// spec.listeners of Object.
 	Object manifest.Key
 	Index  int
 }
 
-// ID identifies the listener within its Gateway. Listeners of different ListenerSets may have
-// the same name.
+// ID returns a text that identifies the listener within its Gateway. It contains the ListenerSet if there is
+// one, because listeners of different ListenerSets may have the same name.
 func (l Listener) ID() string {
 	if l.Object.Kind == "Gateway" {
 		return l.Name
@@ -92,8 +88,8 @@ func (l Listener) ID() string {
 	return l.Object.String() + " " + l.Name
 }
 
-// SplitListenerID returns the ListenerSet that defines a listener with this ID, and its name
-// there; inSet is false for a listener of the Gateway itself.
+// SplitListenerID splits the ID of a listener of a ListenerSet into the ListenerSet and the listener's name.
+// For a listener of the Gateway itself, name is id and inSet is false.
 func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 	parts := strings.Split(id, " ")
 	if len(parts) != 3 {
@@ -104,77 +100,79 @@ func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 	return set, parts[2], true
 }
 
-// Rule is one flattened route: one match of one rule of one HTTPRoute, below
-// one chain of parents, and what happens to a request that it matches.
+// Rule is one flattened route: one match of one rule of an HTTPRoute or GRPCRoute, below one chain of parents,
+// with the action for requests that match.
 type Rule struct {
-	// Name is stable and unique in its table, and leads back to object, rule and chain:
+	// Name is stable and unique in its table. It names the object, the rule and the chain:
 	// "HTTPRoute/shop/cart/0/1" is rule 0, match 1.
 	Name  string
 	Match Match
-	// Weight is the weight of EP-11466; 0 unless weighted precedence is on.
+	// Weight is the weight of EP-11466. It is 0 unless weighted precedence is on.
 	Weight int32
-	// Guard is true for a rule that answers 500 in place of something that could not be
-	// resolved. It comes after other rules of equal match (docs/design/routes.md).
+	// Guard is true for a rule that a delegating rule adds: it gets the requests that no child route matches. It
+	// answers 500, or it sends them to the Services of the delegating rule. It comes after other rules of equal
+	// match (docs/design/routes.md).
 	Guard bool
-	// Root is the route that is attached to the Gateway; Source is the route with the rule.
-	// They are equal unless the rule was delegated. Rules of one route share them.
+	// Root is the route that is attached to the Gateway. Source is the route with the rule. They are equal unless
+	// the rule was delegated. Rules of one route share them.
 	Root, Source *Origin
-	// Chain are the delegating rules above this one, root first.
+	// Chain are the delegating rules above the rule, root first.
 	Chain []Hop
-	// Blocks are the blocks that the rule cannot leave in the order, outermost first: matches
-	// of delegating rules, each as the rule that would be in its place. It is nil unless
-	// weights order only siblings (see route.Compare).
+	// Blocks are the delegating matches above the rule, outermost first, each as the rule that would be in its
+	// place. All rules below such a match stay together in the order. Blocks is nil unless weights order only
+	// siblings (see route.Compare).
 	Blocks []*Rule
-	// Position is the rule and match in Source. Ref is the index of the backendRef, in the last
-	// rule of Chain, that leads to Source; 0 for an included route or a root. With Chain they
+	// Position is the index of the rule and of the match in Source. Ref is the index of the backendRef that leads
+	// to Source, in the last rule of Chain. It is 0 for an included route and for a root. Chain, Position and Ref
 	// are the last criterion of the order.
 	Position []int
 	Ref      int
-	// Section is the name of the rule in its object (rules[].name), "" without one.
+	// Section is the name of the rule in its object (rules[].name). It is "" if the rule has no name.
 	Section string
-	// SignIn is the GatewayExtension of an identity provider if the rule was added for its callback
-	// path or logout path; zero for a match that a route has.
+	// SignIn is the key of a GatewayExtension of an identity provider, if the rule was added for its callback path
+	// or logout path. It is zero for a match that is in a route.
 	SignIn manifest.Key
 	Action Action
-	// Rejected is why Envoys rejected the rule. It is nil unless every connected Envoy that has
-	// its table rejected it. The table keeps the rule, and each Envoy gets the table without
-	// it.
+	// Rejected says why Envoys rejected the rule. It is nil unless every connected Envoy with its table rejected
+	// it, or Rejected.Some is true. The table keeps the rule, and each Envoy gets the table without it.
 	Rejected *Rejection
 }
 
 // Rejection is why Envoys rejected a rule or a virtual host.
 type Rejection struct {
-	// Match is true if they reject the rule even when it answers 500: it is then left out.
+	// Match is true if Envoys reject the rule even when it answers 500. The rule is then left out.
 	Match bool
 	Words string
-	// Lacks is the field of TrafficPolicies that the Envoys are too old for, "" if they rejected the rule.
+	// Lacks is the field of TrafficPolicies that the Envoys are too old for. It is "" if they rejected the rule
+	// for another reason.
 	Lacks Field
-	// Some is true if other Envoys serve the rule: it is not closed for explain. Only where Lacks is set.
+	// Some is true if other Envoys serve the rule, so that explain treats it as served. It is set only together
+	// with Lacks.
 	Some bool
 }
 
-// Hop is one match of a delegating rule, on the way from the root to a rule.
+// Hop is one match of a delegating rule, on the path from the root to a rule.
 type Hop struct {
 	Route   manifest.Key
-	Created time.Time // as in Origin
-	// Ref is the index of the backendRef of the hop above that leads to Route, as in Rule.
+	Created time.Time // see Origin
+	// Ref is the index of the backendRef that leads to Route, in the hop above. See Rule.Ref.
 	Ref         int
 	Rule, Match int
-	// Section is the name of the rule, "" without one.
+	// Section is the name of the rule. It is "" if the rule has no name.
 	Section string
-	// Included is true if the child named this rule by its parentRefs (GEP-1058); false if this
-	// rule named the child (EP-10943).
+	// Included is true if the child names this rule in its parentRefs (GEP-1058). It is false if this rule names
+	// the child (EP-10943).
 	Included bool
-	Outside  bool // as in Origin
+	Outside  bool // see Origin
 }
 
-// Origin identifies a route and its age, for conflict resolution.
+// Origin is a route or policy with its age, for conflict resolution.
 type Origin struct {
 	Key manifest.Key
-	// Created is metadata.creationTimestamp as written, zero if there is none. Objects with one
-	// come first (docs/design/inputs.md).
+	// Created is metadata.creationTimestamp, or zero if there is none. Objects with a creationTimestamp come first
+	// (docs/design/inputs.md).
 	Created time.Time
-	// Outside is true if path policies are in force and the object is not from cluster paths.
-	// Objects from cluster paths come first, and Created is then zero.
+	// Outside is true if path policies are used and the object is not from cluster paths. Objects from cluster
+	// paths come first; their Created is then zero.
 	Outside bool
 }

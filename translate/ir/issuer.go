@@ -2,13 +2,13 @@ package ir
 
 import "strings"
 
-// IssuerAnswer is the known configuration of an OpenID provider.
+// IssuerAnswer is what is known about the endpoints of an OpenID provider.
 type IssuerAnswer struct {
-	// The endpoints are those of the last discovery document that could be used, https URIs.
-	// Authorization and Token are "" while there was none; EndSession and JWKS may be missing.
+	// The endpoints are https URIs from the last usable discovery document. Authorization and Token are "" if
+	// there was no such document. EndSession and JWKS may be "" in any case.
 	Authorization, Token, EndSession, JWKS string
-	// Fault says what came back while there was no such document, and Hint what to do; "" for
-	// nothing.
+	// Fault says what the provider answered if there was no usable document, and Hint what to do. Both are "" if
+	// no answer came.
 	Fault, Hint string
 }
 

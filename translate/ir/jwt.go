@@ -2,33 +2,34 @@ package ir
 
 import "time"
 
-// JWT is the set of accepted tokens. A token of any of the providers is enough.
+// JWT is the set of accepted tokens. A valid token of one provider is enough.
 type JWT struct {
-	// Name is "namespace/name" of the GatewayExtension, which routes name.
+	// Name is the "namespace/name" of the GatewayExtension, by which routes refer to it.
 	Name string
-	// Missing lets requests without a token pass, Failed those with a token that is not valid, too.
+	// Missing lets requests without a token pass. Failed also lets requests with an invalid token pass.
 	Missing, Failed bool
 	Providers       []JWTProvider
-	// Rejected is what Envoys said that rejected the providers, "" unless every connected one did. Envoy
-	// answers 403 then.
+	// Rejected is the message of the Envoys that rejected the providers. It is "" unless every connected Envoy
+	// rejected them; Envoy then answers 403.
 	Rejected string
 }
 
 // JWTProvider is an issuer of tokens.
 type JWTProvider struct {
 	Name string
-	// Issuer is "" for any; no Audiences are any.
+	// Issuer is "" if any issuer is accepted. Audiences is empty if any audience is accepted.
 	Issuer    string
 	Audiences []string
-	// Header is where the token is, behind Prefix; "" if it is in the query parameter Query.
+	// Header is the header with the token, after Prefix. If Header is "", the token is in the query parameter
+	// Query.
 	Header, Prefix, Query string
-	// Forward sends the token to the backend, too.
+	// Forward is true if the backend receives the token, too.
 	Forward bool
 	Claims  []ClaimHeader
-	// ClockSkew is 0 for Envoy's default, a minute.
+	// ClockSkew is 0 for Envoy's default, which is a minute.
 	ClockSkew time.Duration
 	Cache     *JWTCache
-	// Keys are a JWKS as JSON; "" if they are Remote.
+	// Keys are a JWKS as JSON. It is "" if Envoy fetches the keys (Remote).
 	Keys   string
 	Remote *RemoteKeys
 }
@@ -36,27 +37,28 @@ type JWTProvider struct {
 // ClaimHeader copies a claim into a header. Dots separate the names of nested claims.
 type ClaimHeader struct{ Claim, Header string }
 
-// JWTCache configures how many verified tokens Envoy keeps. 0 is Envoy's default.
+// JWTCache configures how many verified tokens Envoy caches, up to which size. 0 means Envoy's default.
 type JWTCache struct{ Size, MaxTokenSize uint32 }
 
-// RemoteKeys are keys that Envoy fetches.
+// RemoteKeys are keys that Envoy fetches from a URL.
 type RemoteKeys struct {
 	URL string
-	// Cluster is the xDS cluster's name.
+	// Cluster is the name of the xDS cluster.
 	Cluster      string
 	CacheFor     time.Duration
 	Timeout      time.Duration
 	Async        bool
-	RefetchAfter *time.Duration // of a fetch that failed; nil is Envoy's default
+	RefetchAfter *time.Duration // after a failed fetch; nil means Envoy's default
 	Retry        *ServiceRetry
 }
 
-// JWTAuth asks clients for a token.
+// JWTAuth requires a token of clients, as its Extension says.
 type JWTAuth struct {
 	ExtensionUse
 }
 
-// Renamed returns the tokens with new names for the clusters of remote keys.
+// Renamed returns a copy of j in which name has replaced the cluster names of remote keys. It returns nil if j
+// is nil.
 func (j *JWT) Renamed(name func(string) string) *JWT {
 	if j == nil {
 		return nil

@@ -8,8 +8,8 @@ const (
 	PathExact  PathKind = iota // the whole path
 	PathRegex                  // a regular expression over the whole path
 	PathPrefix                 // by whole path segments
-	// PathPostfix matches a suffix after anything below a parent's prefix (GEP-1058). route
-	// converts it into a PathRegex, so that no Rule has it.
+	// PathPostfix matches a suffix after any path below a parent's prefix (GEP-1058). Package route converts it
+	// into a PathRegex, so that no Rule has it.
 	PathPostfix
 )
 
@@ -17,27 +17,27 @@ const (
 type Path struct {
 	Kind  PathKind
 	Value string
-	// RPC is the service and method that the path is made of in a rule of a GRPCRoute.
+	// RPC is the service and method that the path was made from, in a rule of a GRPCRoute.
 	RPC RPC
 }
 
 // ValueMatch compares one header or query parameter.
 type ValueMatch struct {
-	// Name is in lower case for headers, as written for query parameters.
+	// Name is in lower case for a header, and unchanged for a query parameter.
 	Name  string
 	Value string
 	// Regex is true if Value is a regular expression for the whole value.
 	Regex bool
 }
 
-// Match is the condition of one Rule: all of its parts must be true.
+// Match is the condition of one Rule. A request matches if it meets all of its fields.
 type Match struct {
 	Path Path
-	// Within is a prefix that the path must also have, by whole segments; "" is none. It keeps
-	// a delegated regular expression below its parent's path.
+	// Within is a prefix that the path must also have, by whole segments. It limits a delegated regular expression
+	// to its parent's path. "" means no such prefix.
 	Within string
-	// Hosts are the hosts of its virtual host that a delegated route serves, in lower case,
-	// with "*." for a wildcard; nil is all of them.
+	// Hosts are the hosts that a delegated route serves in its virtual host, in lower case, with "*." for a
+	// wildcard. nil means all hosts of the virtual host.
 	Hosts   []string
 	Method  string // "" matches every method
 	Headers []ValueMatch

@@ -2,48 +2,49 @@ package ir
 
 import "github.com/gatefold/gatefold/store/manifest"
 
-// OAuth2 makes users sign in at an identity provider, the SignIn of its Extension.
+// OAuth2 requires users to sign in at an identity provider, which is the SignIn of its Extension.
 type OAuth2 struct {
 	ExtensionUse
 }
 
-// SignIn is how users sign in at an identity provider (OAuth 2.0, OpenID Connect). Envoy calls the
-// token endpoint by the Extension's Service.
+// SignIn configures how users sign in at an identity provider (OAuth 2.0, OpenID Connect). Envoy calls the
+// token endpoint as the Extension's Service.
 type SignIn struct {
-	// Extension is the GatewayExtension: it names the secrets on the wire (ClientSecretName,
-	// CookieSecretName) and the cookies.
+	// Extension is the key of the GatewayExtension. The names of the xDS secrets (ClientSecretName,
+	// CookieSecretName) and of the cookies contain it.
 	Extension manifest.Key
-	// The endpoints are https URIs; EndSession is "" if there is none.
+	// The endpoints are https URIs. EndSession is "" if there is none.
 	Authorization, Token, EndSession string
 	ClientID                         string
-	// RedirectURI is where browsers are sent back to, with Envoy's formatters. RedirectPath is
-	// its path, and LogoutPath the one that signs a user out.
+	// RedirectURI is where the identity provider sends browsers back to, with Envoy's formatters. RedirectPath is
+	// its path. LogoutPath is the path that signs a user out.
 	RedirectURI, RedirectPath, LogoutPath string
-	// ForwardToken sends the access token to the backend.
+	// ForwardToken is true if the backend receives the access token.
 	ForwardToken bool
-	// Scopes are never empty.
+	// Scopes has at least one element.
 	Scopes  []string
 	Cookies SignInCookies
-	// Deny selects requests that are answered with 401 in place of a redirect: one matches.
+	// Deny selects requests that are answered with 401 instead of a redirect: those that one of the conditions
+	// matches.
 	Deny []ValueMatch
 }
 
 // SignInCookies are the cookies that keep a user signed in.
 type SignInCookies struct {
-	Domain   string // "" for the host of the request
+	Domain   string // "" means the host of the request
 	SameSite string // "Strict", "Lax", "None" or ""
-	// The names are never empty.
+	// The names of the cookies. None is "".
 	AccessToken, IDToken, RefreshToken, HMAC, Expires, Nonce, CodeVerifier string
-	// The tokens that are kept out of cookies.
+	// The tokens for which no cookie is set.
 	NoAccessToken, NoIDToken, NoRefreshToken bool
 }
 
-// ClientSecretName names the client's secret in xDS.
+// ClientSecretName returns the xDS name of the client's secret.
 func (s *SignIn) ClientSecretName() string {
 	return "GatewayExtension/" + s.Extension.Namespace + "/" + s.Extension.Name + "/client-secret"
 }
 
-// CookieSecretName returns the name in xDS of the secret that signs and encrypts cookies.
+// CookieSecretName returns the xDS name of the secret that signs and encrypts cookies.
 func (s *SignIn) CookieSecretName() string {
 	return "GatewayExtension/" + s.Extension.Namespace + "/" + s.Extension.Name + "/cookie-secret"
 }

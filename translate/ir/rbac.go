@@ -1,12 +1,13 @@
 package ir
 
-// RBAC rejects clients in Blocked. It admits only requests that match or, with Deny, rejects them.
-// A request matches if one of Expressions is true and its client is in Allowed.
+// RBAC rejects all requests of clients in Blocked. Of the other requests, it admits only those that match. If
+// Deny is true, it rejects those that match instead. A request matches if one of Expressions is true and the
+// client is in Allowed.
 type RBAC struct {
 	Deny bool
-	// Expressions are texts of CEL. Without any, all requests match.
+	// Expressions are expressions of CEL. If there are none, the expressions match every request.
 	Expressions []string
-	// Allowed and Blocked are ranges of addresses, as those of an ACLRule. Without any, Allowed are
-	// all addresses.
+	// Allowed and Blocked are ranges of addresses, in the form of ACLRule.Ranges. An empty Allowed contains all
+	// addresses.
 	Allowed, Blocked []string
 }

@@ -2,15 +2,16 @@ package ir
 
 import "slices"
 
-// Renamed returns the rule with new names for the clusters that it sends to and calls. It calls
-// name for each name that is not "".
+// Renamed returns a copy of the rule in which name has replaced all cluster names that the rule sends to or
+// calls. name is called for each cluster name that is not "".
 func (r *Rule) Renamed(name func(string) string) *Rule {
 	out := *r
 	out.Action = r.Action.renamed(name)
 	return &out
 }
 
-// Renamed is Rule.Renamed for extras. nil stays nil.
+// Renamed returns a copy of the extras with new cluster names, like Rule.Renamed. It returns e itself if e is
+// nil or calls no service.
 func (e *Extras) Renamed(name func(string) string) *Extras {
 	if len(e.Extensions()) == 0 {
 		return e
@@ -25,7 +26,7 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	return &out
 }
 
-// rename replaces the Extension of the use by one with a renamed service.
+// rename replaces u.Extension by a copy with new cluster names.
 func (u *ExtensionUse) rename(name func(string) string) {
 	extension := *u.Extension
 	extension.JWT = extension.JWT.Renamed(name)
@@ -35,7 +36,7 @@ func (u *ExtensionUse) rename(name func(string) string) {
 	u.Extension = &extension
 }
 
-// Renamed is Rule.Renamed for a route of streams.
+// Renamed returns a copy of the route with new names for the clusters of its backends, like Rule.Renamed.
 func (r *StreamRoute) Renamed(name func(string) string) *StreamRoute {
 	out := *r
 	out.Backends = slices.Clone(r.Backends)
@@ -47,6 +48,7 @@ func (r *StreamRoute) Renamed(name func(string) string) *StreamRoute {
 	return &out
 }
 
+// copied returns a pointer to a copy of *p, or nil if p is nil.
 func copied[T any](p *T) *T {
 	if p == nil {
 		return nil

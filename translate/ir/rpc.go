@@ -2,18 +2,17 @@ package ir
 
 import "net/http"
 
-// RPC is the service and method that a rule of a GRPCRoute matches; "" matches every service or
-// method.
+// RPC is the service and method that a rule of a GRPCRoute matches. An empty Service or Method matches all.
 type RPC struct {
-	// Is reports whether the rule is of a GRPCRoute.
+	// Is is true if the rule is from a GRPCRoute.
 	Is              bool
 	Service, Method string
-	// Regex is true if both are regular expressions.
+	// Regex is true if Service and Method are regular expressions.
 	Regex bool
 }
 
-// Unresolved returns the HTTP status for requests without a backend. The Gateway API requires 500
-// for an HTTPRoute (HTTPRouteRule.backendRefs), and UNAVAILABLE for a GRPCRoute
+// Unresolved returns the HTTP status for requests whose backend could not be resolved. The Gateway API requires
+// 500 for an HTTPRoute (HTTPRouteRule.backendRefs), and UNAVAILABLE for a GRPCRoute
 // (GRPCRouteRule.backendRefs). Envoy converts 503 to UNAVAILABLE.
 func (p Path) Unresolved() uint32 {
 	if p.RPC.Is {

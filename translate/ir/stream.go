@@ -6,38 +6,37 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Stream is how connections to a TCP or TLS listener, or datagrams to a UDP listener, are handled:
-// all of them, or those for some hostnames.
+// Stream says how connections to a TCP or TLS listener, or datagrams to a UDP listener, are handled. It is for
+// all of them, or for some hostnames.
 type Stream struct {
 	// Listener is the ID of the listener.
 	Listener string
-	// Chain is the listener's hostname with TLS ("*" for every name), "" without TLS.
+	// Chain is the listener's hostname with TLS, where "*" means every name. It is "" without TLS.
 	Chain string
-	// Domains are the server names (SNI) of its connections, sorted, as in Chain.Name. nil is
-	// every connection, with or without TLS.
+	// Domains are the server names (SNI) of the connections, sorted, in the form of Chain.Name. nil means every
+	// connection, with or without TLS.
 	Domains []string
-	// TLS configures TLS that ends at Envoy; nil if there is none, or if it ends at the
-	// backend.
+	// TLS configures how Envoy terminates TLS. It is nil if there is no TLS, or if the backend terminates it.
 	TLS *TLS
-	// Route is the route that has the stream; nil closes connections and drops datagrams.
+	// Route is the route that gets the stream. If it is nil, connections are closed and datagrams dropped.
 	Route *StreamRoute
-	// Behind are routes with the same domains that lost to Route, which is older.
+	// Behind are routes with the same domains that lost to Route in the conflict resolution order.
 	Behind []Rival
-	// Access says which clients may use the stream; nil is all of them.
+	// Access says which clients may use the stream. nil means all clients.
 	Access *Access
 }
 
-// Access is which clients may use a stream.
+// Access says which clients may use a stream.
 type Access struct {
-	// ACL decides by the client's address; nil while Closed is set.
+	// ACL decides by the client's address. It is nil if Closed is set.
 	ACL *ACL
-	// Closed says why no client may, "" if ACL decides.
+	// Closed says why no client may use the stream. It is "" if ACL decides.
 	Closed string
-	// Parts are the policies with the ACL, or what closes the stream.
+	// Parts name the policies that have the ACL, or what closes the stream.
 	Parts []Part
 }
 
-// Name returns a name that is unique on its port. It contains the names of the listener and of the
+// Name returns a name that is unique on the port: the listener's ID, followed by the route's name if there is a
 // route.
 func (s *Stream) Name() string {
 	if s.Route == nil {
@@ -46,7 +45,7 @@ func (s *Stream) Name() string {
 	return s.Listener + "/" + s.Route.Name()
 }
 
-// Raw reports whether TLS is forwarded to the backend.
+// Raw reports whether Envoy forwards TLS to the backend without terminating it.
 func (s *Stream) Raw() bool { return s.Chain != "" && s.TLS == nil }
 
 // Rival is a route that lost domains of a Stream.
@@ -55,18 +54,18 @@ type Rival struct {
 	Domains []string // as in Stream
 }
 
-// StreamRoute is a TCPRoute, TLSRoute or UDPRoute.
+// StreamRoute is a TCPRoute, TLSRoute or UDPRoute, with its backends.
 type StreamRoute struct {
 	Origin *Origin
-	// Section is the name of its rule (rules[].name), "" without one.
+	// Section is the name of its rule (rules[].name). It is "" if the rule has no name.
 	Section string
-	// Backends get connections by weight. The share of a backend without a cluster, or whose
-	// cluster has no endpoint, is closed or dropped.
+	// Backends get connections by weight. If a backend has no cluster, or its cluster has no endpoint, its share
+	// of connections is closed and its share of datagrams is dropped.
 	Backends []Backend
-	// Cluster is the only cluster of a UDPRoute, with the endpoints of all Backends; "" if none
-	// of them is resolved, and for every other kind.
+	// Cluster is the only cluster of a UDPRoute, with the endpoints of all Backends. It is "" if no backend is
+	// resolved, and for other kinds of routes.
 	Cluster string
-	// Access is what policies of the route say, nil if they say nothing.
+	// Access is what policies of the route say. It is nil if they do not restrict clients.
 	Access *Access
 }
 
@@ -76,7 +75,7 @@ func (r *StreamRoute) Name() string {
 	return key.Kind + "/" + key.Namespace + "/" + key.Name
 }
 
-// Live reports whether the route has a backend that can get traffic.
+// Live reports whether the route has a backend that can get traffic. It returns false if r is nil.
 func (r *StreamRoute) Live() bool {
 	return r != nil && slices.ContainsFunc(r.Backends, func(b Backend) bool { return b.Weight > 0 && b.Cluster != "" })
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Secure reports whether the port uses TLS.
+// Secure reports whether the port's HTTP filter chains use TLS.
 func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }
 
-// MaxMisdirected is how many hostnames listeners with TLS may have on a port for the table of each to
-// name those of all others. Each name costs Envoy 3 KiB in each table: 64 names, as many as one Gateway
-// has listeners, cost 12 MiB in all; 1,000 would cost 3 GiB.
+// MaxMisdirected is the largest number of hostnames with TLS on a port for which the route table of each
+// hostname lists all others, to answer 421. Each name costs Envoy 3 KiB in each table. 64 names, which are as
+// many as one Gateway has listeners, cost 12 MiB in all. 1,000 names would cost 3 GiB.
 const MaxMisdirected = 64
 
 // ManyTLSNames reports whether the port has more than MaxMisdirected hostnames with TLS.
 func (p *Port) ManyTLSNames() bool {
 	names, last := len(p.Chains), ""
-	for i := range p.Streams { // those of a listener stand together
+	for i := range p.Streams { // Streams of one listener follow each other
 		if chain := p.Streams[i].Chain; chain != last {
 			names, last = names+1, chain
 		}
@@ -25,8 +25,7 @@ func (p *Port) ManyTLSNames() bool {
 	return names > MaxMisdirected
 }
 
-// Scheme returns the scheme of its URLs: http or https, or tcp, udp or tls if it only has
-// streams.
+// Scheme returns the URL scheme of the port: http or https, or tcp, udp or tls if the port has only Streams.
 func (p *Port) Scheme() string {
 	switch {
 	case p.UDP:
@@ -43,27 +42,26 @@ func (p *Port) Scheme() string {
 
 // TLS configures how a chain terminates TLS.
 type TLS struct {
-	// Certificates are the xDS names of Secrets, never empty. Envoy sends the first that fits
-	// the server name.
+	// Certificates are the xDS names of Secrets. There is at least one. Envoy sends the first certificate that
+	// matches the server name.
 	Certificates []string
 	// Version13 rejects clients without TLS 1.3.
 	Version13 bool
-	// ALPN are the protocols to offer, in order.
+	// ALPN are the protocols that Envoy offers, in order.
 	ALPN []string
-	// Clients is nil if clients need no certificate.
+	// Clients configures the verification of client certificates. It is nil if clients need none.
 	Clients *Clients
 }
 
 // Clients configures how client certificates are verified.
 type Clients struct {
-	// Trust names the CA certificates in xDS, one of which must have signed the client's
-	// certificate.
+	// Trust is the xDS name of the CA certificates. One of them must have signed the client's certificate.
 	Trust string
-	// Insecure accepts clients without a certificate or with another one, too.
+	// Insecure also accepts clients without a certificate, or with a certificate that is not trusted.
 	Insecure bool
 }
 
-// SecretName returns the xDS name of a Secret.
+// SecretName returns the xDS name of the Secret with a key.
 func SecretName(key manifest.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
 
 // Certificate is the public information about a certificate in use.
@@ -71,7 +69,7 @@ type Certificate struct {
 	Secret manifest.Key
 	// Sum is the beginning of the certificate's SHA-256 in hex.
 	Sum string
-	// Names are the DNS names and IP addresses that it is for.
+	// Names are the DNS names and IP addresses of the certificate.
 	Names               []string
 	NotBefore, NotAfter time.Time
 }
@@ -79,7 +77,7 @@ type Certificate struct {
 // Authorities is the public information about the CA certificates of one object.
 type Authorities struct {
 	Object manifest.Key
-	// NotAfter is when the last of them expires.
+	// NotAfter is when the last CA certificate expires.
 	NotAfter time.Time
 }
 
@@ -89,24 +87,23 @@ type UpstreamTLS struct {
 	Policy manifest.Key
 	// Hostname is the server name in the handshake (SNI).
 	Hostname string
-	// Names are the accepted names: the certificate of an endpoint must have one. Never empty.
+	// Names are the accepted names. The certificate of an endpoint must have one of them. There is at least one.
 	Names []PeerName
-	// Trust names the CA certificates in xDS, one of which must have signed the endpoint's
-	// certificate.
+	// Trust is the xDS name of the CA certificates. One of them must have signed the endpoint's certificate.
 	Trust string
-	// Authorities are the objects that Trust is read from; none for the CA certificates of
-	// Envoy's system.
+	// Authorities are the objects that Trust is read from. It is nil for the CA certificates of the system that
+	// Envoy runs on.
 	Authorities []manifest.Key
 	// Version13 rejects endpoints without TLS 1.3.
 	Version13 bool
-	// Client is the Secret with the certificate that Envoy shows to endpoints, zero for none.
+	// Client is the Secret with the certificate that Envoy sends to endpoints. It is zero if there is none.
 	Client manifest.Key
 }
 
 // PeerName is a name in a certificate (subject alternative name).
 type PeerName struct {
-	// URI is true if it is a URI and not a DNS name.
+	// URI is true if the name is a URI, and false if it is a DNS name.
 	URI bool
-	// Value is in lower case for a DNS name; "*.example.com" matches every name below.
+	// Value is the name. A DNS name is in lower case, and "*.example.com" matches every name below example.com.
 	Value string
 }

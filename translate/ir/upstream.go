@@ -2,11 +2,11 @@ package ir
 
 import "time"
 
-// Upstream configures how Envoy connects to the endpoints of a Cluster, chooses among them and
-// checks them. nil parts keep Envoy's defaults.
+// Upstream configures how Envoy connects to the endpoints of a Cluster, chooses among them and checks them. nil
+// fields keep Envoy's defaults.
 type Upstream struct {
 	ConnectTimeout *time.Duration
-	// BufferLimit limits the buffer of one connection, in bytes; 0 is no limit.
+	// BufferLimit limits the buffer of one connection, in bytes. 0 means no limit.
 	BufferLimit *uint32
 	Keepalive   *Keepalive
 	Balancer    *Balancer
@@ -15,16 +15,16 @@ type Upstream struct {
 	Breakers    *Breakers
 }
 
-// Keepalive probes idle connections; 0 is the system's default.
+// Keepalive configures TCP probes of idle connections. 0 means the system's default.
 type Keepalive struct {
 	Probes         uint32
 	Time, Interval time.Duration
 }
 
-// BalancerKind is a way to choose an endpoint.
+// BalancerKind is how an endpoint is chosen.
 type BalancerKind uint8
 
-// The ways to choose an endpoint.
+// The kinds of Balancer.
 const (
 	RoundRobin BalancerKind = iota
 	LeastRequest
@@ -33,65 +33,66 @@ const (
 	Random
 )
 
-// Balancer chooses the endpoint of a request.
+// Balancer configures how Envoy chooses the endpoint of a request.
 type Balancer struct {
 	Kind BalancerKind
-	// PanicPercent is the share of healthy endpoints below which all are used.
+	// PanicPercent is the percentage of healthy endpoints below which Envoy uses all endpoints.
 	PanicPercent *uint32
-	// MergeWindow is how long changes of endpoints are collected; 0 applies each at once.
+	// MergeWindow is how long Envoy collects changes of endpoints before it applies them. 0 applies each change at
+	// once.
 	MergeWindow *time.Duration
-	// CloseOnChange drains connections when the endpoints change.
+	// CloseOnChange is true if Envoy drains connections when the endpoints change.
 	CloseOnChange bool
 	// Choices is how many endpoints LeastRequest compares.
 	Choices uint32
-	// SlowStart is for RoundRobin and LeastRequest.
+	// SlowStart is used for RoundRobin and LeastRequest.
 	SlowStart *SlowStart
-	// MinRing and MaxRing are for RingHash; 0 is Envoy's default.
+	// MinRing and MaxRing are the sizes of the ring for RingHash. 0 means Envoy's default.
 	MinRing, MaxRing uint64
-	// HashNames hashes endpoints by their DNS names, not by their addresses.
+	// HashNames is true if endpoints are hashed by their DNS names, not by their addresses.
 	HashNames bool
 }
 
-// SlowStart raises the share of a new endpoint over a window of time.
+// SlowStart increases the load of a new endpoint over a window of time.
 type SlowStart struct {
 	Window     time.Duration
-	Aggression float64 // 0 is Envoy's own
-	// MinPercent is the share to begin with.
+	Aggression float64 // 0 means Envoy's default
+	// MinPercent is the percentage of the load to begin with.
 	MinPercent *uint32
 }
 
-// HealthCheck checks endpoints by HTTP, by gRPC or, if both are nil, by a connection.
+// HealthCheck checks endpoints by HTTP or by gRPC. If both are nil, it only opens a connection.
 type HealthCheck struct {
 	Timeout, Interval  time.Duration
-	Unhealthy, Healthy uint32 // how many answers in a row turn an endpoint
+	Unhealthy, Healthy uint32 // how many checks in a row change the state of an endpoint
 	HTTP               *HTTPCheck
 	GRPC               *GRPCCheck
 }
 
-// HTTPCheck is one request.
+// HTTPCheck is one request. An endpoint is healthy if the status of the answer is in Statuses.
 type HTTPCheck struct {
-	Host     string // "" is a name made from the backend
+	Host     string // "" means a name made from the backend
 	Path     string
-	Method   string   // "" is GET
-	Statuses []uint32 // sorted; none is 200
+	Method   string   // "" means GET
+	Statuses []uint32 // sorted; empty means 200
 }
 
 // GRPCCheck is a call of grpc.health.v1.Health.
 type GRPCCheck struct {
 	Service   string
-	Authority string // "" is a name made from the backend
+	Authority string // "" means a name made from the backend
 }
 
-// Outliers ejects endpoints that answer with errors. nil is Envoy's default.
+// Outliers ejects endpoints that answer with errors. nil fields mean Envoy's defaults.
 type Outliers struct {
-	Consecutive5xx     *uint32 // 0 turns it off
+	Consecutive5xx     *uint32 // 0 means that these errors eject no endpoint
 	Interval, Ejection *time.Duration
 	MaxPercent         *uint32
 }
 
-// Breakers limit the load of a cluster at a time; nil is Envoy's default.
+// Breakers limit how much load a cluster gets at the same time. nil fields mean Envoy's defaults.
 type Breakers struct {
 	Connections, Pending, Requests, Retries *uint32
-	// Remaining counts what is left in Envoy's statistics.
+	// Remaining is true if Envoy's statistics show how much of each limit is unused.
 	Remaining bool
 }

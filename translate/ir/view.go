@@ -10,30 +10,31 @@ import (
 // immutable.
 type View struct {
 	Gateways []GatewayView
-	// Clusters are those that a Gateway uses, by name.
+	// Clusters are the clusters that a Gateway uses, by name.
 	Clusters map[string]*Cluster
-	// Certificates are those that listeners show, in no order.
+	// Certificates are the certificates that listeners use, in no particular order.
 	Certificates []Certificate
-	// Policies are those of all kinds, valid or not, sorted by key.
+	// Policies are the policies of all kinds, valid or not, sorted by key.
 	Policies []*Policy
-	// Bounds are the hosts that the routes of a namespace may serve, by namespace. Namespaces
-	// that may serve every host are not in it.
+	// Bounds are the hosts that the routes of a namespace may serve, by namespace. A namespace that may serve
+	// every host is not in the map.
 	Bounds map[string]Hosts
-	// Delegations returns the matches that hand requests on to other routes. It may be nil.
+	// Delegations returns the matches that delegate requests to other routes. It may be nil.
 	Delegations func() []Delegation
 }
 
-// Delegation is a match of a delegating rule, on ports of one number.
+// Delegation is one match of a delegating rule, on ports with one number.
 type Delegation struct {
 	Port int32
-	// Chain leads from the root to the match, which is the last.
+	// Chain is the path from the root to the match. The match is the last hop.
 	Chain []Hop
-	// Match is that of the requests which arrive here, from the root on.
+	// Match is the condition of the requests that arrive here, combined from the root on.
 	Match *Match
-	// To says which routes the rule selects; Names are those that it names one by one.
+	// To says in words which routes the rule selects. Names are the routes that the rule names one by one.
 	To    []string
 	Names []manifest.Key
-	// NotAccepted are the routes that it selects, or that name it, and does not hand requests to.
+	// NotAccepted are routes that the rule does not delegate to, although the rule selects them or they name the
+	// rule.
 	NotAccepted []NotAccepted
 }
 
@@ -41,8 +42,8 @@ type Delegation struct {
 type NotAccepted struct {
 	Route manifest.Key
 	Why   string // "Reason: message"
-	// Minor is true if it does not matter under a rule with other routes below it: the route has
-	// its place under other rules.
+	// Minor is true if the rejection need not be reported under a rule that delegates to other routes: another
+	// rule accepts the route, or the route names a rule that does not exist.
 	Minor bool
 }
 
@@ -57,23 +58,23 @@ type PortView struct {
 	Port *Port
 	// Hosts are sorted by Chain, then Domain.
 	Hosts []HostView
-	// Claims are the headers for claims that Envoy takes out of the requests to every route with
-	// jwtAuth: those of all Gateways, as one Envoy may serve them. An Envoy of this Gateway alone
-	// takes out those of this Gateway.
+	// Claims are the headers for claims that Envoy removes from the requests to every route with jwtAuth. They are
+	// those of all Gateways, because one Envoy may serve all of them. An Envoy that serves only this Gateway
+	// removes only the headers of this Gateway.
 	Claims []string
 }
 
-// HostView is the table of one domain.
+// HostView is the rules of one domain.
 type HostView struct {
-	// Chain is the name of the Port's Chain that it is in.
+	// Chain is the name of the Port's Chain that contains the host.
 	Chain  string
 	Domain string // "shop.example.com", "*.example.com" or "*", in lower case
-	// Rules returns the rules in the order in which Envoy tries them; Len is their number.
+	// Rules returns the rules in the order in which Envoy tries them. Len is their number.
 	Rules iter.Seq[*Rule]
 	Len   int
-	// Forged are the identity headers that are removed from what clients send.
+	// Forged are the identity headers that are removed from clients' requests.
 	Forged []string
-	// Attached returns the TrafficPolicies of the way to one of the rules: those attached to
-	// its route, to routes above it and to its listener. It may be nil.
+	// Attached returns the TrafficPolicies that a rule is affected by: those attached to its route, to the routes
+	// above it and to its listener. It may be nil.
 	Attached func(*Rule) []manifest.Key
 }
