@@ -10,12 +10,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ServiceNotAllowed is the code of a service of an author that the platform does not trust.
+// ServiceNotAllowed is the code of the problem that an author may not use an external service, because its file
+// is not from cluster paths.
 const ServiceNotAllowed = "ExtensionNotAllowed"
 
-// LowerExtension converts a GatewayExtension, without the cluster of its service, and returns
-// the reference to it. Problems name fields; the caller adds the object. If one is an error, the
-// extension must not be used.
+// LowerExtension converts a GatewayExtension of any kind except jwt, and returns the reference to its service. It
+// does not set the cluster of the service. Problems name fields; the caller adds the object. If a problem is an
+// error, the extension must not be used.
 func LowerExtension(key manifest.Key, spec *api.GatewayExtensionSpec) (*ir.Extension, *api.BackendRef, []manifest.Problem) {
 	switch {
 	case spec.ExtAuth != nil && spec.ExtAuth.HTTPService != nil:
@@ -31,6 +32,7 @@ func LowerExtension(key manifest.Key, spec *api.GatewayExtensionSpec) (*ir.Exten
 	return lowerLimiter(spec.RateLimit)
 }
 
+// lowerAuthService converts extAuth, without its service.
 func lowerAuthService(from *api.ExtAuthProvider) *ir.AuthService {
 	return &ir.AuthService{
 		FailOpen: from.FailOpen, StatusOnError: uint32(from.StatusOnError), Headers: HeaderNames(from.HeadersToForward),
@@ -38,7 +40,7 @@ func lowerAuthService(from *api.ExtAuthProvider) *ir.AuthService {
 	}
 }
 
-// lowerHTTPService returns an extension that Envoy calls by HTTP.
+// lowerHTTPService converts extAuth with a service that Envoy calls by HTTP.
 func lowerHTTPService(from *api.ExtAuthProvider) *ir.Extension {
 	service := from.HTTPService
 	to := &ir.Extension{Service: ir.Service{Timeout: api.ParseDuration(service.RequestTimeout), Retry: callRetry(service.Retry)}, Auth: lowerAuthService(from)}
@@ -56,7 +58,7 @@ func lowerHTTPService(from *api.ExtAuthProvider) *ir.Extension {
 	return to
 }
 
-// HeaderNames returns names of headers in lower case, sorted and unique.
+// HeaderNames returns the header names in lower case, sorted and without duplicates.
 func HeaderNames(names []string) []string {
 	var out []string
 	for _, name := range names {
@@ -66,6 +68,7 @@ func HeaderNames(names []string) []string {
 	return slices.Compact(out)
 }
 
+// lowerProcessor converts extProc.
 func lowerProcessor(from *api.ExtProcProvider) *ir.Extension {
 	to := &ir.ProcessorService{
 		FailOpen: from.FailOpen == nil || *from.FailOpen, Mode: processingMode(from.ProcessingMode),
@@ -79,6 +82,7 @@ func lowerProcessor(from *api.ExtProcProvider) *ir.Extension {
 	return &ir.Extension{Service: grpcService(&from.GRPCService), Processor: to}
 }
 
+// lowerLimiter converts rateLimit, as LowerExtension does.
 func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.BackendRef, []manifest.Problem) {
 	var problems []manifest.Problem
 	if from.GRPCService.RequestTimeout != nil {
@@ -94,10 +98,12 @@ func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.BackendRef, 
 	}, &from.GRPCService.BackendRef, problems
 }
 
+// grpcService converts how Envoy calls a service by gRPC, without the cluster.
 func grpcService(from *api.GRPCService) ir.Service {
 	return ir.Service{Authority: api.Text(from.Authority), Timeout: api.ParseDuration(from.RequestTimeout), Retry: callRetry(from.Retry)}
 }
 
+// callRetry converts the retries of calls. It returns nil if there are none.
 func callRetry(from *api.ServiceRetry) *ir.ServiceRetry {
 	if from == nil || from.Attempts == 0 {
 		return nil

@@ -10,35 +10,34 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field has the functions that read and merge one field of TrafficPolicies. Fields are merged
-// independently.
+// Field is one field of TrafficPolicies, with the functions that read and merge it. Fields are merged
+// independently of each other.
 type Field struct {
 	Name ir.Field
-	// has reports whether a spec sets the field. All other functions are called for specs
-	// that do.
+	// has reports whether a spec sets the field. The other functions for specs are called only if it returns true.
 	has func(*api.TrafficPolicySpec) bool
-	// take gives into the value of from, which is shared, never changed.
+	// take sets the value of into to the value of from. The value is shared and never changed.
 	take func(into, from *api.TrafficPolicySpec)
-	// lower writes the value into extras. Problems name fields, not the object.
+	// lower converts the value and sets it in the Extras. Problems name fields, but not the object.
 	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
-	// join gives into the values of first and last together, last being preferred. It is
-	// for the strategies that merge deeply; nil where one side's value is in force alone.
+	// join sets the value of into to the values of first and last, merged. last is preferred. It is called for
+	// deep strategies. It is nil if the field cannot be merged deeply.
 	join func(into, first, last *api.TrafficPolicySpec)
-	// protects is set where the field keeps requests away from backends: then a route below
-	// that takes it out of force is reported (Loosened).
+	// protects is set if the field keeps requests away from backends. Loosened then reports routes below that
+	// override the field.
 	protects protection
-	// inNamespace fills in the namespace of references that have none, on a copy of the
-	// value; nil without references.
+	// inNamespace sets the namespace of references that have none, on a copy of the value. It is nil if the field
+	// has no references.
 	inNamespace func(spec *api.TrafficPolicySpec, namespace string)
-	// routeHas reports whether the route itself says what the field says, by a filter or a
-	// field of its rule, which goes before every policy; nil where a route cannot.
+	// routeHas reports whether a route itself sets what the field sets, by a filter or by a field of its rule. The
+	// route then takes precedence over policies. It is nil if a route cannot do that.
 	routeHas func(*ir.Action) bool
-	// streams is true if the field holds for connections and datagrams, too.
+	// streams is true if the field also applies to connections and datagrams.
 	streams bool
 }
 
-// Fields returns a row for each field, in the order in which fields are shown. The rows are
-// shared: do not change them.
+// Fields returns the fields of TrafficPolicies, in the order in which they are shown. They are shared: do not
+// change them.
 func Fields() []Field { return fields() }
 
 var fields = sync.OnceValue(func() []Field {
@@ -156,26 +155,26 @@ var fields = sync.OnceValue(func() []Field {
 	}
 })
 
-// RouteHas reports whether the route itself sets what the field sets. The route wins over every
-// policy.
+// RouteHas reports whether the route itself sets what the field name sets. The route takes precedence over
+// every policy.
 func RouteHas(action *ir.Action, name ir.Field) bool {
 	return slices.ContainsFunc(Fields(), func(f Field) bool {
 		return f.Name == name && f.routeHas != nil && f.routeHas(action)
 	})
 }
 
-// Outcome is where the value of a field comes from after a merge.
+// Outcome says where the value of a field comes from after a merge of two specs.
 type Outcome uint8
 
-// The outcomes.
+// The values of Outcome.
 const (
-	Kept   Outcome = iota // what into had
-	Taken                 // what from has
-	Joined                // parts of both
+	Kept   Outcome = iota // the value that into had
+	Taken                 // the value of from
+	Joined                // both values, merged
 )
 
-// merge merges the field of from, the higher level, into that of into. It returns where the new
-// value comes from.
+// merge merges the field of from, the higher level, into the field of into by the strategy s. It returns where
+// the new value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):
@@ -191,6 +190,7 @@ func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	return Joined
 }
 
+// lowerBuffer is Field.lower for buffer.
 func lowerBuffer(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if size := from.Buffer.MaxRequestSize; size != nil { // from 1 to 4 GiB - 1, by the schema
 		extras.BufferBytes = uint32(size.Value())
@@ -198,11 +198,13 @@ func lowerBuffer(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Prob
 	return nil
 }
 
+// lowerAutoHostRewrite is Field.lower for autoHostRewrite.
 func lowerAutoHostRewrite(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	extras.AutoHost = *from.AutoHostRewrite
 	return nil
 }
 
+// lowerTimeouts is Field.lower for timeouts.
 func lowerTimeouts(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	extras.RequestTimeout = api.ParseDuration(from.Timeouts.Request)
 	extras.IdleTimeout = api.ParseDuration(from.Timeouts.StreamIdle)
@@ -217,10 +219,12 @@ func notServed(field, what, hint string) manifest.Problem {
 	}
 }
 
+// warning returns the warning that a field has no effect.
 func warning(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "NoEffect", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
+// number returns *p, or unset if p is nil.
 func number(p *int32, unset uint32) uint32 {
 	if p == nil {
 		return unset

@@ -13,14 +13,14 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// aclOff reports whether the field denies no request.
+// aclOff reports whether the field acl denies no request.
 func aclOff(s *api.TrafficPolicySpec) bool {
 	return s.ACL.DefaultAction == api.ACLAllow &&
 		!slices.ContainsFunc(s.ACL.Rules, func(r api.ACLRule) bool { return r.Action == api.ACLDeny })
 }
 
-// joinACLs joins the rules of both sides. last is preferred: it decides a range of both,
-// defaultAction and denyResponse.
+// joinACLs is Field.join for acl. The result has the rules of both sides. last decides defaultAction and a
+// range that both sides have. The denyResponse is that of last, or that of first if last has none.
 func joinACLs(into, first, last *api.TrafficPolicySpec) {
 	out := *last.ACL
 	preferred := map[netip.Prefix]bool{}
@@ -46,10 +46,11 @@ func joinACLs(into, first, last *api.TrafficPolicySpec) {
 	into.ACL = &out
 }
 
+// lowerACL is Field.lower for acl.
 func lowerACL(spec *api.TrafficPolicySpec, extras *ir.Extras) (problems []manifest.Problem) {
 	from := spec.ACL
 	to := &ir.ACL{Allow: from.DefaultAction == api.ACLAllow}
-	known := map[netip.Prefix]int{} // the rule that has a range
+	known := map[netip.Prefix]int{} // the index of the rule with a range
 	for i, rule := range from.Rules {
 		lowered := ir.ACLRule{Allow: rule.Action == api.ACLAllow}
 		if rule.Name != nil {
@@ -84,6 +85,7 @@ func lowerACL(spec *api.TrafficPolicySpec, extras *ir.Extras) (problems []manife
 	return problems
 }
 
+// lowerACLResponse converts denyResponse, which may be nil, and appends its problems to problems.
 func lowerACLResponse(from *api.ACLDenyResponse, problems []manifest.Problem) (*ir.ACLResponse, []manifest.Problem) {
 	if from == nil {
 		return nil, problems
@@ -104,14 +106,15 @@ func lowerACLResponse(from *api.ACLDenyResponse, problems []manifest.Problem) (*
 	return to, problems
 }
 
-// cidrFault is what is wrong with a CIDR, with a hint.
+// cidrFault says what is wrong with a CIDR, and what to do.
 type cidrFault struct{ message, hint string }
 
+// at returns the fault as the problem of a field.
 func (f *cidrFault) at(field string) manifest.Problem {
 	return manifest.Problem{Code: schema.InvalidValue, Severity: manifest.Error, Field: field, Message: f.message, Hint: f.hint}
 }
 
-// parseCIDR reads a range of addresses, or one address.
+// parseCIDR parses a range of addresses, or one address. The fault is nil if the text is valid.
 func parseCIDR(text string) (netip.Prefix, *cidrFault) {
 	r, err := netip.ParsePrefix(text)
 	if !strings.Contains(text, "/") {

@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// lowerCORS is Field.lower for cors.
 func lowerCORS(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if from.CORS.Disable != nil {
 		return nil
@@ -21,7 +22,7 @@ func lowerCORS(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Proble
 	return problems
 }
 
-// CORS converts the Gateway API's CORS filter at a path. Problems name fields, not the object.
+// CORS converts the Gateway API's CORS filter at the path at. Problems name fields, not the object.
 func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 	to := &ir.CORS{
 		Credentials: isTrue(from.AllowCredentials), MaxAge: uint32(from.MaxAge),
@@ -30,9 +31,8 @@ func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 	for _, origin := range from.AllowOrigins {
 		to.Origins = append(to.Origins, corsOrigin(string(origin)))
 	}
-	// Envoy names the method and headers that a preflight asks for in place of a
-	// star; of answers it cannot know (Fetch standard: with credentials a star is
-	// no wildcard).
+	// If methods or headers are "*", Envoy answers with the names in the preflight request. It cannot do so for
+	// exposed headers. With credentials, browsers read "*" as a name (Fetch standard).
 	if to.Credentials && slices.Contains(to.Show, "*") {
 		return to, []manifest.Problem{warning(at+".exposeHeaders",
 			`browsers take "*" for a header of that name when allowCredentials is true`, "list the headers")}
@@ -40,8 +40,8 @@ func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 	return to, nil
 }
 
-// corsOrigin reads an origin of the Gateway API. A star may be the whole origin, or replace the
-// first labels of the host.
+// corsOrigin converts an origin of the Gateway API. "*" may be the whole origin, or replace the first labels of
+// the host.
 func corsOrigin(origin string) ir.StringMatch {
 	if origin == "*" {
 		return ir.StringMatch{Kind: ir.StringRegex, Value: ".*"}

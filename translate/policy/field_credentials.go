@@ -15,9 +15,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The problems of this file never have a hash or a key in their words.
+// The problems of this file never contain a hash or a key.
 
-// BadCredentials is the code of credentials that cannot be used.
+// BadCredentials is the code of problems with credentials that cannot be used.
 const BadCredentials = "InvalidCredentials"
 
 func basicAuthOff(s *api.TrafficPolicySpec) bool  { return s.BasicAuth.Disable != nil }
@@ -53,6 +53,7 @@ func namespaceOf(name string) *gwv1.Namespace {
 	return &namespace
 }
 
+// lowerBasicAuth is Field.lower for basicAuth.
 func lowerBasicAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	from := spec.BasicAuth
 	switch {
@@ -69,6 +70,7 @@ func lowerBasicAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.P
 	return problems
 }
 
+// lowerAPIKeyAuth is Field.lower for apiKeyAuth.
 func lowerAPIKeyAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	from := spec.APIKeyAuth
 	if from.Disable != nil {
@@ -105,25 +107,25 @@ func lowerAPIKeyAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.
 	return problems
 }
 
-// secretKey returns the key of a Secret that a spec from WithNamespace names.
+// secretKey returns the key of the Secret that ref names. ref must have a namespace (see WithNamespace).
 func secretKey(ref *api.SecretRef) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: string(*ref.Namespace), Name: string(ref.Name)}
 }
 
-// ReadUsers returns the users of an htpasswd file, sorted by name. fault is what is wrong with the
-// file, nil for nothing. It has no content of the file.
+// ReadUsers returns the users in the text of an htpasswd file, sorted by name. fault says what is wrong with
+// the file; it is nil if nothing is. The fault contains no text of the file.
 func ReadUsers(text string) (users []ir.Credential, fault *CredentialFault) {
 	return readUsers(strings.Split(text, "\n"), func(line int) string { return fmt.Sprintf("line %d ", line+1) })
 }
 
-// CredentialFault is why credentials cannot be used, with a hint. It has no hash and no key.
+// CredentialFault says why credentials cannot be used, and what to do. It contains no hash and no key.
 type CredentialFault struct {
-	// Line is the first line at fault, from 0.
+	// Line is the index of the first wrong line.
 	Line          int
 	Message, Hint string
 }
 
-// lowerUsers reads the users that a policy holds itself.
+// lowerUsers reads the users that are in the policy itself.
 func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 	users, fault := readUsers(lines, func(int) string { return "it " })
 	if fault == nil {
@@ -135,7 +137,8 @@ func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 	}}
 }
 
-// readUsers reads the lines of an htpasswd file. subject returns the name of a line for messages.
+// readUsers returns the users in the lines of an htpasswd file, sorted by name. subject returns the words for a
+// line with which messages begin.
 func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, *CredentialFault) {
 	known := map[string]ir.Hidden{}
 	for i, line := range lines {
@@ -164,8 +167,8 @@ func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, 
 	return sortedCredentials(known), nil
 }
 
-// ReadKeys adds the clients of a Secret to known, by name. fault is what is wrong, nil for nothing.
-// It has no key.
+// ReadKeys adds the clients in the data of a Secret to known, which maps names to keys. It returns what is
+// wrong with the data, or nil. The fault contains no key.
 func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFault {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		key := ir.Hidden(strings.TrimSpace(string(data[name])))
@@ -182,8 +185,8 @@ func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFau
 	return nil
 }
 
-// Clients returns the clients of Secrets, sorted by name. fault is why they cannot be used
-// together, nil for nothing. It has no key.
+// Clients returns the clients in known, sorted by name. fault says why they cannot be used together; it is nil
+// if they can. The fault contains no key.
 func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *CredentialFault) {
 	if len(known) == 0 {
 		return nil, &CredentialFault{0, "there is no key", "write an entry for each client, with its key"}
@@ -199,6 +202,7 @@ func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *Creden
 	return clients, nil
 }
 
+// sortedCredentials returns the credentials in known, sorted by name.
 func sortedCredentials(known map[string]ir.Hidden) (out []ir.Credential) {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		out = append(out, ir.Credential{Name: name, Secret: known[name]})
@@ -206,19 +210,19 @@ func sortedCredentials(known map[string]ir.Hidden) (out []ir.Credential) {
 	return out
 }
 
-// isText reports whether a text can be in a header: printable ASCII, with spaces inside.
+// isText reports whether s consists of printable ASCII and spaces, so that a header can contain it.
 func isText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// isSHA reports whether the hash of an htpasswd line is the SHA-1 of a password.
+// isSHA reports whether the hash of an htpasswd line is a SHA-1 hash, which is what Envoy accepts.
 func isSHA(hash string) bool {
 	text, found := strings.CutPrefix(hash, "{SHA}")
 	sum, err := base64.StdEncoding.Strict().DecodeString(text)
 	return found && err == nil && len(sum) == sha1.Size
 }
 
-// hashKind returns the kind of a hash that Envoy does not accept, in words.
+// hashKind returns in words the kind of a hash that Envoy does not accept.
 func hashKind(hash string) string {
 	for _, known := range [][2]string{
 		{"$2", "a bcrypt hash"}, {"$apr1$", "an MD5 hash"}, {"$5$", "a SHA-256 hash"}, {"$6$", "a SHA-512 hash"}, {"{SHA}", "a {SHA} hash that is not whole"},

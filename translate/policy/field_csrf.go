@@ -6,11 +6,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// csrfOff reports whether the field rejects no request.
+// csrfOff reports whether percentageEnabled is 0 or missing.
 func csrfOff(s *api.TrafficPolicySpec) bool { return number(s.CSRF.PercentageEnabled, 0) == 0 }
 
-// lowerCSRF checks every request unless a percentage is set. With percentageShadowed, Envoy rejects
-// none.
+// lowerCSRF is Field.lower for csrf. Without a percentage, Envoy checks every request. With percentageShadowed,
+// Envoy rejects no request.
 func lowerCSRF(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	from := spec.CSRF
 	to := &ir.CSRF{Enabled: number(from.PercentageEnabled, 100)}
@@ -24,7 +24,7 @@ func lowerCSRF(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Proble
 	return nil
 }
 
-// stringMatch reads the comparison that is set. The schema allows only one.
+// stringMatch converts the comparison that is set in from. The schema allows only one.
 func stringMatch(from api.StringMatch) ir.StringMatch {
 	to := ir.StringMatch{IgnoreCase: isTrue(from.IgnoreCase)}
 	for kind, value := range []*string{

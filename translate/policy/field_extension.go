@@ -18,6 +18,7 @@ func extAuthIn(spec *api.TrafficPolicySpec, namespace string) {
 	spec.ExtAuth = &auth
 }
 
+// lowerExtAuth is Field.lower for extAuth.
 func lowerExtAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if auth := from.ExtAuth; auth.ExtensionRef != nil {
 		extras.ExtAuth = &ir.ExtAuth{
@@ -37,6 +38,7 @@ func extProcIn(spec *api.TrafficPolicySpec, namespace string) {
 	spec.ExtProc = &proc
 }
 
+// lowerExtProc is Field.lower for extProc.
 func lowerExtProc(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if proc := from.ExtProc; proc.ExtensionRef != nil {
 		extras.ExtProc = &ir.ExtProc{
@@ -46,14 +48,15 @@ func lowerExtProc(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Pro
 	return nil
 }
 
-// extensionUse returns the use of the GatewayExtension that a field names, of a spec from
-// WithNamespace.
+// extensionUse returns the use of the GatewayExtension that ref names in a field. ref must have a namespace
+// (see WithNamespace).
 func extensionUse(field ir.Field, ref *api.ExtensionRef) ir.ExtensionUse {
 	return ir.ExtensionUse{Field: field, Key: manifest.Key{
 		Group: api.Group, Kind: api.KindGatewayExtension, Namespace: string(*ref.Namespace), Name: string(ref.Name),
 	}}
 }
 
+// requestBody converts the settings for request bodies. nil stays nil.
 func requestBody(from *api.RequestBody) *ir.RequestBody {
 	if from == nil {
 		return nil
@@ -61,6 +64,7 @@ func requestBody(from *api.RequestBody) *ir.RequestBody {
 	return &ir.RequestBody{Max: uint32(from.MaxRequestBytes), Partial: from.AllowPartialMessage, Bytes: from.PackAsBytes}
 }
 
+// processingMode converts a mode of a processor. nil stays nil.
 func processingMode(from *api.ProcessingMode) *ir.ProcessingMode {
 	if from == nil {
 		return nil
@@ -72,8 +76,8 @@ func processingMode(from *api.ProcessingMode) *ir.ProcessingMode {
 	}
 }
 
-// WithNamespace returns a spec in which references to GatewayExtensions without a namespace get the
-// policy's namespace. It is needed because a merged spec has no policy any more.
+// WithNamespace returns a copy of a spec in which references to GatewayExtensions and Secrets without a
+// namespace have the policy's namespace. It is needed because a merged spec belongs to several policies.
 func WithNamespace(from *api.TrafficPolicySpec, namespace string) *api.TrafficPolicySpec {
 	spec := *from
 	for _, field := range Fields() {

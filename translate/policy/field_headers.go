@@ -6,12 +6,14 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// lowerHeaderModifiers is Field.lower for headerModifiers.
 func lowerHeaderModifiers(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	extras.RequestHeaders = headerMods(from.HeaderModifiers.Request)
 	extras.ResponseHeaders = headerMods(from.HeaderModifiers.Response)
 	return nil
 }
 
+// headerMods converts header changes. nil means no changes.
 func headerMods(from *api.HeaderFilter) ir.HeaderMods {
 	if from == nil {
 		return ir.HeaderMods{}

@@ -23,6 +23,7 @@ func jwtAuthIn(spec *api.TrafficPolicySpec, namespace string) {
 	spec.JWTAuth = &auth
 }
 
+// lowerJWTAuth is Field.lower for jwtAuth.
 func lowerJWTAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if auth := from.JWTAuth; auth.ExtensionRef != nil {
 		extras.JWTAuth = &ir.JWTAuth{ExtensionUse: extensionUse(ir.FieldJWTAuth, auth.ExtensionRef)}
@@ -30,9 +31,9 @@ func lowerJWTAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Pro
 	return nil
 }
 
-// LowerJWT converts the tokens that a GatewayExtension accepts, without the clusters of remote keys.
-// configMap returns the keys of a ConfigMap, or why there are none. Problems name fields; if one is an
-// error, the extension must not be used.
+// LowerJWT converts the tokens that the GatewayExtension key accepts. It does not set the clusters of remote
+// keys. configMap returns the keys in a ConfigMap, or why there are none. Problems name fields. If a problem is
+// an error, the extension must not be used.
 func LowerJWT(key manifest.Key, from *api.JWT, configMap func(name string) (text string, fault *CredentialFault)) (*ir.JWT, []manifest.Problem) {
 	mode := api.Text(from.ValidationMode)
 	to := &ir.JWT{
@@ -51,9 +52,10 @@ func LowerJWT(key manifest.Key, from *api.JWT, configMap func(name string) (text
 	return to, problems
 }
 
-// JWKSFault is the code of keys that cannot be used.
+// JWKSFault is the code of problems with keys that cannot be used.
 const JWKSFault = "InvalidKeys"
 
+// lowerJWTProvider converts one provider. Problems name fields of the provider.
 func lowerJWTProvider(from *api.JWTProvider, configMap func(string) (string, *CredentialFault)) (*ir.JWTProvider, []manifest.Problem) {
 	to := &ir.JWTProvider{
 		Name: from.Name, Issuer: api.Text(from.Issuer), Audiences: from.Audiences, Forward: isTrue(from.ForwardToken),
@@ -92,7 +94,7 @@ func lowerJWTProvider(from *api.JWTProvider, configMap func(string) (string, *Cr
 	return to, append(problems, lowerKeys(&from.JWKS, to, configMap)...)
 }
 
-// anyToken warns of a provider that accepts tokens for other audiences.
+// anyToken warns if a provider accepts tokens of any issuer or for any audience.
 func anyToken(from *api.JWTProvider) (problems []manifest.Problem) {
 	if api.Text(from.Issuer) == "" {
 		problems = append(problems, openToken("issuer", "tokens of any issuer are accepted, if they are signed with one of the keys", "write the iss of the provider's tokens"))
@@ -103,11 +105,12 @@ func anyToken(from *api.JWTProvider) (problems []manifest.Problem) {
 	return problems
 }
 
+// openToken returns a warning about tokens that are accepted.
 func openToken(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "AnyToken", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
-// lowerKeys sets the keys of a provider.
+// lowerKeys sets the keys of the provider to, or where Envoy fetches them. configMap is that of LowerJWT.
 func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (string, *CredentialFault)) []manifest.Problem {
 	if from.Remote != nil {
 		return lowerRemoteKeys(from.Remote, to)
@@ -135,6 +138,7 @@ func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (strin
 	return problems
 }
 
+// lowerRemoteKeys sets where Envoy fetches the keys of the provider to.
 func lowerRemoteKeys(from *api.RemoteJWKS, to *ir.JWTProvider) []manifest.Problem {
 	remote := &ir.RemoteKeys{
 		URL: from.URL, CacheFor: 5 * time.Minute, Timeout: 5 * time.Second, Async: from.AsyncFetch != nil,

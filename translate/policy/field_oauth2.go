@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// never is protection.off for a field that cannot be turned off.
+// never is protection.off for a field that cannot be turned off. It returns false.
 func never(*api.TrafficPolicySpec) bool { return false }
 
 // oauth2In is Field.inNamespace for oauth2.
@@ -24,18 +24,19 @@ func oauth2In(spec *api.TrafficPolicySpec, namespace string) {
 	spec.OAuth2 = &api.OAuth2{ExtensionRef: spec.OAuth2.ExtensionRef.In(namespace)}
 }
 
+// lowerOAuth2 is Field.lower for oauth2.
 func lowerOAuth2(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	extras.OAuth2 = &ir.OAuth2{ExtensionUse: extensionUse(ir.FieldOAuth2, from.OAuth2.ExtensionRef)}
 	return nil
 }
 
-// The scopes of OAuth 2.0 that gatefold names.
+// Scopes of OAuth 2.0.
 const (
 	scopeOpenID  = "openid"
-	scopeDefault = "user" // Envoy's
+	scopeDefault = "user" // Envoy's default
 )
 
-// lowerSignIn converts an identity provider.
+// lowerSignIn converts the identity provider of the GatewayExtension key.
 func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []manifest.Problem) {
 	to := &ir.SignIn{
 		Extension:     key,
@@ -75,8 +76,8 @@ func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []m
 	return &ir.Extension{SignIn: to}, problems
 }
 
-// NeededIssuer returns the issuer whose discovery document is needed, "" for none. It is needed if
-// the extension lacks an endpoint.
+// NeededIssuer returns the issuer whose discovery document is needed: if the extension names no authorization
+// endpoint or no token endpoint. It returns "" if no document is needed.
 func NeededIssuer(from *api.OAuth2Provider) string {
 	if from.AuthorizationEndpoint != nil && from.TokenEndpoint != nil {
 		return ""
@@ -84,8 +85,8 @@ func NeededIssuer(from *api.OAuth2Provider) string {
 	return api.Text(from.IssuerURI)
 }
 
-// SetEndpoints sets the endpoints that an extension does not name. Envoy accepts the end-session
-// endpoint only with the scope openid.
+// SetEndpoints sets the endpoints that an extension does not name to those that were found. The end-session
+// endpoint is set only with the scope openid, because Envoy rejects it without.
 func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 	to.Authorization, to.Token = cmp.Or(to.Authorization, found.Authorization), cmp.Or(to.Token, found.Token)
 	if to.EndSession == "" && slices.Contains(to.Scopes, scopeOpenID) {
@@ -93,15 +94,15 @@ func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 	}
 }
 
-// plainPath matches the paths that Envoy compares as they are written: no browser and no
-// normalization changes them.
+// plainPath matches a path that Envoy compares as it is written, because browsers and normalization do not
+// change it.
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$`)
 
-// redirectURIs matches a URI with the parts that Envoy may fill in: scheme and host.
+// redirectURIs matches a redirect URI. Envoy may insert the scheme and the host of the request.
 var redirectURIs = regexp.MustCompile(`^(?:https?|%REQ\((?:x-forwarded-proto|X-FORWARDED-PROTO|:scheme|:SCHEME)\)%)://` +
 	`(?:%REQ\((?::authority|:AUTHORITY)\)%|[A-Za-z0-9.-]+(?::[0-9]{1,5})?)(/[^%?#]*)$`)
 
-// redirectPath returns the path of a redirect URI. fault is why it cannot be used.
+// redirectPath returns the path of a redirect URI. fault says why the URI cannot be used; it is "" if it can.
 func redirectPath(uri string) (path, fault string) {
 	parts := redirectURIs.FindStringSubmatch(uri)
 	switch {
@@ -113,13 +114,13 @@ func redirectPath(uri string) (path, fault string) {
 	return parts[1], ""
 }
 
-// hasDots reports whether a path has a segment that normalization removes.
+// hasDots reports whether a path has a segment "." or "..", which normalization removes.
 func hasDots(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
-// signInCookies returns the cookies of an extension. Their names end in a hash of the
-// extension's name, as in kgateway: several extensions can serve one host.
+// signInCookies returns the cookies of the extension key. Their default names end in a hash of the extension's
+// name, as in kgateway, because several extensions can serve one host.
 func signInCookies(key manifest.Key, from *api.OAuth2Cookies) ir.SignInCookies {
 	sum := sha256.Sum256([]byte(key.Namespace + "/" + key.Name))
 	named := func(prefix string) string { return prefix + "-" + hex.EncodeToString(sum[:8]) }
@@ -143,10 +144,12 @@ func signInCookies(key manifest.Key, from *api.OAuth2Cookies) ir.SignInCookies {
 	return to
 }
 
+// cookieNames returns the names of all cookies.
 func cookieNames(c *ir.SignInCookies) []string {
 	return []string{c.AccessToken, c.IDToken, c.RefreshToken, c.HMAC, c.Expires, c.Nonce, c.CodeVerifier}
 }
 
+// headerMatches converts conditions for headers.
 func headerMatches(from []api.OAuth2HeaderMatch) (out []ir.ValueMatch) {
 	for _, match := range from {
 		out = append(out, ir.ValueMatch{
@@ -156,20 +159,20 @@ func headerMatches(from []api.OAuth2HeaderMatch) (out []ir.ValueMatch) {
 	return out
 }
 
-// ClientSecretEntry is the entry of a Secret with the client's secret, and CookieSecretEntry
-// that with the secret of the cookies, which it need not have.
+// ClientSecretEntry is the entry of a Secret with the client's secret. CookieSecretEntry is the entry with the
+// secret of the cookies, which is optional.
 const (
 	ClientSecretEntry = "client-secret"
 	CookieSecretEntry = "cookie-secret"
 )
 
-// ClientSecret returns the Secret of an identity provider.
+// ClientSecret returns the key of the Secret that an identity provider names.
 func ClientSecret(key manifest.Key, from *api.OAuth2Provider) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: key.Namespace, Name: string(from.Credentials.ClientSecretRef.Name)}
 }
 
-// ReadClientSecret returns the client secret of an identity provider. fault is why it cannot be
-// used, nil for nothing. It has no part of the secret.
+// ReadClientSecret returns the client's secret in the data of a Secret. fault says why it cannot be used; it is
+// nil if it can. The fault contains no part of the secret.
 func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *CredentialFault) {
 	text, found := data[ClientSecretEntry]
 	secret = ir.Hidden(strings.TrimSpace(string(text)))
@@ -184,8 +187,8 @@ func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *Credenti
 	return secret, nil
 }
 
-// CookieSecret returns the text from which the secret of the cookies is derived: the Secret's entry
-// for it, else the client secret.
+// CookieSecret returns the text from which the secret of the cookies is derived. It is the entry
+// CookieSecretEntry in the data of a Secret, or the client's secret if there is no such entry.
 func CookieSecret(data map[string][]byte, client ir.Hidden) ir.Hidden {
 	if own := strings.TrimSpace(string(data[CookieSecretEntry])); own != "" {
 		return ir.Hidden(own)

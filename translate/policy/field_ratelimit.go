@@ -6,22 +6,24 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The two parts of rateLimit are fields of their own
+// rateLimit.local and rateLimit.global are merged as two fields
 // (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 
+// takeLocalRateLimit is Field.take for rateLimit.local.
 func takeLocalRateLimit(into, from *api.TrafficPolicySpec) {
 	limits := rateLimits(into)
 	limits.Local = from.RateLimit.Local
 	into.RateLimit = &limits
 }
 
+// takeGlobalRateLimit is Field.take for rateLimit.global.
 func takeGlobalRateLimit(into, from *api.TrafficPolicySpec) {
 	limits := rateLimits(into)
 	limits.Global = from.RateLimit.Global
 	into.RateLimit = &limits
 }
 
-// rateLimits returns a copy of a spec's rateLimit, empty where it has none.
+// rateLimits returns a copy of the spec's rateLimit, or an empty one if the spec has none.
 func rateLimits(spec *api.TrafficPolicySpec) api.RateLimit {
 	if spec.RateLimit == nil {
 		return api.RateLimit{}
@@ -29,10 +31,11 @@ func rateLimits(spec *api.TrafficPolicySpec) api.RateLimit {
 	return *spec.RateLimit
 }
 
-// localRateLimitOff reports whether the field has no limit. Such a field of a route below removes
-// the limit of a route above.
+// localRateLimitOff reports whether the field has no limit. A policy of a route below uses such a field to
+// remove the limit of a route above.
 func localRateLimitOff(s *api.TrafficPolicySpec) bool { return s.RateLimit.Local.TokenBucket == nil }
 
+// lowerLocalRateLimit is Field.lower for rateLimit.local.
 func lowerLocalRateLimit(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if localRateLimitOff(spec) {
 		return nil
@@ -53,6 +56,7 @@ func globalRateLimitIn(spec *api.TrafficPolicySpec, namespace string) {
 	spec.RateLimit = &limits
 }
 
+// lowerGlobalRateLimit is Field.lower for rateLimit.global.
 func lowerGlobalRateLimit(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	from := spec.RateLimit.Global
 	to := &ir.GlobalLimit{ExtensionUse: extensionUse(ir.FieldGlobalRateLimit, &from.ExtensionRef)}
@@ -67,7 +71,7 @@ func lowerGlobalRateLimit(spec *api.TrafficPolicySpec, extras *ir.Extras) []mani
 	return nil
 }
 
-// limitEntry returns an entry with the key that kgateway gives it, so that services for
+// limitEntry converts an entry of a descriptor. The keys are those of kgateway, so that rate limit services for
 // kgateway find their limits.
 func limitEntry(from api.RateLimitEntry) ir.LimitEntry {
 	switch from.Type {

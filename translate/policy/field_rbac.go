@@ -9,13 +9,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// rbacOff reports whether the field explicitly lets all requests pass.
+// rbacOff reports whether the field lets all requests pass: the action is not Deny, one expression is "true", and
+// there are no ranges.
 func rbacOff(s *api.TrafficPolicySpec) bool {
 	policy := s.RBAC.Policy
 	return s.RBAC.Action != api.RBACDeny && slices.Contains(policy.MatchExpressions, "true") &&
 		len(policy.AllowedCIDRs)+len(policy.BlockedCIDRs) == 0
 }
 
+// lowerRBAC is Field.lower for rbac.
 func lowerRBAC(spec *api.TrafficPolicySpec, extras *ir.Extras) (problems []manifest.Problem) {
 	from := spec.RBAC.Policy
 	to := &ir.RBAC{Deny: spec.RBAC.Action == api.RBACDeny, Expressions: from.MatchExpressions}

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// joinTransformations joins the lists, those of the preferred side last. It is the only deep merge.
+// joinTransformations is Field.join for transformation. It joins the changes of both sides; those of last come
+// last.
 func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	into.Transformation = &api.Transformation{
 		Request:  join(first.Transformation.Request, last.Transformation.Request),
@@ -18,8 +19,9 @@ func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	}
 }
 
-// join returns the changes of first and then those of last, which is preferred. It drops changes of
-// first that add to a header which last sets, or remove a header which last sets or adds.
+// join returns the changes of first and then those of last, which is preferred. A change of first that last
+// overrides is left out: adding to a header that last sets, or removing a header that last sets or adds. If one
+// side is nil, join returns the other.
 func join(first, last *api.Transform) *api.Transform {
 	if first == nil || last == nil {
 		if first == nil {
@@ -45,10 +47,12 @@ func join(first, last *api.Transform) *api.Transform {
 	return out
 }
 
+// writes reports whether list has a header with this name, in any case.
 func writes(list []api.HeaderTemplate, name string) bool {
 	return slices.ContainsFunc(list, func(h api.HeaderTemplate) bool { return strings.EqualFold(h.Name, name) })
 }
 
+// lowerTransformation is Field.lower for transformation.
 func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	var request, response []manifest.Problem
 	extras.Request, request = headerChanges(ir.FieldTransformation.Path()+".request", spec.Transformation.Request)
@@ -56,7 +60,7 @@ func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manif
 	return append(request, response...)
 }
 
-// headerChanges returns the changes in the order set, add, remove.
+// headerChanges converts the changes at the path at, in the order set, add, remove.
 func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil

@@ -7,16 +7,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The policies of a Gateway and its listeners are no level of delegation: they
-// hold for every route of a virtual host, field by field, where no policy of the
-// route says anything (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
+// The policies of a Gateway and its listeners are not a level of delegation. They apply to every route of a
+// virtual host, field by field, if no policy of the route sets the field
+// (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 
-// Sets reports whether a policy sets the field, even if only to disable what others set.
+// Sets reports whether a policy sets the field, even if only to turn it off.
 func (r *Resolved) Sets(field ir.Field) bool {
 	return slices.ContainsFunc(r.Origins, func(o FieldOrigin) bool { return o.Field == field })
 }
 
-// Only returns the fields for which keep is true.
+// Only returns a result with only the fields for which keep returns true. It has no Uses.
 func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	out := Resolved{}
 	for _, field := range Fields() {
@@ -28,7 +28,8 @@ func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	return out
 }
 
-// Under returns r with the fields of its virtual host that r does not set.
+// Under returns a result with the fields of r and, in addition, the fields of its virtual host that r does not
+// set. It has no Uses.
 func (r *Resolved) Under(host *Resolved) Resolved {
 	out := Resolved{Spec: r.Spec}
 	from := func(origins []FieldOrigin) map[ir.Field][]manifest.Key {
@@ -44,7 +45,7 @@ func (r *Resolved) Under(host *Resolved) Resolved {
 	return out
 }
 
-// inOrder returns the origins in the order of Fields.
+// inOrder returns the origins as a list, in the order of Fields. A field without origins is left out.
 func inOrder(origins map[ir.Field][]manifest.Key) []FieldOrigin {
 	var out []FieldOrigin
 	for _, field := range Fields() {

@@ -25,17 +25,17 @@ type jwk struct {
 	E   string `json:"e,omitempty"`
 	X   string `json:"x,omitempty"`
 	Y   string `json:"y,omitempty"`
-	// D and K are secrets.
+	// D and K are set only in secret keys.
 	D string `json:"d,omitempty"`
 	K string `json:"k,omitempty"`
 }
 
-// minRSABits is the least size of an RSA key (RFC 7518, section 3.3).
+// minRSABits is the smallest size of an RSA key (RFC 7518, section 3.3).
 const minRSABits = 2048
 
-// ReadJWKS returns the public keys in a text as a JWKS. The text is a JWKS, a single JWK, or a
-// public key as PEM. skipped has the keys that are left out, with the reasons. fault is why there
-// are no keys. No message has any part of a key.
+// ReadJWKS returns the public keys in a text as a JWKS. The text is a JWKS, a single JWK, or a public key as
+// PEM. skipped says which keys are left out, and why. fault says why there are no keys; it is nil if there are
+// some. No message contains any part of a key.
 func ReadJWKS(text string) (jwks string, skipped []string, fault *CredentialFault) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "-----BEGIN") {
@@ -83,6 +83,7 @@ func ReadJWKS(text string) (jwks string, skipped []string, fault *CredentialFaul
 	return encodeJWKS(keys), skipped, nil
 }
 
+// encodeJWKS returns keys as a JWKS in JSON.
 func encodeJWKS(keys []jwk) string {
 	text, err := json.Marshal(map[string][]jwk{"keys": keys})
 	if err != nil {
@@ -91,7 +92,8 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK reads one key. why is why it cannot be used. secret is true if it is not a public key.
+// readJWK reads one key. why says why it cannot be used; it is "" if it can. secret is true if it is not a
+// public key.
 func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {
@@ -117,6 +119,7 @@ func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	return key, why, false
 }
 
+// checkRSA returns why an RSA key cannot be used, or "". It removes members of other kinds of keys.
 func (k *jwk) checkRSA() (why string) {
 	n, e := decodeNumber(k.N), decodeNumber(k.E)
 	switch {
@@ -133,7 +136,7 @@ func (k *jwk) checkRSA() (why string) {
 
 func knownSize(bits string) bool { return bits == "256" || bits == "384" || bits == "512" }
 
-// curves returns the curves of kty EC, each with its alg.
+// curves returns the curves for kty EC by name, each with its alg.
 func curves() map[string]struct {
 	elliptic.Curve
 	alg string
@@ -144,6 +147,7 @@ func curves() map[string]struct {
 	}{"P-256": {elliptic.P256(), "ES256"}, "P-384": {elliptic.P384(), "ES384"}, "P-521": {elliptic.P521(), "ES512"}}
 }
 
+// checkEC returns why an EC key cannot be used, or "". It sets alg, and removes members of other kinds of keys.
 func (k *jwk) checkEC() (why string) {
 	curve, known := curves()[k.Crv]
 	x, y := decodeNumber(k.X), decodeNumber(k.Y)
@@ -159,6 +163,8 @@ func (k *jwk) checkEC() (why string) {
 	return ""
 }
 
+// checkOKP returns why an OKP key cannot be used, or "". It sets alg, and removes members of other kinds of
+// keys.
 func (k *jwk) checkOKP() (why string) {
 	x, err := base64.RawURLEncoding.DecodeString(k.X)
 	switch {
@@ -173,7 +179,7 @@ func (k *jwk) checkOKP() (why string) {
 	return ""
 }
 
-// decodeNumber returns a number above 0, nil for anything else.
+// decodeNumber decodes a number above 0 from base64url. It returns nil for any other text.
 func decodeNumber(text string) *big.Int {
 	content, err := base64.RawURLEncoding.DecodeString(text)
 	if n := new(big.Int).SetBytes(content); err == nil && n.Sign() > 0 {
@@ -182,7 +188,7 @@ func decodeNumber(text string) *big.Int {
 	return nil
 }
 
-// readPEM reads a public key.
+// readPEM reads one public key as PEM. It returns a fault for any other PEM.
 func readPEM(text string) (*jwk, *CredentialFault) {
 	block, rest := pem.Decode([]byte(text))
 	hint := "write the public key alone: openssl pkey -in KEY -pubout"
@@ -216,7 +222,8 @@ func readPEM(text string) (*jwk, *CredentialFault) {
 	return checked, nil
 }
 
-// keyOfPublic returns a JWK with the alg that kgateway uses for such a key.
+// keyOfPublic returns a public key as a JWK, with the alg that kgateway uses for its kind. It returns a fault
+// if kgateway accepts no such key as PEM.
 func keyOfPublic(public any) (*jwk, *CredentialFault) {
 	encode := base64.RawURLEncoding.EncodeToString
 	switch k := public.(type) {

@@ -13,16 +13,17 @@ import (
 // Loosening is a protecting field of a policy that a policy of a route below overrides.
 type Loosening struct {
 	Field         ir.Field
-	Parent, Child manifest.Key // the policies, or routes with a filter
+	Parent, Child manifest.Key // policies; for the filter ExternalAuth they are routes
 	// Filter is true if the Parent is a route with the filter ExternalAuth.
 	Filter bool
-	// At is the filter's path in the route, "" for a policy.
+	// At is the path of the filter in the route Child. It is "" if Child is a policy.
 	At string
-	// Off is true if the field is removed and not replaced.
+	// Off is true if Child turns the protection off, and false if Child replaces it.
 	Off bool
 }
 
-// Problem returns the warning, at the policy that loosens. The preference of policies allows it.
+// Problem returns the warning, whose object is Child. It is only a warning, because the preference of the
+// policies allows the override.
 func (l Loosening) Problem() manifest.Problem {
 	what := string(l.Field)
 	if l.Filter {
@@ -40,19 +41,18 @@ func (l Loosening) Problem() manifest.Problem {
 	return problem
 }
 
-// protection describes a protecting field: one that keeps requests away from backends. It has the
-// conditions under which the field does not protect any more.
+// protection says how a field keeps requests away from backends, and when it no longer does. It is zero for a
+// field that does not protect.
 type protection struct {
-	// off reports whether a spec that sets the field lifts what others ask for; nil for a
-	// field that does not protect.
+	// off reports whether a spec that sets the field turns the protection off. It is nil for a field that does not
+	// protect.
 	off func(*api.TrafficPolicySpec) bool
-	// replaced is true if another value may ask for less than the parent's.
+	// replaced is true if a policy that replaces the parent's value may weaken the protection.
 	replaced bool
 }
 
-// Loosened returns the protecting fields of higher levels that lower levels override. levels are
-// those that were merged into resolved, the root's first. A limit that is replaced by another limit
-// does not count.
+// Loosened returns the protecting fields of higher levels that lower levels override. levels are the levels
+// that were merged into resolved, root first. A limit that another limit replaces does not count.
 func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	var out []Loosening
 	for _, field := range Fields() {
@@ -70,8 +70,8 @@ func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	return out
 }
 
-// protector returns the outermost policy that sets the protection, and the index of the first level
-// below it.
+// protector returns the outermost policy that sets the field without turning it off. below is the index of the
+// next level. If there is no such policy, it is zero, and below is len(levels).
 func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	for i, level := range levels {
 		for _, a := range level.Specs {
@@ -81,13 +81,14 @@ func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 			if !f.protects.off(a.Spec) {
 				return a.Origin.Key, i + 1
 			}
-			break // the level itself lifts it
+			break // the level itself turns the protection off
 		}
 	}
 	return policy, len(levels)
 }
 
-// setter returns the policy of one of the levels whose field is effective.
+// setter returns a policy of the levels that sets the field and is in inForce: the policies whose field is
+// effective. found is false if there is none.
 func (f *Field) setter(levels []Level, inForce []manifest.Key) (policy manifest.Key, found bool) {
 	for _, level := range levels {
 		for _, a := range level.Specs {

@@ -1,10 +1,9 @@
-// Package policy merges TrafficPolicies and lowers them to ir.Extras. Every
-// function is pure.
+// Package policy merges TrafficPolicies and converts the result to ir.Extras. Every function is pure.
 //
-// Policies come in levels: one for the route that a request ends in, and one for
-// each route above it that delegates. Within a level the policies stand in a row
-// and a later one fills what those before it leave open. Between levels each
-// ancestor says by annotation whose fields win (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
+// Policies come in levels: one level for the route that serves a request, and one level for each route above it
+// that delegates. Within a level the policies are ordered, and a later policy sets only fields that no earlier
+// policy sets. Between levels, an annotation of each route above says which fields win
+// (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 package policy
 
 import (
@@ -17,11 +16,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Strategy is how the policies of a level are merged with those of lower levels.
+// Strategy is how the policies of a level are merged with those of lower levels: of the routes below.
 type Strategy uint8
 
-// The strategies of EP-10943. With a deep one, fields that cannot be merged deeply are merged
-// like the shallow one of the same preference.
+// The strategies of EP-10943. A deep strategy merges a field that cannot be merged deeply as the shallow
+// strategy with the same preference does.
 const (
 	ShallowMergePreferChild Strategy = iota
 	ShallowMergePreferParent
@@ -36,8 +35,9 @@ func Strategies() []string {
 
 func (s Strategy) String() string { return Strategies()[s] }
 
-// StrategyOf reads the annotation of a route. ok is false if its value is not one of the four; then
-// s is the default.
+// StrategyOf returns the Strategy in the annotations of a route. Without the annotation, it returns the default
+// ShallowMergePreferChild and true. ok is false if the value is not one of the four; s is then the default,
+// too.
 func StrategyOf(annotations map[string]string) (s Strategy, ok bool) {
 	text, written := annotations[api.AnnotationPolicyPriority]
 	if i := slices.Index(Strategies(), text); i >= 0 {
@@ -51,12 +51,13 @@ func (s Strategy) PrefersParent() bool {
 	return s == ShallowMergePreferParent || s == DeepMergePreferParent
 }
 
+// deep reports whether fields are merged deeply, if they can be.
 func (s Strategy) deep() bool { return s >= DeepMergePreferChild }
 
-// Standing is how a policy applies to a rule. Lower values win.
+// Standing is how a policy applies to a rule. A lower value has precedence.
 type Standing uint8
 
-// The standings: what names the policy, or what its target is.
+// The values of Standing.
 const (
 	ByExtension Standing = iota // the rule names the policy in a filter
 	BySection                   // the policy targets the rule, or the listener
@@ -68,20 +69,20 @@ const (
 type Attached struct {
 	Origin   *ir.Origin
 	Standing Standing
-	// Weight is that of AnnotationPolicyWeight.
+	// Weight is the value of AnnotationPolicyWeight.
 	Weight int32
 	Spec   *api.TrafficPolicySpec
 }
 
-// Level holds the policies of one rule of one route, in the order of precedence, and how they
-// are merged with those of routes below.
+// Level has the policies of one rule of one route, in the order of precedence. Priority says how they are
+// merged with those of routes below.
 type Level struct {
 	Specs    []*Attached
 	Priority Strategy
 }
 
-// NewLevel sorts policies by standing, weight, and then tie, the conflict resolution order. If
-// a policy applies in two ways, the better standing counts.
+// NewLevel returns a Level with the policies in specs, sorted by standing, weight (the larger first) and tie,
+// the conflict resolution order. A policy that applies in two ways is listed once, with the lower Standing.
 func NewLevel(specs []*Attached, priority Strategy, tie func(a, b *ir.Origin) int) Level {
 	specs = slices.Clone(specs)
 	slices.SortStableFunc(specs, func(a, b *Attached) int {
@@ -96,8 +97,8 @@ func NewLevel(specs []*Attached, priority Strategy, tie func(a, b *ir.Origin) in
 	return Level{Specs: specs, Priority: priority}
 }
 
-// WeightOf reads the weight annotation of a policy. If it is not an integer of 32 bits, ok is
-// false and the weight is 0.
+// WeightOf returns the weight in the annotations of a policy. Without the annotation it returns 0 and true. If
+// the value is not an integer of 32 bits, it returns 0 and false.
 func WeightOf(annotations map[string]string) (weight int32, ok bool) {
 	text, written := annotations[api.AnnotationPolicyWeight]
 	n, err := strconv.ParseInt(text, 10, 32)
@@ -109,39 +110,38 @@ func WeightOf(annotations map[string]string) (weight int32, ok bool) {
 
 // Resolved is the merged result of the policies of all levels.
 type Resolved struct {
-	// Spec has no TargetRefs. It shares parts with the policies: do not change it.
+	// Spec has no TargetRefs. It shares memory with the policies: do not change it.
 	Spec api.TrafficPolicySpec
-	// Origins names the policies that each field was set by.
+	// Origins names the policies that set each field.
 	Origins []FieldOrigin
-	// Uses says how much of each policy is in force, in order of first appearance from the leaf
-	// up.
+	// Uses says how much of each policy is effective, in the order of first appearance from the leaf level up.
 	Uses []Use
 }
 
-// FieldOrigin names the policies whose field is effective: several if they were merged deeply, the
-// preferred one last.
+// FieldOrigin names the policies whose field is effective. If there are several, they were merged deeply, and
+// the preferred policy is the last.
 type FieldOrigin struct {
 	Field ir.Field
 	From  []manifest.Key
 }
 
-// Use is how much of one policy is effective.
+// Use is one policy, with how much of it is effective.
 type Use struct {
 	Policy manifest.Key
 	Fate   Fate
 }
 
-// Fate is how much of a policy is effective.
+// Fate says how much of a policy is effective.
 type Fate uint8
 
-// The fates, with the reasons of the condition Attached.
+// The values of Fate. They correspond to the reasons of the condition Attached.
 const (
-	WhollyUsed Fate = iota // every field
-	Merged                 // some fields, or some together with other policies
-	Overridden             // none
+	WhollyUsed Fate = iota // every field is effective
+	Merged                 // some fields are effective, or are merged with other policies
+	Overridden             // no field is effective
 )
 
-// Resolve merges the levels, which are ordered from the root to the leaf.
+// Resolve merges the policies of the levels, which are ordered from the root to the leaf.
 func Resolve(levels []Level) Resolved {
 	m := &merging{origins: map[ir.Field][]manifest.Key{}, set: map[manifest.Key]int{}}
 	for i, level := range slices.Backward(levels) {
@@ -163,8 +163,8 @@ type merging struct {
 	set     map[manifest.Key]int // how many fields each policy sets
 }
 
-// augment merges the policies of one level: a policy with lower precedence sets the fields that the
-// others do not set.
+// augment merges the policies of one level, and returns which policies set each field. A policy with lower
+// precedence sets only the fields that no other policy sets.
 func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[ir.Field][]manifest.Key) {
 	var spec api.TrafficPolicySpec
 	origins := map[ir.Field][]manifest.Key{}
@@ -193,7 +193,8 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// merge merges from, the higher level, into into, with their origins.
+// merge merges from, the spec of the higher level, into the spec into. origins and theirs are the policies that
+// set each field of into and of from. merge updates origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name
@@ -210,7 +211,7 @@ func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, fro
 	}
 }
 
-// unique keeps the last of equal keys, because the preferred ones come last.
+// unique removes duplicates. Of equal keys it keeps the last, because the preferred policies come last.
 func unique(keys []manifest.Key) []manifest.Key {
 	var out []manifest.Key
 	for i, key := range keys {
@@ -221,6 +222,7 @@ func unique(keys []manifest.Key) []manifest.Key {
 	return out
 }
 
+// resolved returns the result of Resolve, after all levels were merged.
 func (m *merging) resolved() Resolved {
 	out := Resolved{Spec: m.spec, Origins: inOrder(m.origins)}
 	used, shared := map[manifest.Key]int{}, map[manifest.Key]bool{}
@@ -243,7 +245,7 @@ func (m *merging) resolved() Resolved {
 	return out
 }
 
-// Extras converts the result; nil if no policy sets anything. Each policy must be valid by
+// Extras converts the merged spec. It returns nil if no policy sets any field. Each policy must have passed
 // Lower and xds.CheckExtras.
 func (r Resolved) Extras() *ir.Extras {
 	if len(r.Origins) == 0 {
@@ -253,8 +255,8 @@ func (r Resolved) Extras() *ir.Extras {
 	return extras
 }
 
-// Lower converts a spec and returns what is wrong with it. Problems name fields; the caller
-// adds the object. If one is an error, the policy must not be used.
+// Lower converts a spec, and returns the problems in it. A problem names the field; the caller adds the object.
+// If a problem is an error, the policy must not be used.
 func Lower(spec *api.TrafficPolicySpec) (*ir.Extras, []manifest.Problem) {
 	extras := &ir.Extras{}
 	var problems []manifest.Problem

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ForStreams reports whether a field applies to connections and datagrams.
+// ForStreams reports whether the field name applies to connections and datagrams.
 func ForStreams(name ir.Field) bool {
 	for _, field := range Fields() {
 		if field.Name == name {
@@ -28,8 +28,8 @@ func SetsForStreams(spec *api.TrafficPolicySpec) bool {
 	return false
 }
 
-// Unchecked returns the fields of a spec that protect backends from requests, but not from
-// connections.
+// Unchecked returns the fields of a spec that protect backends from requests, but have no effect on connections
+// and datagrams.
 func Unchecked(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	for _, field := range Fields() {
 		if !field.streams && field.has(spec) && field.protects.off != nil && !field.protects.off(spec) {
@@ -39,8 +39,8 @@ func Unchecked(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// CheckStreams returns the problems of a policy that targets a route of connections or datagrams. A
-// field that does not apply to them closes the targets, because it would have no effect there.
+// CheckStreams returns the problems of a policy that targets a route of a kind for connections or datagrams. A
+// field that does not apply to them is an error, so that the target fails closed instead of being unprotected.
 func CheckStreams(spec *api.TrafficPolicySpec, kind string) (problems []manifest.Problem) {
 	for _, name := range SetFields(spec) {
 		if !ForStreams(name) {

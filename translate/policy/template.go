@@ -11,8 +11,8 @@ import (
 
 // The functions of a template.
 const (
-	funcHeader        = "header"         // of the message that is changed
-	funcRequestHeader = "request_header" // of the request, in an answer too
+	funcHeader        = "header"         // reads a header of the message that is changed
+	funcRequestHeader = "request_header" // reads a header of the request, even if a response is changed
 	funcLower         = "lower"
 	funcUpper         = "upper"
 	funcDefault       = "default"
@@ -20,14 +20,15 @@ const (
 
 const templateHint = `templates know header("x"), request_header("x"), lower(…), upper(…) and default(…, "text")`
 
-// readable is a header that a template can name: Envoy's formats have no way to
-// quote the other characters of a token.
+// readable matches a header that a template can name. Envoy's format strings cannot quote other characters of a
+// header name.
 var readable = regexp.MustCompile(`^:?[A-Za-z0-9._-]+$`)
 
-// tokens splits the inside of {{ }}.
+// tokens matches one token of the text between {{ and }}.
 var tokens = regexp.MustCompile(`\s*(?:([A-Za-z_]\w*)|"((?:[^"\\]|\\["\\])*)"|'((?:[^'\\]|\\['\\])*)'|([(),]))\s*`)
 
-// parseTemplate reads text with expressions in {{ }}. The problem names no field.
+// parseTemplate parses a text with expressions in {{ }}. It returns a problem, which names no field, if the
+// text is not supported.
 func parseTemplate(value string) (ir.Template, *manifest.Problem) {
 	var out ir.Template
 	for value != "" {
@@ -55,6 +56,7 @@ func parseTemplate(value string) (ir.Template, *manifest.Problem) {
 	return out, nil
 }
 
+// templateFault returns the problem that a template contains what.
 func templateFault(what string) *manifest.Problem {
 	return &manifest.Problem{
 		Code: "UnsupportedValue", Severity: manifest.Error,
@@ -62,12 +64,13 @@ func templateFault(what string) *manifest.Problem {
 	}
 }
 
-// parser walks the tokens of one expression.
+// parser reads the tokens of one expression.
 type parser struct {
 	source string
 	rest   [][]string
 }
 
+// parseExpr parses the text between {{ and }}.
 func parseExpr(source string) (ir.Expr, *manifest.Problem) {
 	p := &parser{source: strings.TrimSpace(source), rest: tokens.FindAllStringSubmatch(source, -1)}
 	length := 0
@@ -81,7 +84,7 @@ func parseExpr(source string) (ir.Expr, *manifest.Problem) {
 	return expr, nil
 }
 
-// shorten keeps a message readable.
+// shorten returns the beginning of a long text, so that a message stays readable.
 func shorten(text string) string {
 	const limit = 80
 	if len(text) <= limit {
@@ -90,9 +93,10 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// maxNesting bounds functions within functions.
+// maxNesting is how deep function calls may be nested.
 const maxNesting = 4
 
+// expr parses an expression: a function call or a quoted text. It returns false if there is none.
 func (p *parser) expr(depth int) (ir.Expr, bool) {
 	if len(p.rest) == 0 || depth > maxNesting {
 		return ir.Expr{}, false
@@ -108,11 +112,12 @@ func (p *parser) expr(depth int) (ir.Expr, bool) {
 	return ir.Expr{Text: unquote(token)}, true
 }
 
+// unquote returns the text of a quoted token.
 func unquote(token []string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\'`, `'`).Replace(token[2] + token[3])
 }
 
-// call reads the arguments of a function and checks them.
+// call parses the arguments of the function name. It returns false if the call is not supported.
 func (p *parser) call(name string, depth int) (ir.Expr, bool) {
 	var args []ir.Expr
 	for open := "("; ; open = "," {
@@ -131,6 +136,7 @@ func (p *parser) call(name string, depth int) (ir.Expr, bool) {
 	return build(name, args)
 }
 
+// sign skips the token want. It returns false if the next token is another one.
 func (p *parser) sign(want string) bool {
 	if len(p.rest) == 0 || p.rest[0][4] != want {
 		return false
@@ -139,6 +145,7 @@ func (p *parser) sign(want string) bool {
 	return true
 }
 
+// build returns the call of a function. It returns false if the function or its arguments are not supported.
 func build(name string, args []ir.Expr) (ir.Expr, bool) {
 	plain := func(i int) bool { return len(args) > i && args[i].Func == "" }
 	switch name {
