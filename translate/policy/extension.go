@@ -14,9 +14,9 @@ import (
 // is not from cluster paths.
 const ServiceNotAllowed = "ExtensionNotAllowed"
 
-// LowerExtension converts a GatewayExtension of any kind except jwt, and returns the reference to its service. It
-// does not set the cluster of the service. Problems name fields; the caller adds the object. If a problem is an
-// error, the extension must not be used.
+// LowerExtension converts a GatewayExtension of any kind except jwt, and returns the reference to its service.
+// It does not set the cluster of the service. Problems name fields; the caller adds the object. If a problem is
+// an error, the extension must not be used.
 func LowerExtension(key manifest.Key, spec *api.GatewayExtensionSpec) (*ir.Extension, *api.BackendRef, []manifest.Problem) {
 	switch {
 	case spec.ExtAuth != nil && spec.ExtAuth.HTTPService != nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// rbacOff reports whether the field lets all requests pass: the action is not Deny, one expression is "true", and
-// there are no ranges.
+// rbacOff reports whether the field lets all requests pass: the action is not Deny, one expression is "true",
+// and there are no ranges.
 func rbacOff(s *api.TrafficPolicySpec) bool {
 	policy := s.RBAC.Policy
 	return s.RBAC.Action != api.RBACDeny && slices.Contains(policy.MatchExpressions, "true") &&

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// accessLogFields are the members of a line of the access log. The path has no
-// query: tokens are passed there.
+// accessLogFields are the members of a JSON line of the access log. The path has no query, because queries can
+// contain tokens.
 var accessLogFields = map[string]string{
 	"time":             "%START_TIME%",
 	"method":           "%REQ(:METHOD)%",
@@ -33,16 +33,17 @@ var accessLogFields = map[string]string{
 	"user_agent":       "%REQ(USER-AGENT)%",
 }
 
-// textLog is a line of the access log for people.
+// textLog is the format of a text line of the access log.
 const textLog = "%START_TIME% %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% %REQ(:METHOD)% %REQ(:AUTHORITY)%%PATH(NQ:ORIG_OR_PATH)% " +
 	"%RESPONSE_CODE% %RESPONSE_FLAGS% %DURATION%ms %ROUTE_NAME% %UPSTREAM_CLUSTER_RAW%\n"
 
+// accessLogs returns the access log of HTTP requests. It returns nil if form is ir.LogOff.
 func accessLogs(form ir.AccessLog) []*accesslogv3.AccessLog {
 	return logs(form, accessLogFields, textLog)
 }
 
-// streamLogFields are the members of a line for a connection, when it ends, or for a
-// session of datagrams of a route.
+// streamLogFields returns the members of a JSON line for a connection that has ended, or for a session of
+// datagrams. route is the name of the route.
 func streamLogFields(route string) map[string]string {
 	return map[string]string{
 		"route":            route,
@@ -59,11 +60,12 @@ func streamLogFields(route string) map[string]string {
 	}
 }
 
-// textStreamLog is the same for people.
+// textStreamLog is the beginning of the text line for the same.
 const textStreamLog = "%START_TIME% %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% %REQUESTED_SERVER_NAME% %RESPONSE_FLAGS% %DURATION%ms " +
 	"%BYTES_RECEIVED% %BYTES_SENT% "
 
-// streamLogs returns access logs with a line for each connection, with the name of the route.
+// streamLogs returns access logs with a line for each connection or session of a stream. The line has the name
+// of the route, or "-". streamLogs returns nil if form is ir.LogOff.
 func streamLogs(form ir.AccessLog, stream *ir.Stream) []*accesslogv3.AccessLog {
 	route := "-"
 	if stream.Route != nil {
@@ -72,6 +74,8 @@ func streamLogs(form ir.AccessLog, stream *ir.Stream) []*accesslogv3.AccessLog {
 	return logs(form, streamLogFields(route), textStreamLog+route+" %UPSTREAM_CLUSTER_RAW%\n")
 }
 
+// logs returns an access log to stdout: with text as format if form is ir.LogText, as JSON with commands
+// otherwise. It returns nil if form is ir.LogOff.
 func logs(form ir.AccessLog, commands map[string]string, text string) []*accesslogv3.AccessLog {
 	switch form {
 	case ir.LogOff:
@@ -91,6 +95,7 @@ func logs(form ir.AccessLog, commands map[string]string, text string) []*accessl
 	})}
 }
 
+// stdout returns an access log that writes lines of a format to stdout.
 func stdout(format *corev3.SubstitutionFormatString) *accesslogv3.AccessLog {
 	return &accesslogv3.AccessLog{
 		Name: "envoy.access_loggers.stdout",

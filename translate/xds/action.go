@@ -18,14 +18,15 @@ import (
 
 const million = 1_000_000
 
-// live reports whether a Forward has a backend that gets requests. If all weights are zero, or
-// there is no backend, or none is resolved, the answer is 500 (Gateway API, backendRefs).
+// live reports whether a Forward has a backend that gets requests: its weight is not 0, and it is resolved.
+// Otherwise the answer is 500 (Gateway API, backendRefs).
 func live(forward *ir.Forward) bool {
 	return forward != nil && slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool {
 		return b.Weight > 0 && b.Cluster != ""
 	})
 }
 
+// routeAction returns the action of a route that forwards requests.
 func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	timeout, idle := timeouts(from)
 	action := &routev3.RouteAction{
@@ -41,7 +42,8 @@ func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	return action
 }
 
-// notFound returns the status for the share of a backend that is not resolved.
+// notFound returns the status for requests to a backend that is not resolved: 503 for a GRPCRoute, and 500 for
+// an HTTPRoute.
 func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	if path.RPC.Is {
 		return routev3.RouteAction_SERVICE_UNAVAILABLE
@@ -49,8 +51,8 @@ func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	return routev3.RouteAction_INTERNAL_SERVER_ERROR
 }
 
-// setClusters sets the cluster, or several clusters by weight. It leaves out backends with weight
-// zero.
+// setClusters sets the cluster of the action, or several clusters by weight. Backends with weight 0 are left
+// out.
 func setClusters(action *routev3.RouteAction, backends []ir.Backend) {
 	weighted := &routev3.WeightedCluster{}
 	plain := true
@@ -68,6 +70,7 @@ func setClusters(action *routev3.RouteAction, backends []ir.Backend) {
 	action.ClusterSpecifier = &routev3.RouteAction_WeightedClusters{WeightedClusters: weighted}
 }
 
+// clusterWeight returns a backend with its weight. The cluster of a backend that is not resolved is NoCluster.
 func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	name := backend.Cluster
 	if name == "" {
@@ -87,10 +90,10 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	return weight
 }
 
-// timeouts returns the timeout of the whole exchange. It also returns the idle timeout of the
-// stream if the listener's idle timeout would end the exchange earlier. 0 means no timeout. It is
-// the default, because Envoy's own 15 s would end downloads. Without retries, a backend's timeout
-// limits the only attempt, so the smaller timeout applies.
+// timeouts returns the timeout of the whole exchange. 0 means no timeout. This is the default, because Envoy's
+// own default of 15 s would end downloads. idle is the idle timeout of the stream. It is nil unless the
+// listener's idle timeout would end the exchange earlier. Without retries, a backend's timeout limits the only
+// attempt, so the smaller timeout applies.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout
 	if action.Retry == nil {
@@ -105,7 +108,7 @@ func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Durati
 	return *limit, idle
 }
 
-// smaller returns the stricter of two limits. nil is not set, 0 is no limit.
+// smaller returns the stricter of two limits. nil means not set, 0 means no limit.
 func smaller(a, b *time.Duration) *time.Duration {
 	switch {
 	case a == nil:
@@ -118,7 +121,7 @@ func smaller(a, b *time.Duration) *time.Duration {
 	return a
 }
 
-// mirrors returns the policies that copy requests. It leaves out mirrors that are not resolved.
+// mirrors returns the policies that copy requests. Mirrors that are not resolved are left out.
 func mirrors(list []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	var policies []*routev3.RouteAction_RequestMirrorPolicy
 	for _, mirror := range list {
@@ -133,7 +136,7 @@ func mirrors(list []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	return policies
 }
 
-// fraction returns the share with a denominator that Envoy has. A denominator of 0 means all
+// fraction returns the share of a mirror, with a denominator that Envoy supports. A denominator of 0 means all
 // requests (Gateway API, HTTPRequestMirrorFilter).
 func fraction(mirror ir.Mirror) *typev3.FractionalPercent {
 	switch denominator := uint64(mirror.Denominator); {
@@ -149,8 +152,8 @@ func fraction(mirror ir.Mirror) *typev3.FractionalPercent {
 	}
 }
 
-// headersToAdd returns the headers to set and to add. Their order has no effect: Envoy removes
-// first, then overwrites, then appends, and the Gateway API allows one action for each name.
+// headersToAdd returns the headers that Envoy sets and adds. Their order has no effect: Envoy removes first,
+// then overwrites, then appends, and the Gateway API allows one action for each name.
 func headersToAdd(mods *ir.HeaderMods) []*corev3.HeaderValueOption {
 	set, add := mods.OrNone().Set, mods.OrNone().Add
 	var options []*corev3.HeaderValueOption
@@ -163,8 +166,8 @@ func headersToAdd(mods *ir.HeaderMods) []*corev3.HeaderValueOption {
 	return options
 }
 
-// headerOption returns a header with a plain value. It escapes %, because Envoy would execute
-// commands in the value, and one team could read the headers of another.
+// headerOption returns a header with a plain value. It escapes "%", so that Envoy executes no commands in the
+// value. Otherwise one team could read the headers of another team.
 func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppendAction) *corev3.HeaderValueOption {
 	return &corev3.HeaderValueOption{
 		Header:         &corev3.HeaderValue{Key: header.Name, Value: strings.ReplaceAll(header.Value, "%", "%%")},
@@ -173,7 +176,7 @@ func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppend
 	}
 }
 
-// checkAction checks an action, with its filters.
+// checkAction rejects what Envoy would reject in an action, including its filters.
 func (c *checker) checkAction(action *ir.Action) {
 	filters := c.place(false, "filters")
 	c.headers(filters, action.RequestHeaders.OrNone())
@@ -194,6 +197,7 @@ func (c *checker) checkAction(action *ir.Action) {
 	}
 }
 
+// checkBackends rejects what Envoy would reject in the backends of a rule.
 func (c *checker) checkBackends(backends []ir.Backend) {
 	var total uint64
 	for i, backend := range backends {
@@ -212,6 +216,7 @@ func (c *checker) checkBackends(backends []ir.Backend) {
 	}
 }
 
+// checkRedirect rejects what Envoy would reject in a redirect.
 func (c *checker) checkRedirect(field string, redirect *ir.Redirect) {
 	if _, ok := redirectCodes[redirect.Status]; !ok {
 		c.reject(field, fmt.Sprintf("cannot redirect with status %d", redirect.Status),
@@ -222,8 +227,8 @@ func (c *checker) checkRedirect(field string, redirect *ir.Redirect) {
 	c.checkPathChange(field, redirect.Path)
 }
 
-// checkPathChange rejects a path that does not begin with a slash: "Location: http://host" +
-// ".evil.example" would lead to another host.
+// checkPathChange rejects a new path that does not begin with a slash. Otherwise "Location: http://host" +
+// ".evil.example" would lead to another host. change may be nil.
 func (c *checker) checkPathChange(field string, change *ir.PathChange) {
 	if change == nil {
 		return

@@ -13,17 +13,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Envoy takes expressions of CEL parsed, and has no macros but has(). An expression that it
-// cannot evaluate never matches, and says nothing: what can be known before is an error here.
+// Envoy accepts expressions of CEL only in parsed form, and has no macro except has(). An expression that Envoy
+// cannot evaluate never matches, and Envoy does not report it. So gatefold reports what is known before.
 
 const (
-	// maxCELDepth limits nesting: Envoy takes 100 levels of messages, and each level of an
-	// expression is two.
+	// maxCELDepth is how deep an expression may be nested. Envoy accepts 100 levels of messages, and each level of
+	// an expression needs two.
 	maxCELDepth = 32
-	// maxCELNodes limits what one expression costs for each request.
+	// maxCELNodes limits the size of an expression, because Envoy evaluates it for each request.
 	maxCELNodes = 500
 )
 
+// celEnvironment returns the environment in which expressions are parsed.
 var celEnvironment = sync.OnceValue(func() *cel.Env {
 	env, err := cel.NewCustomEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro), cel.ParserRecursionLimit(4*maxCELDepth))
 	if err != nil {
@@ -32,8 +33,8 @@ var celEnvironment = sync.OnceValue(func() *cel.Env {
 	return env
 })
 
-// parseCEL returns an expression in the form that Envoy accepts. fault is what is wrong with it, ""
-// for nothing.
+// parseCEL returns an expression in the form that Envoy accepts, and as a tree. fault says what is wrong with
+// the expression; it is "" if nothing is.
 func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, fault string) {
 	read, issues := celEnvironment().Parse(text)
 	if issues.Err() != nil {
@@ -52,7 +53,7 @@ func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, faul
 	if err != nil {
 		return nil, nil, "cannot be sent: " + err.Error()
 	}
-	message.GetSourceInfo().Reset() // positions in the text
+	message.GetSourceInfo().Reset() // removes positions in the text
 	parsed = &xdstypev3.CelExpression{}
 	of := parsed.ProtoReflect()
 	into := of.Mutable(of.Descriptor().Fields().ByName("cel_expr_parsed")).Message().Interface()
@@ -62,8 +63,8 @@ func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, faul
 	return parsed, tree, ""
 }
 
-// celAttributes returns the attributes of Envoy that are known when a request is checked, by their
-// first word. A nil list means fields of any name.
+// celAttributes returns Envoy's attributes that are known when a request is checked: the fields by the first
+// word of the attribute. A nil list means fields of any name.
 func celAttributes() map[string][]string {
 	return map[string][]string{
 		"request":     {"path", "url_path", "host", "scheme", "method", "headers", "referer", "useragent", "time", "id", "protocol", "query", "size"},
@@ -77,8 +78,8 @@ func celAttributes() map[string][]string {
 	}
 }
 
-// celFunctions returns the functions that Envoy has. The value is true for functions that return a
-// boolean. Envoy also has + for texts, but fails at run time.
+// celFunctions returns the functions that Envoy supports. The value is true if the function may return a
+// boolean. "+" is missing, because it fails at run time although Envoy accepts it for texts.
 func celFunctions() map[string]bool {
 	return map[string]bool{
 		operators.LogicalAnd: true, operators.LogicalOr: true, operators.LogicalNot: true, operators.Conditional: true, operators.In: true,
@@ -89,12 +90,14 @@ func celFunctions() map[string]bool {
 	}
 }
 
-// celChecker finds what Envoy rejects in an expression, or what never matches.
+// celChecker checks an expression. fault is the first thing that Envoy rejects or that never matches, in words.
+// It is "" if there is none.
 type celChecker struct {
 	nodes int
 	fault string
 }
 
+// walk checks an expression at a depth, and all expressions in it.
 func (c *celChecker) walk(e ast.Expr, depth int) {
 	c.nodes++
 	switch {
@@ -124,7 +127,7 @@ func (c *celChecker) walk(e ast.Expr, depth int) {
 	}
 }
 
-// ident checks a word that does not belong to the name of an attribute.
+// ident checks a name that is used without a field.
 func (c *celChecker) ident(name string) {
 	fields, known := celAttributes()[name]
 	switch {
@@ -137,6 +140,7 @@ func (c *celChecker) ident(name string) {
 	}
 }
 
+// selects checks the use of a field.
 func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	if s.Operand().Kind() != ast.IdentKind {
 		c.walk(s.Operand(), depth+1)
@@ -152,6 +156,7 @@ func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	}
 }
 
+// call checks a function call and its arguments.
 func (c *celChecker) call(call ast.CallExpr, depth int) {
 	name := call.FunctionName()
 	if _, known := celFunctions()[name]; !known {
@@ -181,7 +186,7 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 	}
 }
 
-// compare rejects a comparison of different types, because it fails for every request.
+// compare rejects a comparison of values with different types, because it fails for every request.
 func (c *celChecker) compare(operator string, a, b ast.Expr) {
 	others := []ast.Expr{b}
 	switch operator {
@@ -201,8 +206,8 @@ func (c *celChecker) compare(operator string, a, b ast.Expr) {
 	}
 }
 
-// celType returns the type of an expression: "a text", "a number" or "true or false", "" if it is
-// unknown.
+// celType returns the type of an expression in words: "a text", "a number" or "true or false". It returns "" if
+// the type is unknown.
 func celType(e ast.Expr) string {
 	const text, number, truth = "a text", "a number", "true or false"
 	switch e.Kind() {
@@ -246,7 +251,7 @@ func celType(e ast.Expr) string {
 	return ""
 }
 
-// mayBeBool reports whether an expression can be a boolean. Other expressions never match.
+// mayBeBool reports whether an expression can be a boolean. Any other expression never matches.
 func mayBeBool(e ast.Expr) bool {
 	switch e.Kind() {
 	case ast.LiteralKind:
@@ -261,8 +266,8 @@ func mayBeBool(e ast.Expr) bool {
 	return false
 }
 
-// unguarded returns the first header that an expression reads without a test whether the request
-// has it, "" for none.
+// unguarded returns the first header that an expression reads without a test whether the request has it. It
+// returns "" if there is none.
 func unguarded(tree ast.Expr) string {
 	var read []string
 	asked := map[string]bool{}
@@ -289,7 +294,8 @@ func unguarded(tree ast.Expr) string {
 	return ""
 }
 
-// headerName returns the name in an expression about request.headers.
+// headerName returns the header that request.headers[key] names, in lower case. ok is false if of is not
+// request.headers or key is not a text.
 func headerName(of, key ast.Expr) (name string, ok bool) {
 	if of.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
 		return "", false

@@ -15,25 +15,25 @@ import (
 const (
 	// rejectedCode is the code of every problem of this package.
 	rejectedCode = "RefusedByEnvoy"
-	// protectedCode is the code of a filter or policy that changes a protected header.
+	// protectedCode is the code of the problem that a filter or policy changes a protected header.
 	protectedCode = "ProtectedHeader"
-	// The limits of a regular expression, in bytes and compiled instructions
-	// (docs/design/xds.md). Envoy's own limit of 100 is lifted in the bootstrap.
+	// The limits of a regular expression, in bytes and compiled instructions (docs/design/xds.md). The bootstrap
+	// raises Envoy's own limit of 100.
 	maxRegexLength       = 1024
 	maxRegexInstructions = 4096
-	// maxHeaderValue is Envoy's limit on one configured value, in bytes.
+	// maxHeaderValue is Envoy's limit for one configured value, in bytes.
 	maxHeaderValue = 16 << 10
 )
 
-// checker collects what Envoy would reject in one rule. One bad route makes Envoy reject the whole
-// table, so the check must miss nothing.
+// checker collects what Envoy would reject in one rule. One bad route makes Envoy reject the whole table, so
+// the check must find everything.
 type checker struct {
 	rule     *ir.Rule
 	problems []manifest.Problem
 }
 
-// place returns the path of a part of the rule's own object. The last two numbers of Position are
-// the rule and the match inside Source.
+// place returns the path of a field in the object of the rule. If inMatch is true, the field is in the rule's
+// match. The last two numbers of Position are the indexes of the rule and the match in that object.
 func (c *checker) place(inMatch bool, field string) string {
 	n := len(c.rule.Position)
 	if n < 2 {
@@ -46,6 +46,7 @@ func (c *checker) place(inMatch bool, field string) string {
 	return place + field
 }
 
+// reject adds a problem of the rule's object.
 func (c *checker) reject(field, message, hint string) {
 	c.problems = append(c.problems, manifest.Problem{
 		Code: rejectedCode, Severity: manifest.Error, Object: c.rule.Source.Key,
@@ -53,8 +54,8 @@ func (c *checker) reject(field, message, hint string) {
 	})
 }
 
-// rejected returns the problem of a rule that passed check but violates a constraint of the
-// message.
+// rejected returns the problem of a rule that passed checkRule but violates a constraint of Envoy's message
+// type.
 func rejected(rule *ir.Rule, err error) manifest.Problem {
 	c := checker{rule: rule}
 	c.reject(strings.TrimSuffix(c.place(false, ""), "."),
@@ -66,8 +67,9 @@ func rejected(rule *ir.Rule, err error) manifest.Problem {
 // RejectedCode is the code of the problems of Rejected.
 const RejectedCode = "RejectedByEnvoy"
 
-// Rejected returns the problem of a rule that an Envoy rejected, with Envoy's message. match is
-// true if Envoy rejects the match whatever the action, so that the rule is left out.
+// Rejected returns the problem of a rule that an Envoy rejected, with Envoy's message. It says that the rule is
+// left out if said.Match is true, and that the rule answers 500 otherwise. If said.Lacks is set, it says that
+// the Envoy is too old.
 func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	c := checker{rule: rule}
 	if said.Lacks != "" {
@@ -84,12 +86,14 @@ func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	return c.problems[0]
 }
 
-// TooOld returns the problem of a policy that Envoys are too old for. These Envoys close the hosts
-// whose virtual host sets the policy.
+// TooOld returns the problem of a policy that Envoys are too old for. In these Envoys, the virtual hosts that
+// have the policy answer 500.
 func TooOld(policy manifest.Key, said *ir.Rejection) manifest.Problem {
 	return tooOld(said, policy, said.Lacks.Path())
 }
 
+// tooOld returns the problem that Envoys are too old for something at a field of an object. It is a warning if
+// other Envoys serve it.
 func tooOld(said *ir.Rejection, object manifest.Key, field string) manifest.Problem {
 	p := manifest.Problem{
 		Code: "EnvoyTooOld", Severity: manifest.Error, Object: object, Field: strings.TrimSuffix(field, "."),
@@ -102,6 +106,7 @@ func tooOld(said *ir.Rejection, object manifest.Key, field string) manifest.Prob
 	return p
 }
 
+// checkMatch rejects what Envoy would reject in a match.
 func (c *checker) checkMatch(match *ir.Match) {
 	path := c.place(true, "path.value")
 	switch {
@@ -131,6 +136,7 @@ func (c *checker) checkMatch(match *ir.Match) {
 	}
 }
 
+// value rejects an invalid value or regular expression of a condition.
 func (c *checker) value(field string, match ir.ValueMatch) {
 	if match.Regex {
 		c.regex(field, match.Value)
@@ -139,8 +145,8 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 	c.text(field, match.Value)
 }
 
-// regex rejects patterns that Envoy's RE2 does not accept, or that would be costly to run. Go and
-// RE2 have almost the same syntax; foreignEscape finds the differences.
+// regex rejects patterns that Envoy's RE2 does not accept, or that are costly to run. Go and RE2 have almost
+// the same syntax; foreignEscape finds the differences.
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
 		c.reject(field, fmt.Sprintf("regular expression %q %s", shorten(pattern), reason),
@@ -148,6 +154,7 @@ func (c *checker) regex(field, pattern string) {
 	}
 }
 
+// regexFault says what is wrong with a pattern. It returns "" if nothing is.
 func regexFault(pattern string) string {
 	if pattern == "" {
 		return "is empty"
@@ -175,9 +182,10 @@ func regexFault(pattern string) string {
 	return ""
 }
 
-// foreignEscape returns the first escape that Go accepts and Envoy rejects, in words. It is a
-// character above one byte, or the name of a Unicode class in another spelling than Unicode's: Go
-// accepts aliases such as \p{Letter}, and \p{greek}. Text between \Q and \E is plain.
+// foreignEscape returns in words the first escape of a pattern that Go accepts and Envoy rejects. It returns ""
+// if there is none. Envoy rejects a character above one byte. It also rejects Unicode classes in another
+// spelling than Unicode's: Go accepts aliases such as \p{Letter}, and \p{greek}. Text between \Q and \E is
+// plain.
 func foreignEscape(pattern string) string {
 	escapes := regexp.MustCompile(`\\(?:Q(?s:.*?)(?:\\E|$)|(x\{0*[1-9A-Fa-f][0-9A-Fa-f]{2,}\}|[4-7][0-7]{2})|[pP]\{\^?([^}]*)\}|.)`)
 	for _, escape := range escapes.FindAllStringSubmatch(pattern, -1) {
@@ -191,7 +199,7 @@ func foreignEscape(pattern string) string {
 	return ""
 }
 
-// knownClass reports whether RE2 has a Unicode class of that name.
+// knownClass reports whether RE2 has a Unicode class with this name.
 func knownClass(name string) bool {
 	if name == "Any" {
 		return true
@@ -203,6 +211,7 @@ func knownClass(name string) bool {
 	return category && name != "Cn" && name != "LC"
 }
 
+// headers rejects invalid header changes at a field.
 func (c *checker) headers(field string, mods ir.HeaderMods) {
 	for _, list := range [][]ir.Header{mods.Set, mods.Add} {
 		for _, header := range list {
@@ -219,9 +228,9 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 	}
 }
 
-// changedName checks the name of a header that is set, added or (if remove is true) removed. Envoy
-// rejects changes of Host and of the pseudo headers. It accepts changes of protectedHeaders, which
-// changedName rejects.
+// changedName rejects a header that must not be changed. The header is removed if remove is true, and set or
+// added otherwise. Envoy rejects changes of Host and of pseudo headers. Envoy accepts changes of
+// protectedHeaders, but changedName rejects them.
 func (c *checker) changedName(field, name string, remove bool) {
 	if strings.EqualFold(name, "host") {
 		c.reject(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")
@@ -235,6 +244,7 @@ func (c *checker) changedName(field, name string, remove bool) {
 	c.headerName(field, name)
 }
 
+// headerName rejects a name that is not a token.
 func (c *checker) headerName(field, name string) {
 	if !isToken(name) {
 		c.reject(field, fmt.Sprintf("%q is not a legal header name", shorten(name)),
@@ -242,7 +252,7 @@ func (c *checker) headerName(field, name string) {
 	}
 }
 
-// text rejects texts that cannot be in an HTTP message or in a protobuf message.
+// text rejects a text that an HTTP message or a protobuf message cannot contain.
 func (c *checker) text(field, text string) {
 	if strings.ContainsAny(text, "\x00\r\n") || !utf8.ValidString(text) {
 		c.reject(field, fmt.Sprintf("%q contains a line break, a NUL or bytes that are not UTF-8", shorten(text)),
@@ -250,7 +260,7 @@ func (c *checker) text(field, text string) {
 	}
 }
 
-// headerValue rejects values that RFC 9110, section 5.5, does not allow: a line break would begin
+// headerValue rejects a value that RFC 9110, section 5.5, does not allow. For example, a line break would begin
 // another header.
 func (c *checker) headerValue(field, value string) {
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
@@ -259,7 +269,7 @@ func (c *checker) headerValue(field, value string) {
 	}
 }
 
-// isToken reports whether a name is an RFC 9110 token.
+// isToken reports whether name is a token of RFC 9110.
 func isToken(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
@@ -267,7 +277,7 @@ func isToken(name string) bool {
 	}) < 0
 }
 
-// shorten cuts a long text, so that a message stays readable.
+// shorten returns the beginning of a long text, so that a message stays readable.
 func shorten(text string) string {
 	const limit = 80
 	if len(text) <= limit {
@@ -276,8 +286,8 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// protectedFault returns why a filter or policy must not set, add or remove the header,
-// and what to do; both "" if it may.
+// protectedFault returns why a filter or policy must not set or add the header name, or remove it if remove is
+// true, and what to do. Both results are "" if the change is allowed.
 func protectedFault(name string, remove bool) (fault, hint string) {
 	switch {
 	case isProtected(name):

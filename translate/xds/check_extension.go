@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckExtension returns what Envoy would reject in a GatewayExtension. The problems name its
-// fields.
+// CheckExtension returns what Envoy would reject in a GatewayExtension of any kind except jwt. The problems
+// name fields of the GatewayExtension.
 func CheckExtension(key manifest.Key, e *ir.Extension) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}
 	use := ir.ExtensionUse{Extension: e}
@@ -37,6 +37,7 @@ func CheckExtension(key manifest.Key, e *ir.Extension) []manifest.Problem {
 	return c.problems
 }
 
+// authStatus rejects a status that Envoy cannot answer with.
 func (c *checker) authStatus(field string, status uint32) {
 	if _, known := typev3.StatusCode_name[int32(status)]; !known || status < http.StatusOK {
 		c.reject(field, fmt.Sprintf("Envoy cannot answer with status %d", status), "take a usual one, such as 403 or 503")

@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckExtras returns what Envoy would reject in a policy. The problems name its fields. Policies
-// that pass may be merged without another check.
+// CheckExtras returns what Envoy would reject in a policy. The problems name fields of the policy. Policies
+// without problems may be merged without another check.
 func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
 	for _, f := range policyFields() {
@@ -24,7 +24,7 @@ func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	return c.problems
 }
 
-// messages checks the constraints of the filters' messages.
+// messages checks the constraints of the messages of all filters for these extras.
 func (c *checker) messages(extras *ir.Extras) {
 	for _, filter := range configurable() {
 		c.message(filter.config(extras, ofRoute))
@@ -34,6 +34,7 @@ func (c *checker) messages(extras *ir.Extras) {
 	}
 }
 
+// message checks the constraints of one message, which may be nil.
 func (c *checker) message(config message) {
 	if config == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// authFields are the paths of the fields of an ir.AuthService for HTTP.
+// authFields are the paths of the fields that an ir.AuthService for HTTP is read from.
 type authFields struct {
 	prefix, sent, added, toBackend, toClient, onSuccess string
 }
@@ -25,8 +25,8 @@ func extensionFields() authFields {
 	}
 }
 
-// filterFields returns the paths in the filter ExternalAuth of a rule. If the filter belongs to a
-// route above, it uses filters, the path of all filters of the rule.
+// filterFields returns the paths in the filter ExternalAuth of a rule. filters is the path of all filters of
+// the rule. filterFields uses it if the filter belongs to a route above.
 func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 	at := filters
 	for _, part := range action.Parts {
@@ -40,8 +40,8 @@ func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 	return authFields{prefix: at + ".path", sent: at + ".allowedHeaders", toBackend: at + ".allowedResponseHeaders"}
 }
 
-// checkHTTPAuth rejects what Envoy rejects of an HTTP authorization service, and what would let a
-// client or the service set more than headers.
+// checkHTTPAuth rejects what Envoy would reject in an authorization service. It also rejects what would let a
+// client or an HTTP service change more than headers.
 func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 	http := auth.HTTP
 	for _, name := range auth.Headers {
@@ -77,7 +77,8 @@ func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 	}
 }
 
-// authPrefix rejects a prefix that does not begin with a slash, or that has dot segments.
+// authPrefix rejects a prefix that does not begin with a slash, or that has a query, a fragment or dot
+// segments. prefix may be "".
 func (c *checker) authPrefix(field, prefix string) {
 	if prefix == "" {
 		return
@@ -97,19 +98,19 @@ func (c *checker) authPrefix(field, prefix string) {
 	}
 }
 
-// maxHeaderName is the longest name of a header, in bytes, as the Gateway API has it elsewhere.
+// maxHeaderName is the longest allowed name of a header, in bytes. The Gateway API has this limit for other
+// lists of headers.
 const maxHeaderName = 256
 
-// nameLength rejects names that are too long, because the lists of the filter ExternalAuth have no
-// limit.
+// nameLength rejects a name that is too long. The lists of the filter ExternalAuth have no limit of their own.
 func (c *checker) nameLength(field, name string) {
 	if len(name) > maxHeaderName {
 		c.reject(field, fmt.Sprintf("the name of header %q is %d bytes long, over the limit of %d", shorten(name), len(name), maxHeaderName), "shorten it")
 	}
 }
 
-// sentName rejects a header of the client that must not be in the request to a service: it would
-// change where that request ends, or control Envoy.
+// sentName rejects a client's header that must not be in the request to a service, because it would change
+// where that request ends, or control Envoy.
 func (c *checker) sentName(field, name string) {
 	if slices.Contains([]string{"content-length", "host", ":authority", ":method", ":path"}, name) {
 		return // always sent, with the request's own values
@@ -121,13 +122,13 @@ func (c *checker) sentName(field, name string) {
 	c.changedName(field, name, false)
 }
 
-// envoyCommand matches the commands of Envoy's formats that a header for a service may have. All
-// others are rejected: some read files and the environment of Envoy.
+// envoyCommand matches a command of Envoy's format strings that a header for a service may contain. Other
+// commands are rejected: some of them read files and the environment of Envoy.
 var envoyCommand = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^%(?:%|REQ\(:?[A-Za-z0-9_-]+(?:\?:?[A-Za-z0-9_-]+)?\)(?::[1-9][0-9]{0,4})?%|PROTOCOL%|REQUESTED_SERVER_NAME%|DOWNSTREAM_(?:DIRECT_)?REMOTE_ADDRESS(?:_WITHOUT_PORT)?%)`)
 })
 
-// formatFault returns why a format must not be sent to Envoy, "" if it may.
+// formatFault returns why a format string must not be sent to Envoy. It returns "" if it may be.
 func formatFault(format string) string {
 	for {
 		i := strings.IndexByte(format, '%')

@@ -8,9 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckUpstream returns what Envoy would reject in a policy for backends. The problems name its
-// fields. Package backend checks whether the backend speaks HTTP/2, which a gRPC health check
-// needs.
+// CheckUpstream returns what Envoy would reject in a policy for backends. The problems name fields of the
+// policy. A gRPC health check needs a backend with HTTP/2, which package backend checks.
 func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
 	if check := upstream.HealthCheck; check != nil && check.HTTP != nil {
@@ -35,8 +34,8 @@ func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Proble
 	return c.problems
 }
 
-// checkWord rejects characters that would break a request line or a header, because Envoy sends the
-// text of a check unchanged.
+// checkWord rejects characters that would break a request line or a header. Envoy sends the texts of a health
+// check unchanged.
 func (c *checker) checkWord(field, text string) {
 	if strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
 		c.reject(field, fmt.Sprintf("%q contains a space or a character that is not ASCII", shorten(text)), "escape it, as a URL does")

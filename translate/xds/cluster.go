@@ -17,24 +17,25 @@ import (
 
 const (
 	connectTimeout = 5 * time.Second
-	// edsTimeout ends the wait for endpoints that do not come (docs/design/xds.md).
+	// edsTimeout is how long Envoy waits for endpoints that do not come (docs/design/xds.md).
 	edsTimeout = 5 * time.Second
-	// panicPercent is the share of healthy endpoints below which Envoy uses all
-	// of them. Its own 50 would send new requests to draining ones during every
-	// larger rollout; 1 leaves them as the last resort.
+	// panicPercent is the percentage of healthy endpoints below which Envoy uses all endpoints. With Envoy's
+	// default of 50, Envoy would send new requests to draining endpoints during every larger rollout. With 1,
+	// draining endpoints are the last resort.
 	panicPercent = 1
-	// bufferLimit bounds what is held for one connection, in bytes.
+	// bufferLimit limits the buffer of one connection, in bytes.
 	bufferLimit = 32 << 10
 
 	httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 )
 
-// Cluster returns the resource of one backend. Its endpoints are inline, or found by DNS, or sent
-// by EDS over the same stream (see Assignment). Static endpoints must be IP addresses.
+// Cluster returns the resource of one cluster. Its endpoints are in the resource, or found by DNS, or sent by
+// EDS over the same stream (see Assignment). Static endpoints must be IP addresses.
 func Cluster(c *ir.Cluster) Resource {
 	return newResource(ClusterType, c.Name, marshal(clusterMessage(c)))
 }
 
+// clusterMessage returns the message of Cluster.
 func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 	cluster := &clusterv3.Cluster{
 		Name:                          c.Name,
@@ -52,8 +53,7 @@ func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 	case ir.DNS:
 		cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}
 		cluster.LoadAssignment = loadAssignment(c)
-		// Both families at once would give half of the requests to addresses that
-		// a host without IPv6 cannot reach.
+		// With both families, half of the requests would go to addresses that a host without IPv6 cannot reach.
 		cluster.DnsLookupFamily = clusterv3.Cluster_V4_PREFERRED
 	case ir.EDS:
 		cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
@@ -68,8 +68,8 @@ func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 	return cluster
 }
 
-// Assignment returns the endpoints of an EDS cluster, as a resource with the cluster's name. ok is
-// false for other kinds of discovery.
+// Assignment returns the endpoints of an EDS cluster, as a resource with the cluster's name. ok is false for
+// other kinds of discovery.
 func Assignment(c *ir.Cluster) (resource Resource, ok bool) {
 	if c.Discovery != ir.EDS {
 		return Resource{}, false
@@ -77,6 +77,7 @@ func Assignment(c *ir.Cluster) (resource Resource, ok bool) {
 	return newResource(EndpointType, c.Name, marshal(loadAssignment(c))), true
 }
 
+// loadAssignment returns the message with the endpoints of a cluster.
 func loadAssignment(c *ir.Cluster) *endpointv3.ClusterLoadAssignment {
 	assignment := &endpointv3.ClusterLoadAssignment{ClusterName: c.Name}
 	if len(c.Endpoints) == 0 {
@@ -103,7 +104,7 @@ func lbEndpoint(e ir.Endpoint) *endpointv3.LbEndpoint {
 	return endpoint
 }
 
-// protocolOptions returns the options for HTTP/2, nil for HTTP/1.1.
+// protocolOptions returns the options for HTTP/2, or nil for HTTP/1.1.
 func protocolOptions(c *ir.Cluster) map[string]*anypb.Any {
 	if !c.HTTP2 {
 		return nil

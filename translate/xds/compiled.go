@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field numbers of a compiled virtual host that are appended by hand: the leaves are
-// kept encoded, and Envoy's message is a map, which no encoder joins from kept bytes.
+// Field numbers of a compiled virtual host that are encoded by hand. Leaves are stored as encoded bytes, and
+// Envoy's message is a map. No encoder can join a map from encoded bytes.
 const (
 	virtualHostMatcher protowire.Number = 21 // envoy.config.route.v3.VirtualHost
 	matcherTree        protowire.Number = 2  // xds.type.matcher.v3.Matcher
@@ -30,15 +30,15 @@ const (
 	routeListURL = "type.googleapis.com/envoy.config.route.v3.RouteList"
 )
 
-// Leaf is one entry of a compiled virtual host. It has the routes for paths that begin with its key
-// and with no longer key.
+// Leaf is one entry of a compiled virtual host. It has the routes for paths that begin with the leaf's key and
+// with no longer key.
 type Leaf struct {
 	body []byte
 	sum  Sum
 }
 
-// NewLeaf encodes an entry. routes are encodings from Route in the order in which Envoy tries
-// them. If none matches, the answer is 404: Envoy does not try shorter keys.
+// NewLeaf encodes a leaf. routes are encodings from Route, in the order in which Envoy tries them. If no route
+// matches, Envoy answers 404: it does not try shorter keys.
 func NewLeaf(key string, routes [][]byte) *Leaf {
 	list := appendRepeated(nil, routeListRoutes, routes)
 	config := append(text(anyTypeURL, routeListURL), wrap(anyValue, list)...)
@@ -48,8 +48,8 @@ func NewLeaf(key string, routes [][]byte) *Leaf {
 	return &Leaf{body: body, sum: sumOf(body)}
 }
 
-// CompiledHost is VirtualHost with the routes in leaves with different keys. Envoy uses the leaf
-// with the longest key that the request's path begins with.
+// CompiledHost encodes a virtual host as VirtualHost does, but with the routes in leaves. All keys of the
+// leaves must be different. Envoy uses the leaf with the longest key that the request's path begins with.
 func CompiledHost(domain string, extras *ir.Extras, leaves []*Leaf) Host {
 	size := 0
 	for _, leaf := range leaves {

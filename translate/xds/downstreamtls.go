@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// tlsInspector returns the filter that reads the server name before a chain is chosen.
+// tlsInspector returns the listener filter that reads the server name, by which Envoy chooses a chain.
 func tlsInspector() *listenerv3.ListenerFilter {
 	return &listenerv3.ListenerFilter{
 		Name:       "envoy.filters.listener.tls_inspector",
@@ -18,6 +18,7 @@ func tlsInspector() *listenerv3.ListenerFilter {
 	}
 }
 
+// downstreamSocket returns the transport socket of a chain that terminates TLS.
 func downstreamSocket(terminate *ir.TLS) *corev3.TransportSocket {
 	return &corev3.TransportSocket{
 		Name:       tlsSocket,

@@ -10,26 +10,26 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field numbers of envoy.config.route.v3 that are appended by hand.
+// Field numbers of envoy.config.route.v3 that are encoded by hand.
 const (
 	virtualHostRoutes              protowire.Number = 3
 	routeConfigurationVirtualHosts protowire.Number = 2
 )
 
-// Host is an encoded envoy.config.route.v3.VirtualHost. It is kept in parts. Parts that an edit
-// does not change are not copied or hashed until the table is joined.
+// Host is an encoded envoy.config.route.v3.VirtualHost, split into parts. A part that an edit does not change
+// is not hashed again, and is copied only when the table is joined.
 type Host struct {
 	parts [][]byte
 	sum   Sum
 }
 
-// HostOf returns a Host of an encoded message.
+// HostOf returns a Host that is one encoded message.
 func HostOf(body []byte) Host { return Host{parts: [][]byte{body}, sum: sumOf(body)} }
 
 // Same reports whether both have the same bytes.
 func (h Host) Same(other Host) bool { return h.sum == other.sum }
 
-// Bytes returns the whole message.
+// Bytes returns the whole encoded message.
 func (h Host) Bytes() []byte { return slices.Concat(h.parts...) }
 
 // Len returns the size of the message in bytes.
@@ -40,11 +40,10 @@ func (h Host) Len() (size int) {
 	return size
 }
 
-// VirtualHost encodes the virtual host of one domain, such as "shop.example.com",
-// "*.example.com" or "*". routes are encodings from Route in the order in which Envoy tries
-// them; without routes the domain answers 404. extras apply to every route that does not
-// replace them, or are nil; the host uses only fields with HeldByHost. Only the frame is
-// encoded here: the routes are copied, so that an edit of one route encodes one route.
+// VirtualHost encodes the virtual host of one domain, for example "shop.example.com", "*.example.com" or "*".
+// routes are encodings from Route, in the order in which Envoy tries them. Without routes the domain answers
+// 404. extras, which may be nil, apply to every route that does not replace them. Only fields with HeldByHost
+// are used. VirtualHost copies the encoded routes, so that an edit of one route encodes one route.
 func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
 	return HostOf(appendRepeated(hostFrame(domain, extras), virtualHostRoutes, routes))
 }
@@ -54,9 +53,9 @@ func hostFrame(domain string, extras *ir.Extras) []byte {
 	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, ofHost)})
 }
 
-// RouteConfiguration joins virtual hosts to a resource with that name. Envoy compares hosts
-// without their port, and does not validate clusters, so that removing a cluster never rejects
-// a table. The version is computed from the hashes of the parts.
+// RouteConfiguration joins virtual hosts to a resource with this name. Envoy ignores the port when it compares
+// hosts. It does not check whether clusters exist, so that removing a cluster never makes Envoy reject a table.
+// The version is computed from the hashes of the parts.
 func RouteConfiguration(name string, hosts []Host) Resource {
 	head, tail := marshal(&routev3.RouteConfiguration{Name: name}), marshal(routeSettings())
 	size := len(head) + len(tail)
@@ -75,7 +74,7 @@ func RouteConfiguration(name string, hosts []Host) Resource {
 	return Resource{Type: RouteType, Name: name, Version: sums.sum().String(), Body: append(body, tail...)}
 }
 
-// routeSettings returns the fields that follow the virtual hosts in the encoding.
+// routeSettings returns the fields of a table that follow the virtual hosts in the encoding.
 func routeSettings() *routev3.RouteConfiguration {
 	return &routev3.RouteConfiguration{
 		ValidateClusters:         wrapperspb.Bool(false),
@@ -83,8 +82,8 @@ func routeSettings() *routev3.RouteConfiguration {
 	}
 }
 
-// Misdirected encodes a virtual host that answers 421: the host belongs to another listener,
-// and the client should use another connection for it (RFC 9110, section 15.5.20).
+// Misdirected encodes a virtual host that answers 421, because the host belongs to another listener. The client
+// should then use another connection for the host (RFC 9110, section 15.5.20).
 func Misdirected(domain string) Host {
 	return HostOf(marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, Routes: []*routev3.Route{{
 		Name:   "misdirected",

@@ -10,29 +10,34 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// policyField is the configuration of Envoy for one field of TrafficPolicies: a filter of the
-// chain, or settings of a route's action.
+// policyField says how one field of TrafficPolicies configures Envoy: by filters of the chain, or by settings
+// of a route's action.
 type policyField struct {
 	name ir.Field
-	// filters are empty for a field of the action alone.
+	// filters is empty if the field only has settings of the action.
 	filters []httpFilter
-	// fill completes an action by what its route leaves open, or the extras, which are a
-	// copy, by what the route says itself. It is called for every route with extras, CORS or
-	// ExternalAuth.
+	// fill lets the route's own settings win. It sets what the route does not set in the action, or sets the
+	// route's own settings in the extras, which are a copy. It is called for every route with extras, CORS,
+	// ExternalAuth or a redirect without port. It is nil if routes have no such setting.
 	fill func(*ir.Action, *ir.Extras)
-	// action writes settings that only policies have.
+	// action sets the settings in the action that only policies have.
 	action func(*routev3.RouteAction, *ir.Extras)
-	// check reports what Envoy would reject of a policy, or do otherwise than it says.
+	// check reports what Envoy would reject in a policy, or would do in another way than the policy says.
 	check func(*checker, *ir.Extras)
 }
 
-// policyFields returns a row for each field. The filters are in the order of Envoy's chain: requests
-// pass it from the first to the last, answers the other way. CORS answers preflight requests
-// before anything is asked of the client, acl costs less than all behind it, and CSRF, cookies of
-// users who have signed in, passwords and keys are headers alone. The buffer comes before everything that waits for a service: Envoy does not
-// measure bytes that arrive during the wait in a filter behind it. Requests that are
-// rejected are not counted by the rate limits behind, and headers are changed when all
-// others have seen them. The rows are shared: do not change them.
+// policyFields returns a row for each field. The filters are in the order of Envoy's chain. Requests pass the
+// chain from the first filter to the last, and answers from the last to the first. Reasons for the order:
+//
+//   - CORS answers preflight requests before a filter demands credentials of the client.
+//   - acl costs less than all later filters.
+//   - CSRF, oauth2, jwtAuth, basicAuth and apiKeyAuth need only the headers of a request.
+//   - The buffer comes before filters that wait for a service. Otherwise Envoy would not measure bytes that
+//     arrive during the wait.
+//   - Rate limits come after filters that reject requests, so that rejected requests are not counted.
+//   - Headers are changed after all other filters have read them.
+//
+// The rows are shared: do not change them.
 var policyFields = sync.OnceValue(func() []policyField {
 	return []policyField{
 		{name: ir.FieldCORS, filters: []httpFilter{corsFilter()}, fill: fillCORS},
@@ -57,8 +62,8 @@ var policyFields = sync.OnceValue(func() []policyField {
 	}
 })
 
-// HeldByHost reports whether a virtual host can have a field of its policies for all of its
-// routes. The other fields are in a route's action.
+// HeldByHost reports whether a virtual host can have the policies' field name for all of its routes. The other
+// fields are in the action of each route.
 func HeldByHost(name ir.Field) bool {
 	for _, f := range policyFields() {
 		if f.name == name {
@@ -68,7 +73,7 @@ func HeldByHost(name ir.Field) bool {
 	return false
 }
 
-// withExtras adds the settings of policies to an action. Settings of the route itself win.
+// withExtras returns the action with the settings of policies added. Settings of the route itself win.
 func withExtras(action ir.Action) ir.Action {
 	portless := action.Redirect != nil && action.Redirect.PortLess
 	if action.Extras == nil && action.CORS == nil && action.ExternalAuth == nil && !portless {
@@ -87,7 +92,7 @@ func withExtras(action ir.Action) ir.Action {
 	return action
 }
 
-// setExtras writes the settings that only policies have.
+// setExtras sets the settings that only policies have. extras may be nil.
 func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras == nil {
 		return
@@ -99,30 +104,34 @@ func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 	}
 }
 
-// fillCORS makes the filter of the policies apply the CORS settings of the route's own filter.
+// fillCORS sets the CORS of the extras to that of the route's own filter, if the route has one.
 func fillCORS(action *ir.Action, extras *ir.Extras) { extras.CORS = action.CORSInForce() }
 
-// fillExtAuth makes the filter of the policies call the service of the route's own filter.
+// fillExtAuth sets the authorization of the extras to that of the route's own filter, if the route has one.
 func fillExtAuth(action *ir.Action, extras *ir.Extras) { extras.ExtAuth = action.AuthInForce() }
 
+// fillRequestTimeout sets the request timeout of policies, if the route has none.
 func fillRequestTimeout(action *ir.Action, extras *ir.Extras) {
 	if action.RequestTimeout == nil {
 		action.RequestTimeout = extras.RequestTimeout
 	}
 }
 
+// setIdleTimeout sets the idle timeout of policies.
 func setIdleTimeout(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras.IdleTimeout != nil {
 		action.IdleTimeout = durationpb.New(*extras.IdleTimeout)
 	}
 }
 
+// fillRetry sets the retries of policies, if the route has none.
 func fillRetry(action *ir.Action, extras *ir.Extras) {
 	if action.Retry == nil {
 		action.Retry = extras.Retry
 	}
 }
 
+// setAutoHost sets autoHostRewrite, unless the route rewrites the host.
 func setAutoHost(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras.AutoHost && action.HostRewriteSpecifier == nil {
 		action.HostRewriteSpecifier = &routev3.RouteAction_AutoHostRewrite{AutoHostRewrite: wrapperspb.Bool(true)}

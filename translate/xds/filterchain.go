@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// httpFilters returns the filters of the chain in order: the filter that removes forged headers,
-// those of policy fields, and those for the routes' own settings.
+// httpFilters returns the filters of the chain in order: the filter that removes forged headers, the filters of
+// policy fields, and the filter for redirects.
 func httpFilters() []httpFilter {
 	rows := policyFields()
 	filters := []httpFilter{forgedFilter()}
@@ -29,8 +29,8 @@ func httpFilters() []httpFilter {
 // httpFilterChain returns the filter chain of a listener. It is the same for all listeners.
 func httpFilterChain() []*hcmv3.HttpFilter { return chainOf(httpFilters()) }
 
-// upgradeFilterChain returns the filter chain for WebSockets. Filters that also apply to WebSockets
-// keep their places, so that a policy that rejects a request also rejects its upgrade.
+// upgradeFilterChain returns the filter chain for WebSockets. It has the filters that also apply to WebSockets,
+// in the same order. So a policy that rejects a request also rejects its upgrade.
 func upgradeFilterChain() []*hcmv3.HttpFilter {
 	var filters []httpFilter
 	for _, filter := range httpFilters() {
@@ -45,7 +45,7 @@ func upgradeFilterChain() []*hcmv3.HttpFilter {
 	return chainOf(filters)
 }
 
-// configurable returns the filters of both chains, which routes and hosts configure. They are
+// configurable returns the filters of both chains, which routes and virtual hosts configure. The filters are
 // shared: do not change them.
 var configurable = sync.OnceValue(func() []httpFilter {
 	filters := httpFilters()
@@ -57,6 +57,7 @@ var configurable = sync.OnceValue(func() []httpFilter {
 	return filters
 })
 
+// chainOf returns a chain of the filters, disabled, and the router. A joined filter is in it twice.
 func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	for _, filter := range filters {
@@ -71,7 +72,7 @@ func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	})
 }
 
-// placeholder returns the disabled form of the filter, as it is in the chain.
+// placeholder returns the filter as it is in the chain: disabled. l is the level that configures it.
 func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 	if f.resource {
 		return &hcmv3.HttpFilter{Name: f.name, Disabled: true, ConfigType: jwtDiscovery()}
@@ -82,8 +83,9 @@ func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 	}
 }
 
-// routeFilters enables the filters that a route's extras need. It disables filters of its virtual
-// host that the route replaces by nothing, or by a filter in another place.
+// routeFilters returns the filter configurations of a route, by filter name. They enable the filters that the
+// extras need. They disable a filter of the virtual host if the route replaces its field and does not configure
+// the filter itself.
 func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	configs := filters(extras, ofRoute)
 	if extras == nil {
@@ -98,7 +100,8 @@ func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	return configs
 }
 
-// filters returns the configurations of the filters that extras need, by filter name.
+// filters returns the configurations of the filters that extras need, by filter name. l is the level that has
+// the extras. filters returns nil if extras is nil.
 func filters(extras *ir.Extras, l level) map[string]*anypb.Any {
 	if extras == nil {
 		return nil

@@ -8,9 +8,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// hostBodies are the encoded virtual hosts of a table by domain. Each virtual host has one domain.
+// hostBodies are the encoded virtual hosts of a table, by domain. Each virtual host has one domain.
 type hostBodies map[string][]byte
 
+// hostBodiesOf returns the virtual hosts of an encoded table.
 func hostBodiesOf(table []byte) hostBodies {
 	out := hostBodies{}
 	eachField(table, func(number protowire.Number, _, value []byte) {
@@ -21,11 +22,12 @@ func hostBodiesOf(table []byte) hostBodies {
 	return out
 }
 
-// Frozen returns the table after, with some hosts as they are in the table before; a host that is
-// only in after is left out. Every request gets the answer of one of the two tables. To ensure
-// this, if a host is only in one of the tables, the wildcard that has its requests in the other
-// table is frozen together with the host. hosts are the hosts to freeze. differs reports whether
-// the result contains anything new of after.
+// Frozen returns the table after, but with the frozen hosts as they are in the table before. A frozen host that
+// is only in after is left out. hosts are the hosts to freeze. differs reports whether the result differs from
+// before.
+//
+// Every request gets the answer of one of the two tables. For this, a wildcard may have to be frozen, too: if a
+// frozen host is in only one table, and the wildcard gets the requests of the host in the other table.
 func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
 	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
 	frozen := freeze(hosts, old, now)
@@ -43,7 +45,8 @@ func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resour
 	return RouteConfiguration(after.Name, bodies), !maps.EqualFunc(all, old, slices.Equal)
 }
 
-// freeze returns hosts together with all hosts that must be frozen with them.
+// freeze returns hosts together with all other hosts that must be frozen (see Frozen). old is the table before,
+// now is the table after.
 func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	union, frozen := maps.Clone(old), maps.Clone(hosts)
 	maps.Copy(union, now)
@@ -56,7 +59,7 @@ func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 			if before == after || above == "" {
 				continue
 			}
-			// The requests of the host go to the wildcard above it, in one of the tables.
+			// In one of the tables, the wildcard above gets the requests of the host.
 			switch missing := frozen[name] == after; {
 			case missing && frozen[name] && !frozen[above]:
 				frozen[above], grown = true, true
@@ -68,8 +71,8 @@ func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	return frozen
 }
 
-// cover returns the domain that gets the requests for name if name is not in the table, "" for
-// none.
+// cover returns the domain that gets the requests for the host name if name itself is not in domains. It
+// returns "" if there is none.
 func cover(name string, domains hostBodies) string {
 	if name == "*" {
 		return ""

@@ -2,10 +2,9 @@ package xds
 
 import "github.com/gatefold/gatefold/translate/ir"
 
-// TableForGeneration returns the table for a listener whose filter chain has an earlier generation,
-// under the name that this listener asks for. Parts of the table that need a filter which the
-// listener lacks answer 500. Otherwise Envoy would ignore their configuration and let requests
-// pass.
+// TableForGeneration returns the table for a listener whose filter chain has an earlier generation. The name of
+// the result is the name that this listener requests. Parts of the table that need a filter which the listener
+// lacks answer 500. Otherwise Envoy would ignore the configuration of the filter and let requests pass.
 func TableForGeneration(table *Resource, generation int) Resource {
 	var lacking []feature
 	for _, f := range configurable() {

@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// setHashPolicies sets the sources of the request's hash.
 func setHashPolicies(action *routev3.RouteAction, extras *ir.Extras) {
 	for _, hash := range extras.Hash {
 		action.HashPolicy = append(action.HashPolicy, hashPolicy(hash))
@@ -49,6 +50,7 @@ func hashCookie(from *ir.HashCookie) *routev3.RouteAction_HashPolicy_Cookie {
 	return cookie
 }
 
+// checkHashPolicies rejects what Envoy would reject in hashPolicies.
 func checkHashPolicies(c *checker, extras *ir.Extras) {
 	for i, hash := range extras.Hash {
 		if hash.Cookie != nil {
@@ -59,6 +61,7 @@ func checkHashPolicies(c *checker, extras *ir.Extras) {
 	}
 }
 
+// cookieText rejects a text that a cookie cannot contain.
 func (c *checker) cookieText(field, text string) {
 	c.text(field, text)
 	if strings.ContainsAny(text, ";\"") {

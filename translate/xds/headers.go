@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pushDown moves the rule's request headers to its backends if one of them changes headers as well.
-// Envoy would apply the backend's changes first and the rule's last, but the more specific ones
-// must win. For responses Envoy's order is right: the backend's changes, then the rule's.
+// pushDown returns the action with the rule's request headers moved to its backends, if a backend changes
+// headers, too. Otherwise Envoy would apply the backend's changes first and the rule's changes last. But the
+// backend's changes are more specific and must win. For responses, Envoy's order is right.
 func pushDown(action ir.Action) ir.Action {
 	if action.Forward == nil || action.RequestHeaders.IsZero() ||
 		!slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return !b.RequestHeaders.IsZero() }) {

@@ -8,50 +8,48 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// httpFilter is one filter of every listener's chain. The chain always contains it, disabled, so
-// that a policy never changes a listener: the routes that need the filter enable it by their own
-// configuration.
+// httpFilter is one filter in the chain of every listener. The filter is always in the chain, but disabled. So
+// a policy never changes a listener: routes that need the filter enable it by their own configuration.
 //
-// A virtual host can also configure it, for every route without its own configuration. Envoy uses
-// the route's configuration if both exist.
+// A virtual host can also configure the filter, for all routes without their own configuration. If both exist,
+// Envoy uses the configuration of the route.
 type httpFilter struct {
-	// name is that in the chain and in the routes.
+	// name is the name of the filter in the chain and in the routes.
 	name string
-	// joined is set where Envoy joins the configurations of a virtual host and of its route:
-	// header_mutation and filter_chain run both, and cors takes from the host whatever the route
-	// leaves empty. Such a filter is in the chain twice, first for virtual hosts.
+	// joined is true if Envoy joins the configurations of a virtual host and of its route. header_mutation and
+	// filter_chain run both. cors uses the host's value of a field that the route leaves empty. Such a filter is
+	// in the chain twice: first for virtual hosts, then for routes.
 	joined bool
-	// chain returns the configuration in the listener, which does nothing.
+	// chain returns the configuration in the listener, with which the filter does nothing.
 	chain func() message
-	// route returns the configuration for a route or host with these extras; nil when
-	// the filter has nothing to do there.
+	// route returns the configuration for a route or virtual host with these extras. It returns nil if the filter
+	// has nothing to do there.
 	route func(*ir.Extras) message
-	// service is for a filter that asks a service, in place of route: it returns the
-	// configuration of the filter that asks, nil for none. The settings of such a filter,
-	// the service among them, belong to the filter and not to a route in Envoy. So the
-	// listener has an empty chain of filters in its place, and the route brings the chain,
-	// of that one filter.
+	// service is used instead of route for a filter that calls an external service. It returns the configuration
+	// of that filter, or nil if the filter has nothing to do. In Envoy, the service belongs to the filter and not
+	// to a route. So the listener has an empty chain of filters in place of the filter, and the route configures
+	// this chain with the filter.
 	service func(*ir.Extras) message
-	// before and behind return the filters that the route's chain has around the one that asks;
-	// they are called where service returns one. nil for none.
+	// before and behind return the filters before and after the filter of service, in the route's chain. They are
+	// called only if service returns a configuration. The functions are nil if there are none.
 	before, behind func(*ir.Extras) []innerFilter
-	// context returns the one setting of the filter that asks which Envoy takes from the
-	// route itself; nil for none.
+	// context returns the only setting of the filter of service that Envoy reads from the route, or nil. The
+	// function is nil if the filter has no such setting.
 	context func(*ir.Extras) message
-	// resource has the filter's configuration come as a resource of the filter's name, in place of
-	// chain.
+	// resource is true if Envoy fetches the filter's configuration as a resource with the filter's name. chain is
+	// then not used.
 	resource bool
-	// noUpgrades leaves the filter out for WebSockets. upgradeService is service for them,
-	// of a filter that has a name of its own.
+	// noUpgrades is true if the chain for WebSockets lacks the filter. upgradeService, if not nil, is the service
+	// function for WebSockets; that filter has its own name.
 	noUpgrades     bool
 	upgradeService func(*ir.Extras) message
-	// field is that of the row in policyFields; "" for a filter of the routes' own settings.
+	// field is the field of policyFields that has the filter. It is "" for a filter of no policy field.
 	field ir.Field
-	// since is the ir.FilterGeneration that the filter is in the chain since.
+	// since is the first ir.FilterGeneration whose chain has the filter.
 	since int
 }
 
-// level is the object that configures a filter: a route or a virtual host.
+// level says who configures a filter: a route or a virtual host.
 type level bool
 
 const (
@@ -59,7 +57,7 @@ const (
 	ofHost  level = true
 )
 
-// nameAt returns the name in the chain of the filter that a level configures.
+// nameAt returns the name, in the chain, of the filter that a level configures.
 func (f *httpFilter) nameAt(l level) string {
 	if f.joined && l == ofHost {
 		return f.name + "/host"
@@ -67,11 +65,11 @@ func (f *httpFilter) nameAt(l level) string {
 	return f.name
 }
 
-// serviceAt returns the name in the chain of a filter that calls a service. Both levels share it.
+// serviceAt returns the name of the filter of service in the chain that a level configures.
 func (f *httpFilter) serviceAt(l level) string { return f.nameAt(l) + "/service" }
 
-// config returns the configuration for a route or host with these extras, nil if the filter does
-// nothing there.
+// config returns the configuration for a route or virtual host with these extras. It returns nil if the filter
+// has nothing to do there.
 func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	if f.service == nil {
 		return f.route(extras)
@@ -91,7 +89,7 @@ func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	return chainWith(chain)
 }
 
-// innerFilter is a filter of a chain that a route configures.
+// innerFilter is a filter of the chain that a route configures (see httpFilter.service).
 type innerFilter struct {
 	name   string
 	config message
@@ -103,14 +101,14 @@ type message interface {
 	ValidateAll() error
 }
 
-// forUpgrades returns the filter with upgradeService.
+// forUpgrades returns a copy of the filter for WebSockets, with its own name and with upgradeService.
 func (f *httpFilter) forUpgrades() httpFilter {
 	filter := *f
 	filter.name, filter.service = f.name+"/upgrade", f.upgradeService
 	return filter
 }
 
-// chainWith returns a chain of filters.
+// chainWith returns the configuration of a chain with these filters.
 func chainWith(filters []innerFilter) message {
 	chain := &chainv3.FilterChain{}
 	for _, f := range filters {

@@ -22,9 +22,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The field acl is an rbac filter of its own, whose matcher compares the client's address. What
-// it denies is shown in the access log, and in its metadata, by names that begin with aclPolicy.
-// All rbac filters of a chain write into one namespace of the metadata.
+// The field acl has an rbac filter of its own, whose matcher compares the client's address. The access log and
+// the filter's metadata contain the name of the rule that denied a request. The name begins with aclPolicy,
+// because all rbac filters of a chain write into one namespace of the metadata.
 
 const (
 	aclName       = "gatefold/" + string(ir.FieldACL)
@@ -34,19 +34,21 @@ const (
 	rbacNamespace = "envoy.filters.http.rbac"
 )
 
+// aclFilter returns the filter of acl.
 func aclFilter() httpFilter {
 	return httpFilter{name: aclName, since: 1, chain: emptyRBAC, route: aclRules}
 }
 
-// aclResponseFilter returns the filter that replaces the answers of aclFilter. It is before
-// aclFilter in the chain, because answers pass the filters before the one that answers.
+// aclResponseFilter returns the filter that replaces the answers of aclFilter. It is before aclFilter in the
+// chain, because an answer passes only the filters before the filter that answers.
 func aclResponseFilter() httpFilter {
 	return httpFilter{name: aclName + "/response", since: 1, joined: true, chain: func() message { return &customv3.CustomResponse{} }, route: aclResponse}
 }
 
-// emptyRBAC returns a filter that passes every request.
+// emptyRBAC returns a configuration that lets every request pass.
 func emptyRBAC() message { return &rbacfilterv3.RBAC{} }
 
+// aclRules returns the configuration of aclFilter, or nil without acl.
 func aclRules(extras *ir.Extras) message {
 	if extras.ACL == nil {
 		return nil
@@ -54,7 +56,8 @@ func aclRules(extras *ir.Extras) message {
 	return &rbacfilterv3.RBACPerRoute{Rbac: &rbacfilterv3.RBAC{Matcher: aclMatcher(extras.ACL)}}
 }
 
-// aclMatcher returns a matcher with an action for every address. The longest range decides.
+// aclMatcher returns a matcher that allows or denies each address. Of all ranges that contain the address, the
+// longest one decides.
 func aclMatcher(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var rules []addressRanges
 	for i := range acl.Rules {
@@ -64,14 +67,14 @@ func aclMatcher(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	return bySource(rbacAction(aclNoRule, acl.Allow), rules...)
 }
 
-// addressRanges is the action for addresses in some ranges.
+// addressRanges is an action for the addresses in some ranges.
 type addressRanges struct {
 	ranges []string
 	action *xdsmatcherv3.Matcher_OnMatch
 }
 
-// bySource returns a matcher for the client's address. The longest range decides. others is the
-// action for an address in no range.
+// bySource returns a matcher for the client's address. Of all ranges that contain the address, the longest one
+// decides. others is the action for an address in no range.
 func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xdsmatcherv3.Matcher {
 	matcher, ranges := &xdsmatcherv3.Matcher{OnNoMatch: others}, &xdsmatcherv3.IPMatcher{}
 	for _, rule := range rules {
@@ -100,8 +103,8 @@ func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xds
 // mapped returns the IPv6 range of IPv4-mapped addresses.
 func mapped() netip.Prefix { return netip.MustParsePrefix("::ffff:0.0.0.0/96") }
 
-// containMapped reports whether an IPv6 range, such as ::/0, contains the IPv4-mapped addresses,
-// and no range contains all IPv4 addresses.
+// containMapped reports whether an IPv6 range such as ::/0 contains the IPv4-mapped addresses, while no range
+// contains all IPv4 addresses. The IPv4-mapped addresses then need a range of their own.
 func containMapped(rules []addressRanges) (contained bool) {
 	for _, rule := range rules {
 		for _, text := range rule.ranges {
@@ -115,8 +118,8 @@ func containMapped(rules []addressRanges) (contained bool) {
 	return contained
 }
 
-// aclPolicyName returns the name of a rule in Envoy. Rules with the same name share it. A name that
-// begins with "-" is changed, because such names are reserved.
+// aclPolicyName returns the name of a rule in Envoy. Rules with the same name share it. If the rule's name
+// begins with "-", another "-" is added, because such names are reserved.
 func aclPolicyName(rule *ir.ACLRule) string {
 	switch {
 	case rule.Name == "":
@@ -127,6 +130,7 @@ func aclPolicyName(rule *ir.ACLRule) string {
 	return aclPolicy + rule.Name
 }
 
+// rbacAction returns an action with a name that allows or denies a request.
 func rbacAction(name string, allow bool) *xdsmatcherv3.Matcher_OnMatch {
 	action := &rbacv3.Action{Name: name, Action: rbacv3.RBAC_DENY}
 	if allow {
@@ -135,6 +139,7 @@ func rbacAction(name string, allow bool) *xdsmatcherv3.Matcher_OnMatch {
 	return onMatch(action)
 }
 
+// onMatch returns a message as the action of a matcher.
 func onMatch(action proto.Message) *xdsmatcherv3.Matcher_OnMatch {
 	return &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Action{Action: extension("action", action)}}
 }
@@ -144,7 +149,7 @@ func extension(name string, config proto.Message) *xdscorev3.TypedExtensionConfi
 	return &xdscorev3.TypedExtensionConfig{Name: name, TypedConfig: pack(config)}
 }
 
-// cidrRanges returns ranges for Envoy. A proxy in front may write IPv4 addresses as IPv6 ones
+// cidrRanges returns ranges in Envoy's form. A proxy before Envoy may write IPv4 addresses as IPv6 addresses
 // (::ffff:192.0.2.1), so each IPv4 range is listed in both forms.
 func cidrRanges(ranges []string) []*xdscorev3.CidrRange {
 	var out []*xdscorev3.CidrRange
@@ -152,7 +157,7 @@ func cidrRanges(ranges []string) []*xdscorev3.CidrRange {
 		out = append(out, &xdscorev3.CidrRange{AddressPrefix: address, PrefixLen: wrapperspb.UInt32(uint32(bits))})
 	}
 	for _, text := range ranges {
-		r := netip.MustParsePrefix(text) // package policy wrote it
+		r := netip.MustParsePrefix(text) // package policy has checked it
 		add(r.Addr().String(), r.Bits())
 		if r.Addr().Is4() {
 			add("::ffff:"+r.Addr().String(), 96+r.Bits())
@@ -161,8 +166,8 @@ func cidrRanges(ranges []string) []*xdscorev3.CidrRange {
 	return out
 }
 
-// aclResponse replaces the answer if aclFilter denied the request. It does not change answers of
-// the backend or of another filter.
+// aclResponse returns the configuration that replaces the answer if aclFilter denied the request. Answers of
+// the backend or of other filters are not changed. It returns nil if acl has no response.
 func aclResponse(extras *ir.Extras) message {
 	if extras.ACL == nil || extras.ACL.Response == nil {
 		return nil
@@ -173,8 +178,8 @@ func aclResponse(extras *ir.Extras) message {
 	))}
 }
 
-// aclByRule returns a matcher with the answer of each rule that denies. The answer has the rule's
-// name in a header; the access log has it, too.
+// aclByRule returns a matcher with the answer of each rule that denies. The answer has the rule's name in the
+// header BlockedBy, and in the details for the access log.
 func aclByRule(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var matchers []*xdsmatcherv3.Matcher_MatcherList_FieldMatcher
 	known := map[string]bool{}
@@ -194,6 +199,7 @@ func aclByRule(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	return firstMatch(matchers...)
 }
 
+// orUnnamed returns name, or ir.ACLUnnamed if name is "".
 func orUnnamed(name string) string {
 	if name == "" {
 		return ir.ACLUnnamed
@@ -201,6 +207,7 @@ func orUnnamed(name string) string {
 	return name
 }
 
+// firstMatch returns a matcher that uses the first of the matchers whose predicate is true.
 func firstMatch(matchers ...*xdsmatcherv3.Matcher_MatcherList_FieldMatcher) *xdsmatcherv3.Matcher {
 	return &xdsmatcherv3.Matcher{MatcherType: &xdsmatcherv3.Matcher_MatcherList_{MatcherList: &xdsmatcherv3.Matcher_MatcherList{Matchers: matchers}}}
 }
@@ -216,7 +223,7 @@ func fieldMatcher(then *xdsmatcherv3.Matcher_OnMatch, all ...*xdsmatcherv3.Match
 	return &xdsmatcherv3.Matcher_MatcherList_FieldMatcher{Predicate: predicate, OnMatch: then}
 }
 
-// rbacMetadata compares the metadata that the last rbac filter has written.
+// rbacMetadata returns a predicate for the metadata that the last rbac filter has written under key.
 func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_MatcherList_Predicate {
 	input := &networkv3.DynamicMetadataInput{Filter: rbacNamespace, Path: []*networkv3.DynamicMetadataInput_PathSegment{
 		{Segment: &networkv3.DynamicMetadataInput_PathSegment_Key{Key: key}},
@@ -230,9 +237,9 @@ func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_Matche
 	}}
 }
 
-// localResponse returns an answer without a body: with a status such as 404, the answer must not
-// reveal that a filter denied the request. It sets the details for the access log itself, because
-// Envoy 1.40 reads freed memory if it is told to preserve them.
+// localResponse returns an answer without a body. With a status such as 404, the answer then does not reveal
+// that a filter denied the request. The details for the access log are set here, because Envoy 1.40 reads freed
+// memory if it has to preserve them.
 func localResponse(response *ir.ACLResponse, policy, blockedBy string) *localv3.LocalResponsePolicy {
 	details := fmt.Sprintf("rbac_access_denied_matched_policy[%s]", strings.Join(strings.Fields(policy), "_"))
 	answer := &localv3.LocalResponsePolicy{
@@ -257,6 +264,7 @@ func localResponse(response *ir.ACLResponse, policy, blockedBy string) *localv3.
 	return answer
 }
 
+// checkACL rejects what Envoy would reject in acl.
 func checkACL(c *checker, extras *ir.Extras) {
 	if extras.ACL == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// bufferFilter returns the filter that limits request bodies. It is not for WebSockets, because it
-// would wait for the end of the request.
+// bufferFilter returns the filter that buffers request bodies and limits their size. The chain for WebSockets
+// lacks it, because it would wait for the end of the request.
 func bufferFilter() httpFilter {
 	return httpFilter{
 		name: "envoy.filters.http.buffer", chain: func() message { return bufferOf(1) }, route: bufferRoute,
@@ -16,6 +16,7 @@ func bufferFilter() httpFilter {
 	}
 }
 
+// bufferRoute returns the configuration of bufferFilter, or nil without a limit.
 func bufferRoute(extras *ir.Extras) message {
 	if extras.BufferBytes == 0 {
 		return nil

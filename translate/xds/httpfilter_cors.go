@@ -10,10 +10,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// corsFilter returns the filter of cors.
 func corsFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.cors", joined: true, chain: func() message { return &corsv3.Cors{} }, route: corsPolicy}
 }
 
+// corsPolicy returns the configuration of corsFilter, or nil without cors.
 func corsPolicy(extras *ir.Extras) message {
 	cors := extras.CORS
 	if cors == nil {

@@ -12,20 +12,22 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// realm is what browsers show beside the fields for name and password. Without it Envoy writes
-// the whole URL of the request.
+// realm is what browsers show in the dialog for name and password. Without it, Envoy writes the whole URL of
+// the request.
 const realm = "restricted"
 
+// basicAuthFilter returns the filter of basicAuth.
 func basicAuthFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.basic_auth", since: 1, chain: basicAuthOff, route: basicAuth}
 }
 
-// basicAuthOff returns a configuration without users. Envoy needs a file of users; it accepts one
-// with only a comment.
+// basicAuthOff returns the configuration in the listener, without users. Envoy requires a file of users, and
+// accepts a file with only a comment.
 func basicAuthOff() message {
 	return &basicv3.BasicAuth{Users: inline([]byte("#")), ForwardUsernameHeader: ir.UserHeader}
 }
 
+// basicAuth returns the configuration of basicAuthFilter, or nil without basicAuth.
 func basicAuth(extras *ir.Extras) message {
 	if extras.BasicAuth == nil {
 		return nil
@@ -37,12 +39,13 @@ func basicAuth(extras *ir.Extras) message {
 	return &basicv3.BasicAuthPerRoute{Users: inline([]byte(strings.Join(lines, "\n"))), Realm: realm}
 }
 
-// dropPasswordFilter removes the password from the request for the backend, because the filter that
-// checks it does not.
+// dropPasswordFilter returns the filter that removes the password from the request to the backend, because
+// basicAuthFilter does not remove it.
 func dropPasswordFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.header_mutation/" + string(ir.FieldBasicAuth), since: 1, chain: emptyMutation, route: dropPassword}
 }
 
+// dropPassword returns the configuration of dropPasswordFilter, or nil without basicAuth.
 func dropPassword(extras *ir.Extras) message {
 	if extras.BasicAuth == nil {
 		return nil
@@ -52,10 +55,12 @@ func dropPassword(extras *ir.Extras) message {
 	}}}
 }
 
+// apiKeyAuthFilter returns the filter of apiKeyAuth.
 func apiKeyAuthFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.api_key_auth", since: 1, chain: func() message { return &keyv3.ApiKeyAuth{} }, route: apiKeyAuth}
 }
 
+// apiKeyAuth returns the configuration of apiKeyAuthFilter, or nil without apiKeyAuth.
 func apiKeyAuth(extras *ir.Extras) message {
 	from := extras.APIKeyAuth
 	if from == nil {
@@ -71,6 +76,7 @@ func apiKeyAuth(extras *ir.Extras) message {
 	return to
 }
 
+// checkAPIKeyAuth rejects what Envoy would reject in apiKeyAuth.
 func checkAPIKeyAuth(c *checker, extras *ir.Extras) {
 	from := extras.APIKeyAuth
 	if from == nil {

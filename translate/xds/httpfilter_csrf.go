@@ -8,12 +8,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// csrfFilter returns the filter of csrf.
 func csrfFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.csrf", chain: csrfOff, route: csrfPolicy}
 }
 
+// csrfOff returns the configuration in the listener, which checks no request.
 func csrfOff() message { return &csrfv3.CsrfPolicy{FilterEnabled: percentage(0)} }
 
+// csrfPolicy returns the configuration of csrfFilter, or nil without csrf.
 func csrfPolicy(extras *ir.Extras) message {
 	csrf := extras.CSRF
 	if csrf == nil {
@@ -26,12 +29,14 @@ func csrfPolicy(extras *ir.Extras) message {
 	}
 }
 
+// checkCSRF rejects what Envoy would reject in csrf.
 func checkCSRF(c *checker, extras *ir.Extras) {
 	if extras.CSRF != nil {
 		c.matches(ir.FieldCSRF.Path()+".additionalOrigins", extras.CSRF.Origins)
 	}
 }
 
+// matches rejects invalid texts and regular expressions in a list.
 func (c *checker) matches(at string, list []ir.StringMatch) {
 	for i, match := range list {
 		field := fmt.Sprintf("%s[%d]", at, i)

@@ -20,6 +20,7 @@ import (
 
 const extAuthName = "gatefold/" + string(ir.FieldExtAuth)
 
+// extAuthFilter returns the filter of extAuth.
 func extAuthFilter() httpFilter {
 	return httpFilter{
 		name: extAuthName, chain: emptyChain, joined: true,
@@ -27,8 +28,8 @@ func extAuthFilter() httpFilter {
 	}
 }
 
-// extAuthz returns the authorization filter. It always has a service, because Envoy crashes if the
-// filter runs without one.
+// extAuthz returns the configuration of the authorization filter, or nil without extAuth. It always has a
+// service, because Envoy crashes if the filter runs without one.
 func extAuthz(extras *ir.Extras) message {
 	if extras.ExtAuth == nil {
 		return nil
@@ -40,7 +41,7 @@ func extAuthz(extras *ir.Extras) message {
 		StatusOnError:       &typev3.HttpStatus{Code: typev3.StatusCode(service.Auth.StatusOnError)},
 		StatPrefix:          service.Auth.StatPrefix,
 		WithRequestBody:     authBody(cmp.Or(extras.ExtAuth.Body, service.Auth.Body)),
-		// Without them Envoy lets the service write line breaks and content-length.
+		// Without these two settings, the service could write line breaks and content-length.
 		ValidateMutations:          true,
 		DecoderHeaderMutationRules: serviceRules(),
 	}
@@ -59,11 +60,11 @@ func extAuthz(extras *ir.Extras) message {
 	return config
 }
 
-// ownHeaders returns expressions for headers that describe the answer of the service itself, such
-// as Content-Type or Date. They would be wrong in the request.
+// ownHeaders returns regular expressions for headers that describe the answer of the service itself, such as
+// Content-Type or Date. These headers would be wrong in the request to the backend.
 func ownHeaders() []string { return []string{"content-.*", "date", "server"} }
 
-// nameMatchers returns a list that matches each of the header names, nil for none.
+// nameMatchers returns a list with a matcher for each header name. It returns nil if there are no names.
 func nameMatchers(names []string) *matcherv3.ListStringMatcher {
 	if len(names) == 0 {
 		return nil
@@ -75,10 +76,10 @@ func nameMatchers(names []string) *matcherv3.ListStringMatcher {
 	return list
 }
 
-// authTimeout is how long Envoy waits for a service that is asked by HTTP, where the service
-// does not say.
+// authTimeout is how long Envoy waits for a service by HTTP, if the service has no timeout of its own.
 const authTimeout = 2 * time.Second
 
+// httpService returns how Envoy calls an authorization service by HTTP.
 func httpService(from *ir.Extension) *authzv3.HttpService {
 	http, timeout := from.Auth.HTTP, authTimeout
 	if from.Service.Timeout != nil {
@@ -111,8 +112,8 @@ func httpService(from *ir.Extension) *authzv3.HttpService {
 	return to
 }
 
-// clientHeaders returns the headers of a rejection that the client gets, nil for all. Headers that
-// a login needs are always included.
+// clientHeaders returns the headers of a rejection that the client receives. Headers that a login needs are
+// always included. It returns nil, which means all headers, if names is empty.
 func clientHeaders(names []string) *matcherv3.ListStringMatcher {
 	if len(names) == 0 {
 		return nil
@@ -122,16 +123,18 @@ func clientHeaders(names []string) *matcherv3.ListStringMatcher {
 	return nameMatchers(slices.Compact(all))
 }
 
-// httpCallBackoff is the wait before the first repetition of a call by HTTP, which must fit into
-// its timeout: Envoy's own is up to a second.
+// httpCallBackoff is the wait before the first retry of a call by HTTP. The retry must fit into the timeout of
+// the call, but Envoy's default wait is up to a second.
 const httpCallBackoff = 25 * time.Millisecond
 
+// httpCallRetry returns the retries of a call by HTTP.
 func httpCallRetry(from *ir.ServiceRetry) *corev3.RetryPolicy {
 	retry := *from
 	retry.Base = cmp.Or(retry.Base, httpCallBackoff)
 	return &corev3.RetryPolicy{RetryOn: "5xx", NumRetries: wrapperspb.UInt32(retry.Attempts), RetryBackOff: callBackoff(&retry)}
 }
 
+// authBody returns how much of a request body the service receives. nil stays nil.
 func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
 	if from == nil {
 		return nil
@@ -139,8 +142,8 @@ func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
 	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
 }
 
-// authContext returns the context that a route passes to the service, nil for none. It is the only
-// setting of the filter that Envoy takes from the route.
+// authContext returns the context that a route passes to a gRPC service, or nil if it has none. It is the only
+// setting of the filter that Envoy reads from the route.
 func authContext(extras *ir.Extras) message {
 	auth := extras.ExtAuth
 	if auth == nil || len(auth.Context) == 0 || auth.Extension.Auth.HTTP != nil {
@@ -151,6 +154,7 @@ func authContext(extras *ir.Extras) message {
 	}}
 }
 
+// checkExtAuth rejects what Envoy would reject in extAuth, and warns of a context without effect.
 func checkExtAuth(c *checker, extras *ir.Extras) {
 	if extras.ExtAuth == nil {
 		return

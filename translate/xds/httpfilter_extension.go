@@ -15,26 +15,29 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The filters of fields that need a service have a chain of filters in their place: see
-// httpFilter.service.
+// Each filter that calls an external service is in a chain of filters of its own: see httpFilter.service.
 
 const (
 	extProcName         = "gatefold/" + string(ir.FieldExtProc)
 	globalRateLimitName = "gatefold/" + string(ir.FieldGlobalRateLimit)
 )
 
+// extProcFilter returns the filter of extProc.
 func extProcFilter() httpFilter {
 	return httpFilter{name: extProcName, chain: emptyChain, joined: true, service: extProcessor, upgradeService: upgradeProcessor}
 }
 
+// globalRateLimitFilter returns the filter of rateLimit.global.
 func globalRateLimitFilter() httpFilter {
 	return httpFilter{name: globalRateLimitName, chain: emptyChain, joined: true, service: globalLimit}
 }
 
+// emptyChain returns the configuration in the listener: a chain without filters.
 func emptyChain() message { return &chainv3.FilterChainConfig{} }
 
-// extProcessor returns the filter of a processor. It never lets Envoy choose the route again: the
-// request would meet the new route without that route's policies.
+// extProcessor returns the configuration of the processor's filter, or nil without extProc. Envoy never chooses
+// the route again after the processor has changed a request. The request would then use the new route without
+// the policies of that route.
 func extProcessor(extras *ir.Extras) message {
 	if extras.ExtProc == nil {
 		return nil
@@ -61,8 +64,8 @@ func extProcessor(extras *ir.Extras) message {
 	return config
 }
 
-// upgradeProcessor returns the processor for WebSockets. It gets no body that it would have to wait
-// for, because a WebSocket has no end, and cannot ask for one.
+// upgradeProcessor returns the configuration of extProcessor for WebSockets. The processor gets no body that
+// Envoy would have to buffer, because a WebSocket has no end. It also cannot request such a body.
 func upgradeProcessor(extras *ir.Extras) message {
 	config, ok := extProcessor(extras).(*procv3.ExternalProcessor)
 	if !ok {
@@ -75,7 +78,7 @@ func upgradeProcessor(extras *ir.Extras) message {
 	return config
 }
 
-// unbuffered returns NONE for a mode that waits for the end of a body.
+// unbuffered returns NONE for a mode that waits for the end of a body, and otherwise mode.
 func unbuffered(mode procv3.ProcessingMode_BodySendMode) procv3.ProcessingMode_BodySendMode {
 	if mode == procv3.ProcessingMode_BUFFERED || mode == procv3.ProcessingMode_BUFFERED_PARTIAL {
 		return procv3.ProcessingMode_NONE
@@ -83,6 +86,7 @@ func unbuffered(mode procv3.ProcessingMode_BodySendMode) procv3.ProcessingMode_B
 	return mode
 }
 
+// processingMode converts a mode of a processor. nil stays nil.
 func processingMode(from *ir.ProcessingMode) *procv3.ProcessingMode {
 	if from == nil {
 		return nil
@@ -100,6 +104,7 @@ func processingMode(from *ir.ProcessingMode) *procv3.ProcessingMode {
 	}
 }
 
+// globalLimit returns the configuration of the filter of rateLimit.global, or nil without that field.
 func globalLimit(extras *ir.Extras) message {
 	if extras.GlobalLimit == nil {
 		return nil
@@ -126,6 +131,7 @@ func globalLimit(extras *ir.Extras) message {
 	return config
 }
 
+// limitAction returns how Envoy computes an entry of a descriptor.
 func limitAction(entry ir.LimitEntry) *routev3.RateLimit_Action {
 	switch {
 	case entry.Address:
@@ -142,10 +148,11 @@ func limitAction(entry ir.LimitEntry) *routev3.RateLimit_Action {
 	}}
 }
 
-// callRetries are the failures of a call after which it is repeated: none of them
-// is an answer.
+// callRetries are the failures after which Envoy repeats a call by gRPC. In each of them the service has not
+// answered.
 const callRetries = "connect-failure,refused-stream,reset,unavailable"
 
+// grpcService returns how Envoy calls a service by gRPC.
 func grpcService(from ir.Service) *corev3.GrpcService {
 	service := &corev3.GrpcService{
 		TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
@@ -161,6 +168,8 @@ func grpcService(from ir.Service) *corev3.GrpcService {
 	return service
 }
 
+// callBackoff returns the wait between retries of a call. It returns nil, which means Envoy's default, if Base
+// is 0.
 func callBackoff(from *ir.ServiceRetry) *corev3.BackoffStrategy {
 	if from.Base == 0 {
 		return nil
@@ -173,12 +182,14 @@ func callBackoff(from *ir.ServiceRetry) *corev3.BackoffStrategy {
 	return to
 }
 
+// checkExtProc rejects what Envoy would reject in extProc.
 func checkExtProc(c *checker, extras *ir.Extras) {
 	if extras.ExtProc != nil {
 		c.processingMode(ir.FieldExtProc.Path()+".processingMode", extras.ExtProc.Mode)
 	}
 }
 
+// checkGlobalRateLimit rejects what Envoy would reject in rateLimit.global.
 func checkGlobalRateLimit(c *checker, extras *ir.Extras) {
 	if extras.GlobalLimit == nil {
 		return
@@ -194,7 +205,7 @@ func checkGlobalRateLimit(c *checker, extras *ir.Extras) {
 
 const streamedBoth = "FULL_DUPLEX_STREAMED"
 
-// processingMode rejects what Envoy rejects of a mode.
+// processingMode rejects a mode that Envoy would reject. mode may be nil.
 func (c *checker) processingMode(field string, mode *ir.ProcessingMode) {
 	if mode == nil {
 		return

@@ -9,12 +9,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// forgedFilter returns the filter that removes identity headers which a client has sent. It is the
-// first filter, and later filters set the headers. Only virtual hosts configure it.
+// forgedFilter returns the filter that removes identity headers from a client's request. It is the first
+// filter; later filters set these headers. Only virtual hosts configure it.
 func forgedFilter() httpFilter {
 	return httpFilter{name: "gatefold/identities", since: 1, chain: emptyMutation, route: removeForged}
 }
 
+// removeForged returns the configuration of forgedFilter, or nil without such headers.
 func removeForged(extras *ir.Extras) message {
 	if len(extras.Forged) == 0 {
 		return nil
@@ -26,7 +27,8 @@ func removeForged(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: mutations}
 }
 
-// checkIdentities rejects identity headers whose removal would break what other routes of a host do.
+// checkIdentities rejects identity headers whose removal from clients' requests would break other routes of the
+// host, and names that a filter must not set.
 func checkIdentities(c *checker, extras *ir.Extras) {
 	read := map[string]bool{}
 	if extras.APIKeyAuth != nil {

@@ -6,12 +6,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// headerModifiersFilter returns the filter that changes headers with plain values. The route's own
-// changes, made by the router, come after it for requests and before it for responses.
+// headerModifiersFilter returns the filter of headerModifiers, whose values are plain. The router makes the
+// route's own changes: after this filter for requests, before this filter for responses.
 func headerModifiersFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.header_mutation/headerModifiers", joined: true, chain: emptyMutation, route: modifiersOf}
 }
 
+// modifiersOf returns the configuration of headerModifiersFilter, or nil if nothing is changed.
 func modifiersOf(extras *ir.Extras) message {
 	if extras.RequestHeaders.IsZero() && extras.ResponseHeaders.IsZero() {
 		return nil
@@ -36,6 +37,7 @@ func steps(mods ir.HeaderMods) []ir.HeaderChange {
 	return changes
 }
 
+// checkHeaderModifiers rejects what Envoy would reject in headerModifiers.
 func checkHeaderModifiers(c *checker, extras *ir.Extras) {
 	c.headers(ir.FieldHeaderModifiers.Path()+".request", extras.RequestHeaders)
 	c.headers(ir.FieldHeaderModifiers.Path()+".response", extras.ResponseHeaders)

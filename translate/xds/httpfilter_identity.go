@@ -13,12 +13,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The filters around one that asks a service by HTTP keep clients from writing the headers that
-// the service writes: Envoy replaces a client's copy only where the answer has the header.
+// The filters before and after an authorization by HTTP keep clients from writing the headers that the service
+// writes. Envoy itself replaces a client's header only if the answer has this header.
 
-// beforeAuth returns the filters before the authorization. One rejects paths that could leave the
-// service's prefix. Another removes the client's copies of headers, so that the service never gets
-// them.
+// beforeAuth returns the filters before an authorization by HTTP. One filter rejects paths that could leave the
+// service's prefix. Another filter removes the client's copies of headers that only the service may write.
+// beforeAuth returns nil for a gRPC service.
 func beforeAuth(extras *ir.Extras) []innerFilter {
 	auth := extras.ExtAuth.Extension.Auth
 	if auth.HTTP == nil {
@@ -37,8 +37,9 @@ func beforeAuth(extras *ir.Extras) []innerFilter {
 	return appendMutation(out, extAuthName+"/clean", changes)
 }
 
-// behindAuth returns the filter after the authorization. The service got the client's copies of
-// these headers, but the backend gets only those of the answer.
+// behindAuth returns the filter after an authorization by HTTP. It is for headers that the service receives
+// from the client and also writes: the backend gets only the values in the answer. behindAuth returns nil for a
+// gRPC service.
 func behindAuth(extras *ir.Extras) []innerFilter {
 	auth := extras.ExtAuth.Extension.Auth
 	if auth.HTTP == nil {
@@ -54,8 +55,7 @@ func behindAuth(extras *ir.Extras) []innerFilter {
 	return appendMutation(nil, extAuthName+"/answer", changes)
 }
 
-// answeredHeaders returns the headers of HTTPAuth.ToBackend that the service also receives from the
-// client.
+// answeredHeaders returns the headers of HTTPAuth.ToBackend that the service also receives from the client.
 func answeredHeaders(auth *ir.AuthService) (names []string) {
 	for _, name := range auth.HTTP.ToBackend {
 		if auth.Receives(name) {
@@ -69,6 +69,7 @@ func removal(name string) *mutationv3.HeaderMutation {
 	return &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}}
 }
 
+// appendMutation appends a filter that changes request headers, unless there are no changes.
 func appendMutation(filters []innerFilter, name string, changes []*mutationv3.HeaderMutation) []innerFilter {
 	if len(changes) == 0 {
 		return filters
@@ -76,10 +77,11 @@ func appendMutation(filters []innerFilter, name string, changes []*mutationv3.He
 	return append(slices.Clip(filters), innerFilter{name, &headerv3.HeaderMutation{Mutations: &headerv3.Mutations{RequestMutations: changes}}})
 }
 
-// climbingPath matches paths in which a program that decodes slashes finds a step up: Envoy
-// itself resolves only those between plain slashes, and would ask for a path of the service's own.
+// climbingPath matches paths with a step "..", even if slashes or dots are encoded. Envoy resolves only steps
+// between plain slashes. With another step, the request could leave the prefix of the service.
 const climbingPath = `(?i)(?:.*(?:/|\\|%2f|%5c))?(?:\.|%2e){2}(?:(?:/|\\|%2f|%5c|;|%3b).*)?`
 
+// climbingRejected returns the configuration of a filter that rejects paths with climbingPath.
 func climbingRejected() message {
 	return &rbacfilterv3.RBAC{Rules: &rbacv3.RBAC{
 		Action: rbacv3.RBAC_DENY,

@@ -16,10 +16,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
+// jwtFilter returns the filter of jwtAuth.
 func jwtFilter() httpFilter {
 	return httpFilter{name: JWTFilter, since: 1, resource: true, route: jwtAuth}
 }
 
+// jwtAuth returns the configuration of jwtFilter, or nil without jwtAuth.
 func jwtAuth(extras *ir.Extras) message {
 	if extras.JWTAuth == nil {
 		return nil
@@ -27,26 +29,25 @@ func jwtAuth(extras *ir.Extras) message {
 	return &jwtv3.PerRouteConfig{RequirementSpecifier: &jwtv3.PerRouteConfig_RequirementName{RequirementName: extras.JWTAuth.Extension.JWT.Name}}
 }
 
-// NamesRequirement reports whether a route or virtual host of an encoded table may name a
-// requirement. It may also return true because a text in the table contains the name of the
-// message.
+// NamesRequirement reports whether an encoded table may name a Requirement in a route or virtual host. The
+// result can also be true because a text in the table contains the name of the message type.
 func NamesRequirement(table []byte) bool {
 	return bytes.Contains(table, []byte((&jwtv3.PerRouteConfig{}).ProtoReflect().Descriptor().FullName()))
 }
 
-// jwtDiscovery makes Envoy request the filter on the same stream as the listener.
+// jwtDiscovery makes Envoy fetch the filter's configuration on the same stream as the listener.
 func jwtDiscovery() *hcmv3.HttpFilter_ConfigDiscovery {
 	return &hcmv3.HttpFilter_ConfigDiscovery{ConfigDiscovery: &corev3.ExtensionConfigSource{
 		ConfigSource: adsSource(), TypeUrls: []string{pack(&jwtv3.JwtAuthentication{}).GetTypeUrl()},
 	}}
 }
 
-// RequirementOf returns the requirement of an extension.
+// RequirementOf returns the Requirement for the tokens that a GatewayExtension accepts.
 func RequirementOf(from *ir.JWT) Requirement {
 	return Requirement{Part: Part{Requirement: from.Name}, Body: marshal(jwtMessage(from))}
 }
 
-// CheckJWT returns what Envoy would reject in an extension.
+// CheckJWT returns what Envoy would reject in the tokens of the GatewayExtension key.
 func CheckJWT(key manifest.Key, from *ir.JWT) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}
 	for i, p := range from.Providers {
@@ -55,7 +56,7 @@ func CheckJWT(key manifest.Key, from *ir.JWT) []manifest.Problem {
 			c.changedName(fmt.Sprintf("%s.claimsToHeaders[%d].header", at, j), claim.Header, false)
 			c.text(fmt.Sprintf("%s.claimsToHeaders[%d].name", at, j), claim.Claim)
 		}
-		if p.Header != "" && !p.Forward { // it is taken out
+		if p.Header != "" && !p.Forward { // Envoy removes the header
 			c.changedName(at+".tokenSource.header.header", p.Header, true)
 		}
 		c.text(at+".name", p.Name)
@@ -75,6 +76,7 @@ func CheckJWT(key manifest.Key, from *ir.JWT) []manifest.Problem {
 	return c.problems
 }
 
+// jwtMessage returns the providers and the requirement of a GatewayExtension.
 func jwtMessage(from *ir.JWT) *jwtv3.JwtAuthentication {
 	to := &jwtv3.JwtAuthentication{Providers: map[string]*jwtv3.JwtProvider{}, RequirementMap: map[string]*jwtv3.JwtRequirement{}}
 	var enough []*jwtv3.JwtRequirement
@@ -122,6 +124,7 @@ func jwtProvider(from *ir.JWTProvider) *jwtv3.JwtProvider {
 	return to
 }
 
+// remoteKeys returns how Envoy fetches keys.
 func remoteKeys(from *ir.RemoteKeys) *jwtv3.RemoteJwks {
 	to := &jwtv3.RemoteJwks{
 		HttpUri: &corev3.HttpUri{
@@ -129,7 +132,7 @@ func remoteKeys(from *ir.RemoteKeys) *jwtv3.RemoteJwks {
 		},
 		CacheDuration: durationpb.New(from.CacheFor),
 	}
-	if from.Async { // without waiting, which would hold back the listener and all of its other routes
+	if from.Async { // FastListener: the listener and its other routes do not wait for the keys
 		to.AsyncFetch = &jwtv3.JwksAsyncFetch{FastListener: true}
 		if from.RefetchAfter != nil {
 			to.AsyncFetch.FailedRefetchDuration = durationpb.New(*from.RefetchAfter)

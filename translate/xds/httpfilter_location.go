@@ -12,19 +12,19 @@ import (
 
 const locationName = "envoy.filters.http.header_mutation/location"
 
-// locationFilter returns the filter that removes the port from the Location of a redirect. Envoy
-// drops the request's port only if the route sets another one. That port is then always visible,
-// even the default port of the scheme, which should not be there (Gateway API,
-// HTTPRequestRedirectFilter.port).
+// locationFilter returns the filter that removes the port from the Location of a redirect. Envoy drops the
+// request's port only if the route sets another port. That port is then always visible, even if it is the
+// default port of the scheme, which should be left out (Gateway API, HTTPRequestRedirectFilter.port).
 func locationFilter() httpFilter {
 	return httpFilter{name: locationName, chain: emptyMutation, route: portlessLocation}
 }
 
+// portlessLocation returns the configuration of locationFilter, or nil if the port stays.
 func portlessLocation(extras *ir.Extras) message {
 	if extras.LocationPort == 0 {
 		return nil
 	}
-	// The first slash behind a port ends the host: no host has ":443/" in it.
+	// The first slash after a port ends the host: no host contains ":443/".
 	value := fmt.Sprintf("%%CEL(response.headers['location'].replace(':%d/', '/', 1))%%", extras.LocationPort)
 	return &headerv3.HeaderMutationPerRoute{Mutations: &headerv3.Mutations{
 		ResponseMutations: []*mutationv3.HeaderMutation{{Action: &mutationv3.HeaderMutation_Append{Append: &corev3.HeaderValueOption{

@@ -14,17 +14,18 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// tokenTimeout is kgateway's limit for a call of the token endpoint.
+// tokenTimeout is how long Envoy waits for the token endpoint. kgateway has the same limit.
 const tokenTimeout = 15 * time.Second
 
 const oauth2Name = "envoy.filters.http.oauth2"
 
+// oauth2Filter returns the filter of oauth2.
 func oauth2Filter() httpFilter {
 	return httpFilter{name: oauth2Name, since: 1, chain: func() message { return &oauth2v3.OAuth2{} }, route: oauth2}
 }
 
-// oauth2 returns the filter for users to sign in. It always has a configuration, because without
-// one Envoy lets requests pass.
+// oauth2 returns the configuration with which users have to sign in, or nil without oauth2. Config is always
+// set, because without it Envoy lets requests pass.
 func oauth2(extras *ir.Extras) message {
 	if extras.OAuth2 == nil {
 		return nil
@@ -75,11 +76,12 @@ func exactPath(path string) *matcherv3.PathMatcher {
 	}}}
 }
 
+// sdsSecret returns the reference to a secret that Envoy fetches on the same stream.
 func sdsSecret(name string) *tlsv3.SdsSecretConfig {
 	return &tlsv3.SdsSecretConfig{Name: name, SdsConfig: adsSource()}
 }
 
-// cookieConfigs returns the SameSite attribute for all cookies, nil for none.
+// cookieConfigs returns the SameSite attribute for all cookies. It returns nil if sameSite is "".
 func cookieConfigs(sameSite string) *oauth2v3.CookieConfigs {
 	value, known := map[string]oauth2v3.CookieConfig_SameSite{
 		"Strict": oauth2v3.CookieConfig_STRICT, "Lax": oauth2v3.CookieConfig_LAX, "None": oauth2v3.CookieConfig_NONE,
@@ -94,7 +96,7 @@ func cookieConfigs(sameSite string) *oauth2v3.CookieConfigs {
 	}
 }
 
-// TextSecret returns the resource of a secret that is a text, not a certificate.
+// TextSecret returns the resource of a secret that is a text and not a certificate.
 func TextSecret(name string, secret ir.Hidden) Resource {
 	return newResource(SecretType, name, marshal(&tlsv3.Secret{
 		Name: name, Type: &tlsv3.Secret_GenericSecret{GenericSecret: &tlsv3.GenericSecret{Secret: inline([]byte(secret))}},

@@ -12,12 +12,15 @@ import (
 // limitStat is the prefix of the filter's counters.
 const limitStat = "http_local_rate_limiter"
 
+// localRateLimitFilter returns the filter of rateLimit.local.
 func localRateLimitFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.local_ratelimit", chain: noLimit, route: tokenBucket}
 }
 
+// noLimit returns the configuration in the listener, which limits nothing.
 func noLimit() message { return &limitv3.LocalRateLimit{StatPrefix: limitStat} }
 
+// tokenBucket returns the configuration of localRateLimitFilter, or nil without a limit.
 func tokenBucket(extras *ir.Extras) message {
 	limit := extras.RateLimit
 	if limit == nil {

@@ -10,19 +10,20 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// openWithoutHeaderCode is the code of a Deny that does not match where a header is missing.
+// openWithoutHeaderCode is the code of the warning that a Deny expression does not match if a header is
+// missing.
 const openWithoutHeaderCode = "OpenWithoutHeader"
 
 const rbacPolicy = "rbac/"
 
-// rbacFilter returns the filter of rbac. It comes after the filters that authenticate, because
-// expressions read their metadata, and before the filters that count requests. It is a matcher with
-// an action for every request, never a list of policies: Envoy lets all requests pass if that list
-// is empty and denies.
+// rbacFilter returns the filter of rbac. It comes after the filters that authenticate, because expressions read
+// their metadata, and before the filters that count requests. Its configuration is a matcher with an action for
+// every request. It is never a list of policies: Envoy lets all requests pass if that list is empty and denies.
 func rbacFilter() httpFilter {
 	return httpFilter{name: "gatefold/" + string(ir.FieldRBAC), since: 1, chain: emptyRBAC, route: rbacRules}
 }
 
+// rbacRules returns the configuration of rbacFilter, or nil without rbac.
 func rbacRules(extras *ir.Extras) message {
 	if extras.RBAC == nil {
 		return nil
@@ -30,6 +31,7 @@ func rbacRules(extras *ir.Extras) message {
 	return &rbacfilterv3.RBACPerRoute{Rbac: &rbacfilterv3.RBAC{Matcher: rbacMatcher(extras.RBAC)}}
 }
 
+// rbacMatcher returns a matcher that first rejects Blocked, then checks Allowed and the expressions.
 func rbacMatcher(rbac *ir.RBAC) *xdsmatcherv3.Matcher {
 	other := rbacAction(rbacPolicy+"-default", rbac.Deny)
 	next := expressionMatch(rbac, other)
@@ -42,7 +44,8 @@ func rbacMatcher(rbac *ir.RBAC) *xdsmatcherv3.Matcher {
 	return &xdsmatcherv3.Matcher{OnNoMatch: next}
 }
 
-// expressionMatch returns the action for a request from an allowed address.
+// expressionMatch returns the action for a request from an allowed address. other is the action if no
+// expression matches.
 func expressionMatch(rbac *ir.RBAC, other *xdsmatcherv3.Matcher_OnMatch) *xdsmatcherv3.Matcher_OnMatch {
 	if len(rbac.Expressions) == 0 {
 		return rbacAction(rbacPolicy+"allowedCIDRs", !rbac.Deny)
@@ -67,10 +70,12 @@ func expressionMatch(rbac *ir.RBAC, other *xdsmatcherv3.Matcher_OnMatch) *xdsmat
 	return onMatcher(list)
 }
 
+// onMatcher returns a matcher as the action of another matcher.
 func onMatcher(matcher *xdsmatcherv3.Matcher) *xdsmatcherv3.Matcher_OnMatch {
 	return &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Matcher{Matcher: matcher}}
 }
 
+// checkRBAC rejects what Envoy would reject in rbac, and warns of Deny expressions that fail open.
 func checkRBAC(c *checker, extras *ir.Extras) {
 	if extras.RBAC == nil {
 		return

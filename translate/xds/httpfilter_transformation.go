@@ -14,12 +14,15 @@ import (
 
 const mutationName = "envoy.filters.http.header_mutation"
 
+// transformationFilter returns the filter of transformation.
 func transformationFilter() httpFilter {
 	return httpFilter{name: mutationName, joined: true, chain: emptyMutation, route: transformationOf}
 }
 
+// emptyMutation returns the configuration in the listener, which changes nothing.
 func emptyMutation() message { return &headerv3.HeaderMutation{} }
 
+// transformationOf returns the configuration of transformationFilter, or nil if nothing is changed.
 func transformationOf(extras *ir.Extras) message {
 	if len(extras.Request)+len(extras.Response) == 0 {
 		return nil
@@ -33,7 +36,8 @@ func transformationOf(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: changes}
 }
 
-// mutations returns the steps in order. cel is true if one of them needs CEL.
+// mutations converts header changes, in order. response is true if they change a response. cel is true if a
+// value needs the CEL formatter.
 func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.HeaderMutation, cel bool) {
 	for _, change := range changes {
 		if change.Kind == ir.RemoveHeader {
@@ -45,8 +49,8 @@ func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.Hea
 		option := &corev3.HeaderValueOption{
 			Header:       &corev3.HeaderValue{Key: change.Name, Value: value},
 			AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
-			// A header that is set is never the client's: where the value is empty,
-			// Envoy would leave the old one.
+			// A header that is set must not keep the client's value. Without KeepEmptyValue, Envoy would keep the old
+			// value if the new one is empty.
 			KeepEmptyValue: true,
 		}
 		if change.Kind == ir.AddHeader {
@@ -57,21 +61,22 @@ func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.Hea
 	return list, cel
 }
 
-// celFormatter enables the functions that templates use. Without these options, Envoy accepts some
-// of them and writes no header at all.
+// celFormatter returns the CEL formatter with the functions that templates use. Without these options, Envoy
+// accepts some of the functions but writes no header.
 func celFormatter() *corev3.TypedExtensionConfig {
 	return &corev3.TypedExtensionConfig{Name: "envoy.formatter.cel", TypedConfig: pack(&celv3.Cel{
 		CelConfig: &corev3.CelExpressionConfig{EnableStringFunctions: true, EnableStringConcat: true, EnableStringConversion: true},
 	})}
 }
 
+// checkTransformation rejects what Envoy would reject in transformation.
 func checkTransformation(c *checker, extras *ir.Extras) {
 	c.changes(ir.FieldTransformation.Path()+".request", extras.Request)
 	c.changes(ir.FieldTransformation.Path()+".response", extras.Response)
 }
 
-// changes checks the steps of a transformation. The n-th step of a kind is the n-th item of the
-// list of that kind.
+// changes rejects invalid changes of a transformation. at is the path of their lists. The n-th change of a kind
+// is the n-th item in the list of that kind.
 func (c *checker) changes(at string, changes []ir.HeaderChange) {
 	seen := map[ir.ChangeKind]int{}
 	for _, change := range changes {
@@ -94,7 +99,7 @@ func (c *checker) changes(at string, changes []ir.HeaderChange) {
 	}
 }
 
-// template checks the texts of a template, including those inside its functions.
+// template rejects invalid texts in a template, including the texts inside its functions.
 func (c *checker) template(field string, template ir.Template) {
 	for _, expr := range template {
 		c.headerValue(field, expr.Text)

@@ -16,24 +16,23 @@ import (
 )
 
 const (
-	// maxHeadersKB limits all request headers together (docs/design/gateways.md).
+	// maxHeadersKB limits the size of all request headers together (docs/design/gateways.md).
 	maxHeadersKB = 60
-	// connectionIdleTimeout closes a connection without requests.
+	// connectionIdleTimeout is how long Envoy keeps a connection without requests.
 	connectionIdleTimeout = 15 * time.Minute
-	// streamIdleTimeout ends an exchange in which nothing moves. There is no
-	// limit on its whole length but the route's: an upload may take its time.
+	// streamIdleTimeout is how long an exchange may last without any data. The length of a whole exchange is
+	// limited only by its route, because an upload may take long.
 	streamIdleTimeout = 5 * time.Minute
-	// headersTimeout ends a request whose headers trickle in.
+	// headersTimeout is how long Envoy waits for all headers of a request.
 	headersTimeout = 30 * time.Second
-	// HTTP/2 limits after Envoy's advice for the edge.
+	// HTTP/2 limits that Envoy recommends for the edge.
 	maxStreams           = 100
 	streamWindowSize     = 64 << 10
 	connectionWindowSize = 1 << 20
 )
 
-// Listener returns the resource of one port (docs/design/gateways.md). Routes come by RDS and
-// certificates by SDS on the same stream, so that an edit of a route or a new certificate never
-// changes the listener.
+// Listener returns the resource of one port (docs/design/gateways.md). Routes come by RDS and certificates by
+// SDS, on the same stream. So an edit of a route or a new certificate never changes the listener.
 func Listener(port *ir.Port) Resource {
 	if port.UDP {
 		return newResource(ListenerType, port.Name, marshal(udpListener(port)))
@@ -43,7 +42,7 @@ func Listener(port *ir.Port) Resource {
 	if port.Exclusive {
 		listener.EnableReusePort = wrapperspb.Bool(false)
 	}
-	if port.ProxyProtocol { // it comes before the handshake
+	if port.ProxyProtocol { // its header comes before the TLS handshake
 		listener.ListenerFilters = append(listener.ListenerFilters, proxyProtocol())
 	}
 	if scheme := port.Scheme(); scheme == "https" || scheme == "tls" {
@@ -58,8 +57,8 @@ func Listener(port *ir.Port) Resource {
 	return newResource(ListenerType, port.Name, marshal(listener))
 }
 
-// listenerOf returns a listener with its addresses. A UDP port is not exclusive: with one socket
-// for several threads, Envoy could not assign datagrams to their sessions.
+// listenerOf returns a listener with only its name and addresses. For UDP it stays without Exclusive: with one
+// socket for several threads, Envoy could not assign datagrams to their sessions.
 func listenerOf(port *ir.Port) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
 		Name:             port.Name,
@@ -67,7 +66,7 @@ func listenerOf(port *ir.Port) *listenerv3.Listener {
 		StatPrefix:       port.Name,
 		TrafficDirection: corev3.TrafficDirection_INBOUND,
 	}
-	// "::" without ipv4_compat takes IPv6 only and leaves room for "0.0.0.0".
+	// "::" without ipv4_compat binds IPv6 only, so that "0.0.0.0" can be bound, too.
 	for _, address := range port.Addresses[1:] {
 		listener.AdditionalAddresses = append(listener.AdditionalAddresses,
 			&listenerv3.AdditionalAddress{Address: socketAddress(address, port.Port)})
@@ -75,8 +74,8 @@ func listenerOf(port *ir.Port) *listenerv3.Listener {
 	return listener
 }
 
-// connectionManager returns the settings that all routes of a chain share. The Server header is the
-// backend's own: Envoy neither removes nor sets it.
+// connectionManager returns the HTTP settings of a chain, which all of its routes share. The Server header is
+// the backend's own: Envoy neither removes nor sets it.
 func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionManager {
 	return &hcmv3.HttpConnectionManager{
 		StatPrefix: port.Name,
@@ -108,8 +107,8 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 	}
 }
 
-// dropClaims removes headers that a client could forge, before a route is chosen: the user that
-// Envoy itself reports and, without trusted hops, ir.ClaimedHeaders.
+// dropClaims returns the extension that removes headers that a client could forge, before Envoy chooses a
+// route: ir.UserHeader and, if the port has no trusted hops, ir.ClaimedHeaders.
 func dropClaims(port *ir.Port) *corev3.TypedExtensionConfig {
 	config, names := &earlyv3.HeaderMutation{}, []string{ir.UserHeader}
 	if port.TrustedHops == 0 {
@@ -121,8 +120,8 @@ func dropClaims(port *ir.Port) *corev3.TypedExtensionConfig {
 	return &corev3.TypedExtensionConfig{Name: "envoy.http.early_header_mutation.header_mutation", TypedConfig: pack(config)}
 }
 
-// proxyProtocol returns the filter that reads the client's address from the PROXY protocol header,
-// version 1 or 2. A connection without that header is closed.
+// proxyProtocol returns the listener filter that reads the client's address from the PROXY protocol header,
+// version 1 or 2. Envoy closes a connection without that header.
 func proxyProtocol() *listenerv3.ListenerFilter {
 	return &listenerv3.ListenerFilter{
 		Name:       "envoy.filters.listener.proxy_protocol",
@@ -130,7 +129,7 @@ func proxyProtocol() *listenerv3.ListenerFilter {
 	}
 }
 
-// filterChain returns one chain. With TLS it accepts only TLS connections: Envoy closes other
+// filterChain returns one HTTP filter chain. With TLS it accepts only TLS connections: Envoy closes other
 // connections at once, because no chain matches them.
 func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{
@@ -151,9 +150,8 @@ func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 	return out
 }
 
-// udpListener returns the resource of a UDP port. It names one cluster with all backends of its
-// route, by weight. So a change of the backends does not update the listener, which would end its
-// sessions.
+// udpListener returns the listener of a UDP port. It names one cluster with all backends of its route, by
+// weight. So a change of the backends does not update the listener. An update would end its sessions.
 func udpListener(port *ir.Port) *listenerv3.Listener {
 	listener := listenerOf(port)
 	listener.UdpListenerConfig = &listenerv3.UdpListenerConfig{}

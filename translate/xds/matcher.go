@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// regex returns a matcher for the whole value.
+// regex returns a matcher for a regular expression over the whole value.
 func regex(pattern string) *matcherv3.RegexMatcher { return &matcherv3.RegexMatcher{Regex: pattern} }
 
 func stringMatch(match ir.ValueMatch) *matcherv3.StringMatcher {
@@ -44,13 +44,14 @@ func stringMatcher(match ir.StringMatch) *matcherv3.StringMatcher {
 	return m
 }
 
-// percentage returns a share that no runtime key changes.
+// percentage returns a percentage that no runtime key changes.
 func percentage(percent uint32) *corev3.RuntimeFractionalPercent {
 	return &corev3.RuntimeFractionalPercent{
 		DefaultValue: &typev3.FractionalPercent{Numerator: percent, Denominator: typev3.FractionalPercent_HUNDRED},
 	}
 }
 
+// substitute returns the replacement of pattern, a regular expression, by substitution.
 func substitute(pattern, substitution string) *matcherv3.RegexMatchAndSubstitute {
 	return &matcherv3.RegexMatchAndSubstitute{Pattern: regex(pattern), Substitution: substitution}
 }

@@ -1,22 +1,22 @@
 package xds
 
-// NoCluster is the cluster of a backend that could not be resolved. It is never defined, so
-// that its share of the traffic is answered with 500 (Gateway API, HTTPRouteRule.backendRefs).
-// The slash distinguishes it from real names.
+// NoCluster is the name of the cluster of a backend that could not be resolved. No such cluster exists, so
+// Envoy answers the backend's share of requests with 500 (Gateway API, HTTPRouteRule.backendRefs). The slash
+// distinguishes it from real names.
 const NoCluster = "gatefold/unresolved"
 
-// DeniedCluster is the cluster of connections and datagrams whose client is denied. It is never
-// defined either.
+// DeniedCluster is the name of the cluster for connections and datagrams of denied clients. No such cluster
+// exists, so Envoy closes the connections and drops the datagrams.
 const DeniedCluster = "gatefold/denied"
 
-// The metadata of a route that is closed names the object for which it is: the access log
-// writes it down.
+// The metadata of a route that answers 500 names the object that is the cause. The access log contains the
+// object.
 const (
 	metadataNamespace = "gatefold.io"
 	metadataClosedBy  = "closed_by"
 )
 
-// The type URLs of the resources that Envoy is sent.
+// The type URLs of the resources that are sent to Envoy.
 const (
 	ListenerType = "type.googleapis.com/envoy.config.listener.v3.Listener"
 	RouteType    = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"

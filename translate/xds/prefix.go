@@ -7,37 +7,37 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Prefix returns a text that every request accepted by Route's match has at the beginning of its
-// path with query. It is "/foo" for a prefix /foo, which also accepts "/foo?x". It is "" if no such
-// text is certain. It must agree with routeMatch.
+// Prefix returns the beginning of the path, with query, of every request that the match accepts. For example,
+// it returns "/foo" for the prefix /foo, which also accepts "/foo?x". It returns "" if there is no common
+// beginning. Prefix must agree with routeMatch.
 func Prefix(match *ir.Match) string {
 	prefix := match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
 		prefix = regexPrefix(prefix)
 	}
-	if len(match.Within) > len(prefix) { // both hold, so that one begins with the other, or nothing matches
+	if len(match.Within) > len(prefix) { // the path has both prefixes; the longer one says more
 		return match.Within
 	}
 	return prefix
 }
 
-// Covers reports whether a match certainly accepts every request whose path begins with key. It
-// does if its only condition is a prefix whose segment ends within key.
+// Covers reports whether a match certainly accepts every request whose path begins with key. That is so if the
+// only condition is a prefix, and key contains the prefix and the slash after it.
 func Covers(match *ir.Match, key string) bool {
 	if match.Path.Kind != ir.PathPrefix || match.Method != "" || match.Within != "" ||
 		len(match.Hosts)+len(match.Headers)+len(match.Query) > 0 {
 		return false
 	}
 	segment := strings.TrimSuffix(match.Path.Value, "/") + "/"
-	return strings.HasPrefix(key, segment) && !strings.ContainsAny(segment, "?#") // where the path ends
+	return strings.HasPrefix(key, segment) && !strings.ContainsAny(segment, "?#") // the path ends at "?" or "#"
 }
 
-// Counts reports whether an action counts requests in the Envoy route. Then each copy of the route
+// Counts reports whether Envoy counts the requests of each route with this action. Each copy of the route then
 // counts only its own requests.
 func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
 
-// regexPrefix returns the common beginning of all texts that a regular expression matches as a
-// whole.
+// regexPrefix returns the common beginning of all texts that a regular expression matches as a whole. It
+// returns "" if there is none.
 func regexPrefix(pattern string) string {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -47,8 +47,8 @@ func regexPrefix(pattern string) string {
 	return prefix
 }
 
-// leading returns the common beginning of all matches of an expression. whole is true if the
-// beginning is the whole match, so that the next expression may continue it.
+// leading returns the common beginning of all matches of an expression. whole is true if the beginning is the
+// whole match, so that the match of a next expression follows it.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpBeginLine:

@@ -8,18 +8,17 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 )
 
-// envoyPrefix begins the headers by which Envoys are steered, such as
-// x-envoy-upstream-alt-stat-name, and those that Envoy writes itself.
+// envoyPrefix is the beginning of headers that control Envoy, such as x-envoy-upstream-alt-stat-name, and of
+// headers that Envoy writes itself.
 const envoyPrefix = "x-envoy-"
 
-// protectedHeaders are the headers that no filter, policy or external service may set,
-// add or remove, in lower case. They say where a message ends and what a connection is
-// used for. Envoy writes them from what it sends. Any other value makes the next
-// message on the connection, which may be another user's, part of this one (RFC 9112,
-// sections 6 and 11). The hop-by-hop headers are those of RFC 9110, section 7.6.1.
+// protectedHeaders returns the headers that no filter, policy or external service may set, add or remove, in
+// lower case. They say where a message ends and what a connection is used for, and Envoy writes them itself.
+// With any other value, the next message on the connection, perhaps of another user, would become part of this
+// message (RFC 9112, sections 6 and 11). The hop-by-hop headers are those of RFC 9110, section 7.6.1.
 //
-// Proxy-Authenticate and Proxy-Authorization are not here: they say nothing about
-// messages or connections, and a backend may be a proxy itself.
+// Proxy-Authenticate and Proxy-Authorization are not included. They do not describe messages or connections,
+// and a backend may be a proxy itself.
 func protectedHeaders() []string {
 	return []string{
 		"content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection",
@@ -33,15 +32,15 @@ func isProtected(name string) bool {
 	return slices.Contains(protectedHeaders(), strings.ReplaceAll(strings.ToLower(name), "_", "-"))
 }
 
-// isEnvoyHeader reports whether name begins like Envoy's own headers, in any case.
+// isEnvoyHeader reports whether name begins with envoyPrefix, in any case. "_" counts as "-".
 func isEnvoyHeader(name string) bool {
 	return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", "-"), envoyPrefix)
 }
 
-// serviceRules limit the headers that an external service may change. They forbid protected
-// headers, headers of Envoy, the host, and all pseudo headers except the path. The method and the
-// status belong to the framing: HEAD and 204 mean that no body follows. Envoy ignores forbidden
-// changes and applies the rest. more are expressions for further names to forbid.
+// serviceRules returns rules for the headers that an external service may change. They forbid protected
+// headers, headers of Envoy, the host, and all pseudo headers except the path. The method and the status
+// describe where a message ends: after HEAD and 204 no body follows. Envoy ignores forbidden changes and
+// applies the other changes. more are regular expressions for further forbidden names.
 func serviceRules(more ...string) *mutationv3.HeaderMutationRules {
 	names := append([]string{":method", ":status", ":scheme", ":authority", ":protocol"}, more...)
 	for _, name := range protectedHeaders() {

@@ -12,11 +12,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Release is a minor version of Envoy. The zero value is a client that reports no version; it
-// counts as the newest.
+// Release is a minor version of Envoy. The zero value stands for a client that reports no version. It counts as
+// the newest release.
 type Release struct{ Major, Minor int }
 
-// ReleaseOf returns the release of a version such as "1.36.4". It is zero if the version does not
+// ReleaseOf returns the release of a version, for example of "1.36.4". It returns zero if the version does not
 // begin with two numbers.
 func ReleaseOf(version string) (r Release) {
 	if n, _ := fmt.Sscanf(version, "%d.%d", &r.Major, &r.Minor); n < 2 {
@@ -25,7 +25,7 @@ func ReleaseOf(version string) (r Release) {
 	return r
 }
 
-// Before reports whether r is known and older than the other release.
+// Before reports whether r is older than the other release. It returns false if r is zero.
 func (r Release) Before(other Release) bool {
 	if r == (Release{}) {
 		return false
@@ -35,23 +35,26 @@ func (r Release) Before(other Release) bool {
 
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
-// feature is something that gatefold sends and that a supported Envoy may lack. Parts that an Envoy
-// rejects for other reasons are found by probes.
+// feature is something that gatefold sends and that a supported Envoy may lack. Parts that an Envoy rejects for
+// other reasons are found by Probe.
 type feature struct {
 	field ir.Field
-	// what names it for users.
+	// what is the name of the feature in messages.
 	what string
-	// filter is the name of its filter in the chain; the names of others begin with it and a slash.
+	// filter is the name of the feature's filter in the chain. Filters whose names begin with it and a slash
+	// belong to the feature, too.
 	filter string
-	// chain is the release that has the filter: it is left out of the chains of older ones.
+	// chain is the first release that has the filter. The chains of older releases lack the filter. Zero means
+	// that all releases have it.
 	chain Release
-	// routes is the release in which routes can be configured by it. A part of a table that does
-	// is closed for older ones.
+	// routes is the first release in which routes can use the feature. For older releases, a part of a table that
+	// uses the feature answers 500.
 	routes Release
-	// optional has the configuration left out of routes for older ones, that are served otherwise: what
-	// they do without it harms nobody.
+	// optional is true if older releases get the route without the feature's configuration, instead of a route
+	// that answers 500. Such a route must be safe without the feature.
 	optional bool
-	// uses reports whether a configuration of the filter uses the feature; nil for any.
+	// uses reports whether a configuration of the filter uses the feature. nil means that every configuration
+	// does.
 	uses func(config []byte) bool
 }
 
@@ -70,8 +73,8 @@ func features() []feature {
 	}
 }
 
-// Newest returns the first release that has all features. It and newer ones get the same form of
-// each resource.
+// Newest returns the first release that has all features. This release and newer ones get the same form of each
+// resource.
 func Newest() (newest Release) {
 	for _, f := range features() {
 		if newest == (Release{}) || newest.Before(f.routes) {
@@ -81,20 +84,20 @@ func Newest() (newest Release) {
 	return newest
 }
 
-// names reports whether a filter name belongs to the feature.
+// names reports whether a filter with this name belongs to the feature.
 func (f *feature) names(filter string) bool {
 	rest, ok := strings.CutPrefix(filter, f.filter)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// Lack is what an Envoy lacks for a part of a table.
+// Lack is a part of a table that needs a feature which an Envoy lacks.
 type Lack struct {
 	Part
 	Fault
-	// Field is the field of TrafficPolicies that needs it, What its name for users.
+	// Field is the field of TrafficPolicies that needs the feature. What is the feature's name in messages.
 	Field ir.Field
 	What  string
-	// Since is the first release that has it.
+	// Since is the first release that has the feature.
 	Since Release
 }
 
@@ -117,8 +120,8 @@ const (
 	filterConfigURL                       = "type.googleapis.com/envoy.config.route.v3.FilterConfig"
 )
 
-// ListenerFor returns the form of a listener for a release: without the HTTP filters that it lacks.
-// same is true if that is the listener itself.
+// ListenerFor returns the form of a listener for a release: without the HTTP filters that the release lacks.
+// same is true if out is the listener itself.
 func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	var lacking []feature
 	for _, f := range features() {
@@ -153,7 +156,7 @@ func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	return newResource(listener.Type, listener.Name, body), false
 }
 
-// filterField returns a message with only those elements of a field for which keep returns true.
+// filterField returns a message without the elements of a field for which keep returns false.
 func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byte {
 	out := make([]byte, 0, len(body))
 	eachField(body, func(number protowire.Number, field, value []byte) {
@@ -164,13 +167,14 @@ func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byt
 	return out
 }
 
-// Lacks returns the parts of a table for which a release lacks a feature. Envoy would ignore the
-// configuration of a filter that it does not have, and let requests pass.
+// Lacks returns the parts of a table that need a feature which the release lacks, except for optional features.
+// Such parts must answer 500. Envoy would ignore the configuration of a filter that it does not have, and let
+// requests pass.
 func Lacks(table []byte, of Release) (all []Lack) {
 	return lacksOf(table, lackedBy(of, false))
 }
 
-// lacksOf returns the parts of a table that use one of these features.
+// lacksOf returns the parts of a table that use one of the features in lacking.
 func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	if len(lacking) == 0 {
 		return nil
@@ -178,7 +182,7 @@ func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	eachHost(table, func(h hostParts) {
 		host := Part{Host: string(h.name)}
 		if f := needed(h.frame, hostFilterConfigs, lacking); f != nil {
-			all = append(all, f.lack(Piece{host, h.frame})) // it is closed with its routes
+			all = append(all, f.lack(Piece{host, h.frame})) // the host answers 500 with all of its routes
 			return
 		}
 		known := map[Part][sha256.Size]byte{}
@@ -192,7 +196,7 @@ func lacksOf(table []byte, lacking []feature) (all []Lack) {
 			case !twice:
 				known[lack.Part] = lack.Sum
 				all = append(all, lack)
-			case sum != lack.Sum: // a part is closed in one form: close the host
+			case sum != lack.Sum: // only one form of a part can be closed, so close the host
 				all = append(all, f.lack(Piece{host, h.frame}))
 			}
 		})
@@ -200,6 +204,8 @@ func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	return all
 }
 
+// lackedBy returns the features that routes cannot use in a release: the optional ones if optional is true, and
+// the others otherwise.
 func lackedBy(of Release, optional bool) (lacking []feature) {
 	for _, f := range features() {
 		if f.optional == optional && of.Before(f.routes) {
@@ -209,9 +215,8 @@ func lackedBy(of Release, optional bool) (lacking []feature) {
 	return lacking
 }
 
-// TableFor returns the form of a table for a release: optional features that it lacks are removed
-// from routes. same is true if that is the table itself. Parts that Lacks returns are still in the
-// result.
+// TableFor returns the form of a table for a release: routes have no configuration of optional features that
+// the release lacks. same is true if out is the table itself. Parts that Lacks returns are still in the result.
 func TableFor(table *Resource, of Release) (out Resource, same bool) {
 	lacking, same := lackedBy(of, true), true
 	if len(lacking) == 0 {
@@ -236,12 +241,13 @@ func TableFor(table *Resource, of Release) (out Resource, same bool) {
 	return RouteConfiguration(table.Name, hosts), false
 }
 
+// lack returns the Lack of a part that needs the feature.
 func (f *feature) lack(p Piece) Lack {
 	return Lack{Part: p.Part, Fault: Fault{Sum: p.Sum()}, Field: f.field, What: f.what, Since: f.routes}
 }
 
-// changesCase reports whether a configuration of header_mutation calls CEL functions that must be
-// enabled in its formatter.
+// changesCase reports whether a configuration of header_mutation changes the case of a text. The functions of
+// CEL for this must be enabled in the formatter.
 func changesCase(config []byte) bool {
 	mutations, _ := bytesAt(config, anyValue, perRouteMutations)
 	if _, computes := bytesAt(mutations, mutationsFormatters); !computes {
@@ -250,7 +256,8 @@ func changesCase(config []byte) bool {
 	return bytes.Contains(mutations, []byte(lowerCase)) || bytes.Contains(mutations, []byte(upperCase))
 }
 
-// needed returns the first of these features that a part uses, nil for none.
+// needed returns a feature of the list that an encoded host or route uses, or nil if it uses none. configs is
+// the number of the field with its filter configurations.
 func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// JWTFilter is the name of the filter that checks tokens, in the chain of every listener and as a
-// resource. Its providers belong to the filter and not to routes in Envoy, so that it is a resource of
-// its own: an edit changes no listener. A route names one of its requirements.
+// JWTFilter is the name of the filter that checks tokens, in the chain of every listener and as a resource. In
+// Envoy, the providers of tokens belong to the filter and not to routes. So the filter's configuration is a
+// resource, and an edit of it changes no listener. A route names one requirement of the filter.
 const JWTFilter = "gatefold/jwt"
 
 // Field numbers that are read and written by hand: of envoy.config.core.v3.TypedExtensionConfig, and of
@@ -21,13 +21,13 @@ const (
 	filterConfig protowire.Number = 2
 )
 
-// Requirement is what a route can require of requests: a token of one of several providers. Its
-// Part is named "namespace/name" of its GatewayExtension. Its Body is its part of a
-// JwtAuthentication message. The bodies of all requirements in a row are the filter.
+// Requirement is what a route can require of requests: a token of one of several providers. Its Part is the
+// "namespace/name" of its GatewayExtension. Its Body is the requirement as a part of a JwtAuthentication
+// message. The bodies of all requirements, one after another, are the whole message.
 type Requirement = Piece
 
-// RequirementFilter returns the resource of the filter with all requirements, which must have
-// different names. Without requirements no route can use the filter.
+// RequirementFilter returns the resource JWTFilter with all requirements, which must have different names. If
+// there are no requirements, no route can use the filter.
 func RequirementFilter(all []Requirement) Resource {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b Requirement) int { return cmp.Compare(a.Requirement, b.Requirement) })
 	var config []byte
@@ -38,8 +38,8 @@ func RequirementFilter(all []Requirement) Resource {
 	return newResource(FilterType, JWTFilter, append(text(filterName, JWTFilter), wrap(filterConfig, packed)...))
 }
 
-// Requirements returns the requirements of a resource that RequirementFilter made, none for other
-// resources.
+// Requirements returns the requirements in the body of a resource that RequirementFilter has returned. It
+// returns nil for other resources.
 func Requirements(filter []byte) (all []Requirement) {
 	config, ok := bytesAt(filter, filterConfig, anyValue)
 	if !ok {
@@ -67,8 +67,8 @@ func Requirements(filter []byte) (all []Requirement) {
 	return all
 }
 
-// ownerOf returns the name of the requirement that an entry belongs to: "shop/idp" for "shop/idp"
-// and for "shop/idp/provider".
+// ownerOf returns the name of the requirement that an entry belongs to: "shop/idp" for "shop/idp" and for
+// "shop/idp/provider". It returns "" for an entry without a slash.
 func ownerOf(entry string) string {
 	parts := strings.SplitN(entry, "/", 3)
 	if len(parts) < 2 {

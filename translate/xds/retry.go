@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// leastBackoff is the finest wait that Envoy knows.
+	// leastBackoff is the shortest wait that Envoy supports.
 	leastBackoff = time.Millisecond
-	// backoffGrowth limits the exponential wait between retries.
+	// backoffGrowth is the ratio of the longest wait between retries to the first wait.
 	backoffGrowth = 10
-	// longestBackoff stays below the longest duration that Envoy takes, 292 years,
-	// and above any that passes the schema.
+	// longestBackoff is below the longest duration that Envoy accepts, 292 years, and above any duration that the
+	// schema accepts.
 	longestBackoff = 100 * 365 * 24 * time.Hour
-	// hostSelections is how often a retry looks for an endpoint that has not failed.
+	// hostSelections is how often Envoy selects an endpoint for a retry, at most, to find one that has not failed.
 	hostSelections = 5
 )
 
+// retryPolicy returns the retries of an action, or nil if it has none.
 func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 	retry := action.Retry
 	if retry == nil {
@@ -34,8 +35,8 @@ func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 		RetryOn:              strings.Join(retryConditions(retry), ","),
 		RetriableStatusCodes: retry.Codes,
 		NumRetries:           wrapperspb.UInt32(retry.Attempts),
-		// An attempt goes where none has failed before, if such an endpoint is
-		// found: the one that is dead must not eat up all of them.
+		// Envoy sends a retry to an endpoint that has not failed before, if it finds one. So one dead endpoint does
+		// not use up all attempts.
 		RetryHostPredicate: []*routev3.RetryPolicy_RetryHostPredicate{{
 			Name:       "envoy.retry_host_predicates.previous_hosts",
 			ConfigType: &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{TypedConfig: pack(&previoushostsv3.PreviousHostsPredicate{})},
@@ -57,8 +58,8 @@ func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 	return policy
 }
 
-// retryConditions returns the retry conditions. The default are failures before a backend answers.
-// Status codes need a condition of their own.
+// retryConditions returns Envoy's retry conditions. The defaults are failures before a backend answers. If
+// there are status codes, the condition for them is added.
 func retryConditions(retry *ir.Retry) []string {
 	const byCode = "retriable-status-codes"
 	conditions := slices.Clone(retry.On)

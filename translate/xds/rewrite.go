@@ -20,6 +20,7 @@ var redirectCodes = map[uint32]routev3.RedirectAction_RedirectResponseCode{
 	308: routev3.RedirectAction_PERMANENT_REDIRECT,
 }
 
+// redirect returns the action that answers with a redirect.
 func redirect(match *ir.Match, to *ir.Redirect) *routev3.RedirectAction {
 	action := &routev3.RedirectAction{
 		HostRedirect: to.Hostname,
@@ -45,6 +46,7 @@ func redirect(match *ir.Match, to *ir.Redirect) *routev3.RedirectAction {
 	return action
 }
 
+// setRewrite sets the new host and path. rewrite may be nil.
 func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrite) {
 	if rewrite == nil {
 		return
@@ -55,16 +57,17 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	switch {
 	case rewrite.Path == nil:
 	case rewrite.Path.Full:
-		// A regex rewrite is the one that leaves the query alone. \C is any byte:
-		// a dot would not match bytes that are not UTF-8.
+		// Only a regex rewrite keeps the query unchanged. \C matches any byte: a dot would not match bytes that are
+		// not UTF-8.
 		action.RegexRewrite = substitute(`^\C*$`, escapeSubstitution(fullPath(rewrite.Path)))
 	default:
 		action.PrefixRewrite, action.RegexRewrite = prefixRewrite(match, rewrite.Path)
 	}
 }
 
-// pushHosts moves the rule's host, or with autoHostRewrite the DNS name, to each backend if one of
-// them has its own host. Otherwise Envoy would use the route's host instead of the backend's.
+// pushHosts returns the action with the host of the rule moved to its backends, if a backend has its own host.
+// With autoHostRewrite, each backend gets its DNS name instead. Otherwise Envoy would use the route's host
+// instead of the backend's.
 func pushHosts(action ir.Action) ir.Action {
 	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
 	auto := action.Extras != nil && action.Extras.AutoHost
@@ -94,6 +97,7 @@ func pushHosts(action ir.Action) ir.Action {
 	return action
 }
 
+// fullPath returns the new full path, which is "/" if the value is "".
 func fullPath(change *ir.PathChange) string {
 	if change.Value == "" {
 		return "/"
@@ -101,10 +105,10 @@ func fullPath(change *ir.PathChange) string {
 	return change.Value
 }
 
-// prefixRewrite replaces a matched prefix by whole segments (Gateway API, HTTPPathModifier).
-// Envoy's prefix_rewrite replaces plain text, which has the same effect unless one of the two sides
-// is "/". If the match is not a prefix match (a child's exact path below its parent's prefix), the
-// change uses a regular expression as well.
+// prefixRewrite replaces a matched prefix by whole segments (Gateway API, HTTPPathModifier). It returns the
+// value for Envoy's prefix_rewrite, which replaces plain text, or else a regular expression with its
+// replacement. A regular expression is needed if the new prefix is "/". It is also needed if the match is not
+// for this prefix, for example a child's exact path below its parent's prefix.
 func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.RegexMatchAndSubstitute) {
 	prefix, value := strings.TrimSuffix(change.Prefix, "/"), strings.TrimSuffix(change.Value, "/")
 	byPrefix := match.Path.Kind == ir.PathPrefix && strings.TrimSuffix(match.Path.Value, "/") == prefix
@@ -120,6 +124,5 @@ func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.R
 	}
 }
 
-// escapeSubstitution escapes backslashes, so that Envoy does not read group references in plain
-// text.
+// escapeSubstitution escapes backslashes, so that Envoy finds no group references in plain text.
 func escapeSubstitution(text string) string { return strings.ReplaceAll(text, `\`, `\\`) }

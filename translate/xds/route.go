@@ -12,9 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Route encodes a rule as one envoy.config.route.v3.Route with the rule's name. For a rule that
-// Envoy would reject it returns problems and no bytes: use Closed instead. Equal rules have
-// equal bytes.
+// Route encodes a rule as one envoy.config.route.v3.Route with the rule's name. If Envoy would reject the rule,
+// Route returns problems and no bytes. The caller then uses Closed. Equal rules have equal bytes.
 func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	if problems := checkRule(rule); len(problems) > 0 {
 		return nil, problems
@@ -26,15 +25,16 @@ func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	return marshal(route), nil
 }
 
-// Closed returns the replacement of a rule that Envoy would reject: the same place and match, with
-// the answer 500, or 503 for a GRPCRoute. If Envoy would reject the replacement as well, the match
-// itself is wrong and the rule must be left out.
+// Closed returns the replacement of a rule that Envoy would reject. It has the same order and match, but
+// answers 500, or 503 for a GRPCRoute. If Envoy would reject the replacement, too, the match is wrong and the
+// rule must be left out.
 func Closed(rule *ir.Rule) *ir.Rule {
 	closed := *rule
 	closed.Action = ir.Action{Respond: &ir.Respond{Status: rule.Match.Path.Unresolved()}}
 	return &closed
 }
 
+// newRoute returns the message of Route.
 func newRoute(rule *ir.Rule) *routev3.Route {
 	action := pushHosts(pushDown(withExtras(rule.Action)))
 	route := &routev3.Route{
@@ -64,10 +64,12 @@ func newRoute(rule *ir.Rule) *routev3.Route {
 	return route
 }
 
+// respond returns the action that answers with a status, without a backend.
 func respond(status uint32) *routev3.Route_DirectResponse {
 	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: status}}
 }
 
+// routeMatch returns the condition of a route.
 func routeMatch(match *ir.Match) *routev3.RouteMatch {
 	m := &routev3.RouteMatch{}
 	switch path := match.Path; {
@@ -104,8 +106,8 @@ func routeMatch(match *ir.Match) *routev3.RouteMatch {
 	return m
 }
 
-// hostsPattern returns a regular expression that compares hosts as virtual hosts do. It ignores
-// case, and everything after the last colon outside of brackets, even if that is no number.
+// hostsPattern returns a regular expression that compares hosts in the way of Envoy's virtual hosts. It ignores
+// case, and everything after the last colon outside of brackets, even if that is not a number.
 func hostsPattern(hosts []string) string {
 	patterns := make([]string, len(hosts))
 	for i, host := range hosts {
@@ -118,7 +120,7 @@ func hostsPattern(hosts []string) string {
 	return "(?i:" + strings.Join(patterns, "|") + `)(?::[^:\]]*)?`
 }
 
-// headerMatch compares one header. Envoy's name of Host is ":authority".
+// headerMatch returns the condition for one header. Envoy's name for Host is ":authority".
 func headerMatch(match ir.ValueMatch) *routev3.HeaderMatcher {
 	name := match.Name
 	if name == "host" {
@@ -130,6 +132,7 @@ func headerMatch(match ir.ValueMatch) *routev3.HeaderMatcher {
 	}
 }
 
+// checkRule returns what Envoy would reject in a rule.
 func checkRule(rule *ir.Rule) []manifest.Problem {
 	c := checker{rule: rule}
 	c.checkMatch(&rule.Match)

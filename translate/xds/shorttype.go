@@ -2,7 +2,8 @@ package xds
 
 import "path"
 
-// ShortType returns the short name of a type, such as "Cluster", for pages, logs and metrics.
+// ShortType returns the short name of a type URL, for example "Cluster", for pages, logs and metrics. For an
+// unknown type it returns the last element of the URL.
 func ShortType(typeURL string) string {
 	switch typeURL {
 	case ClusterType:

@@ -15,13 +15,13 @@ const (
 	listenerAdditionalAddresses protowire.Number = 33
 )
 
-// Socket is an address that a listener binds.
+// Socket is an address with a port that a listener binds.
 type Socket struct {
 	netip.AddrPort
 	UDP bool
 }
 
-// All returns the socket with the same port on all addresses of the family.
+// All returns the socket with the same port on all addresses of the same family.
 func (s Socket) All() Socket {
 	all := netip.IPv4Unspecified()
 	if s.Addr().Is6() {
@@ -30,16 +30,16 @@ func (s Socket) All() Socket {
 	return Socket{netip.AddrPortFrom(all, s.Port()), s.UDP}
 }
 
-// Binding is what a listener binds.
+// Binding has the sockets that a listener binds.
 type Binding struct {
 	Sockets []Socket
-	// Exclusive is true if the system lets no other socket have one of the addresses, be it by 0.0.0.0 or
-	// "::", and be it Envoy's own.
+	// Exclusive is true if no other socket can bind one of the addresses, not even with 0.0.0.0 or "::", and not
+	// even a socket of the same Envoy.
 	Exclusive bool
 }
 
-// BindingOf returns the addresses that a listener binds, from its encoding. It leaves out what it
-// cannot read.
+// BindingOf returns the sockets that an encoded listener binds. Addresses that it cannot read are left out. If
+// it cannot read the listener, the result is empty.
 func BindingOf(listener []byte) Binding {
 	var out Binding
 	for body := listener; len(body) > 0; {
@@ -65,7 +65,7 @@ func BindingOf(listener []byte) Binding {
 	return out
 }
 
-// add adds an envoy.config.core.v3.Address.
+// add adds the socket of an encoded envoy.config.core.v3.Address, if it can be read.
 func (b *Binding) add(address []byte) {
 	var message corev3.Address
 	if proto.Unmarshal(address, &message) != nil {

@@ -14,16 +14,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// connectAttempts are how many endpoints of a cluster a connection is tried with:
-// nothing was sent before it stands.
+// connectAttempts is how many endpoints of a cluster Envoy tries for a connection. Trying again is safe,
+// because nothing is sent before a connection exists.
 const connectAttempts = 3
 
-// streamChains returns the filter chains of a stream. There is one for each hostname, so that an
-// edit of one does not affect connections of the others. Beside it is one that closes the
-// connections of clients that are not allowed. The client's address is a condition of the chain and
-// not of a filter: Envoy's network rbac filter waits for the client's first byte, and the backend's
-// first bytes would pass before that
-// (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
+// streamChains returns the filter chains of a stream. There is one for each hostname, so that an edit of one
+// hostname does not affect connections of the others. If Access denies clients, there is a second chain for
+// each hostname, which closes their connections. The client's address is a condition of the chain and not of a
+// filter. Envoy's network rbac filter waits for the client's first byte, and the backend's first bytes would
+// pass before that (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
 func streamChains(port *ir.Port, stream *ir.Stream) (out []*listenerv3.FilterChain) {
 	if stream.Domains == nil {
 		return chainsFor(port, stream, "")
@@ -34,7 +33,7 @@ func streamChains(port *ir.Port, stream *ir.Stream) (out []*listenerv3.FilterCha
 	return out
 }
 
-// chainsFor returns the filter chains of a stream for a hostname, "" for every connection.
+// chainsFor returns the filter chains of a stream for one hostname. domain is "" for every connection.
 func chainsFor(port *ir.Port, stream *ir.Stream, domain string) []*listenerv3.FilterChain {
 	allowed, denied, limited := admitted(stream.Access)
 	if !limited {
@@ -45,14 +44,14 @@ func chainsFor(port *ir.Port, stream *ir.Stream, domain string) []*listenerv3.Fi
 		out = append(out, fromRanges(streamChain(port, stream, domain), allowed))
 	}
 	refused := *stream
-	refused.TLS = nil // without a handshake
+	refused.TLS = nil // close without a handshake
 	chain := streamChain(port, &refused, domain)
 	chain.Name += "/denied"
 	chain.Filters[0].ConfigType = &listenerv3.Filter_TypedConfig{TypedConfig: pack(refusal(port, stream))}
 	return append(out, fromRanges(chain, denied))
 }
 
-// fromRanges limits a chain to clients with addresses in some ranges.
+// fromRanges limits a chain to clients whose address is in one of the ranges, and returns the chain.
 func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.FilterChain {
 	if chain.FilterChainMatch == nil {
 		chain.FilterChainMatch = &listenerv3.FilterChainMatch{}
@@ -65,9 +64,9 @@ func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.Filt
 	return chain
 }
 
-// admitted returns the ranges of clients that may use a stream, and the ranges of those that may
-// not. Every address is in one of them, and the longest range decides. limited is false if all
-// clients may use the stream.
+// admitted returns the ranges of clients that may use a stream, and the ranges of clients that may not. Each
+// address is in one of the ranges, and the longest range decides. limited is false if all clients may use the
+// stream.
 func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
 	everybody := []string{"0.0.0.0/0", "::/0"}
 	if access == nil {
@@ -98,7 +97,7 @@ func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
 	return allowed, denied, len(denied) > 0
 }
 
-// refusal returns a filter that closes connections: its cluster does not exist.
+// refusal returns a filter that closes connections, because its cluster does not exist.
 func refusal(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	return &tcpv3.TcpProxy{
 		StatPrefix:       port.Name,
@@ -107,9 +106,9 @@ func refusal(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	}
 }
 
-// streamChain returns the filter chain of a stream for a hostname, "" for every connection. Each
-// chain has a unique name. Envoy compares chains, so a change of one does not affect the
-// connections of the others.
+// streamChain returns the filter chain of a stream for one hostname. domain is "" for every connection. Each
+// chain has a unique name. Envoy compares chains, so a change of one chain does not affect the connections of
+// the others.
 func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{
 		Name: port.Name + "/" + stream.Name(),
@@ -123,7 +122,7 @@ func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.Fi
 	}
 	out.Name += "/" + domain
 	out.FilterChainMatch = &listenerv3.FilterChainMatch{TransportProtocol: "tls"}
-	if domain != "*" { // that fits whatever no other chain names
+	if domain != "*" { // without server names, it is for all other names
 		out.FilterChainMatch.ServerNames = []string{domain}
 	}
 	if stream.TLS != nil {
@@ -132,8 +131,8 @@ func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.Fi
 	return out
 }
 
-// tcpProxy returns the filter that forwards connections by weight. The share of backends that are
-// not resolved goes to a cluster that does not exist: Envoy closes those connections.
+// tcpProxy returns the filter that forwards connections by weight. The share of backends that are not resolved
+// goes to a cluster that does not exist, so Envoy closes those connections.
 func tcpProxy(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	out := &tcpv3.TcpProxy{
 		StatPrefix:         port.Name,
@@ -159,6 +158,8 @@ func tcpProxy(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	return out
 }
 
+// udpProxy returns the filter that forwards datagrams. Datagrams go to a cluster that does not exist if the
+// route has no live backend, or if the client is denied.
 func udpProxy(port *ir.Port, stream *ir.Stream) *udpv3.UdpProxyConfig {
 	cluster := NoCluster
 	if stream.Route.Live() {

@@ -6,24 +6,25 @@ import (
 	"hash"
 )
 
-// Sum is the hash of encoded content: equal sums mean equal content. It is the first 16 bytes
-// of a SHA-256.
+// Sum is the hash of encoded content: the first 16 bytes of a SHA-256. Equal sums mean equal content.
 type Sum [16]byte
 
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
+// sumOf returns the Sum of body.
 func sumOf(body []byte) Sum {
 	sum := sha256.Sum256(body)
 	return Sum(sum[:16])
 }
 
-// sums computes one sum from the sums of parts, in their order. So parts that an edit does not
-// change are not hashed again. kind distinguishes different things with the same parts.
+// sums computes one Sum from the sums of parts, in their order. So parts that an edit does not change are not
+// hashed again.
 type sums struct {
 	hash hash.Hash
-	part *Sum // that is added: one of its own each would be an allocation each
+	part *Sum // the part that is added; reused to avoid an allocation for each part
 }
 
+// newSums returns sums with the first parts. kind distinguishes different types of content with the same parts.
 func newSums(kind string, frames ...[]byte) sums {
 	s := sums{sha256.New(), new(Sum)}
 	s.add(sumOf([]byte(kind)))
@@ -38,4 +39,5 @@ func (s sums) add(part Sum) {
 	s.hash.Write(s.part[:])
 }
 
+// sum returns the Sum of the parts so far.
 func (s sums) sum() Sum { return Sum(s.hash.Sum(nil)[:16]) }

@@ -20,12 +20,11 @@ const (
 	routeNameField     protowire.Number = 14
 )
 
-// Part names a part of a resource that Envoy can reject. In a RouteConfiguration it is a route of a
-// virtual host or, with an empty Route, the host without its routes. In a filter it is a
-// Requirement.
+// Part names a part of a resource that Envoy can reject. In a RouteConfiguration it is a route of a virtual
+// host. If Route is "", it is the virtual host without its routes. In the filter JWTFilter it is a Requirement.
 type Part struct{ Host, Route, Requirement string }
 
-// Type returns the type of the resource that has the part.
+// Type returns the type URL of the resource that contains the part.
 func (p Part) Type() string {
 	if p.Requirement != "" {
 		return FilterType
@@ -52,23 +51,24 @@ type Piece struct {
 // Sum returns a hash of the part's encoding.
 func (p Piece) Sum() [sha256.Size]byte { return sha256.Sum256(p.Body) }
 
-// Fault is a part, with its encoding, that an Envoy rejects.
+// Fault says that an Envoy rejects a part. Sum is the hash of the part's encoding.
 type Fault struct {
 	Sum [sha256.Size]byte
 	// Match is true if the Envoy rejects the part even when it answers 500.
 	Match bool
 }
 
-// hostParts is a decoded virtual host. It has a list of routes or, if it is compiled, a matcher.
+// hostParts is a virtual host, decoded into its parts. It has a list of routes or, if it is compiled, a
+// matcher.
 type hostParts struct {
-	name, domains []byte // domains is the field
-	frame         []byte // all but routes and matcher
+	name, domains []byte // domains is the encoded field
+	frame         []byte // all fields except routes and matcher
 	routes        [][]byte
 	matcher       []byte
 }
 
-// Pieces returns the parts of a table that the function RouteConfiguration made: each host,
-// followed by its routes. It lists a route of several leaves of a compiled host once.
+// Pieces returns the parts of a table that the function RouteConfiguration has returned: each host, followed by
+// its routes. A route in several leaves of a compiled host is listed once.
 func Pieces(table []byte) (all []Piece) {
 	eachHost(table, func(h hostParts) {
 		name := string(h.name)
@@ -84,6 +84,7 @@ func Pieces(table []byte) (all []Piece) {
 	return all
 }
 
+// eachHost yields the virtual hosts of an encoded table.
 func eachHost(table []byte, yield func(hostParts)) {
 	eachField(table, func(number protowire.Number, _, value []byte) {
 		if number == routeConfigurationVirtualHosts {
@@ -92,6 +93,7 @@ func eachHost(table []byte, yield func(hostParts)) {
 	})
 }
 
+// readHost decodes a virtual host.
 func readHost(body []byte) (h hostParts) {
 	eachField(body, func(number protowire.Number, field, value []byte) {
 		switch number {
@@ -111,7 +113,7 @@ func readHost(body []byte) (h hostParts) {
 	return h
 }
 
-// eachRoute yields the routes of a host. For a compiled host it yields those of each leaf.
+// eachRoute yields the encoded routes of a host. For a compiled host it yields the routes of each leaf.
 func (h hostParts) eachRoute(yield func(body []byte)) {
 	for _, body := range h.routes {
 		yield(body)
@@ -134,8 +136,8 @@ func leafPath() []protowire.Number {
 	return []protowire.Number{matcherTree, treePrefixes, prefixEntries, entryValue, onMatchAction, extensionConfig, anyValue}
 }
 
-// eachField yields every field of a message: the whole field, and its value, which is nil for a
-// field without a length. A message that cannot be read is a fault of gatefold.
+// eachField yields every field of an encoded message: the number, the whole field, and the value. The value is
+// nil for a field without a length. eachField panics if the message cannot be read, which is a bug.
 func eachField(body []byte, yield func(number protowire.Number, field, value []byte)) {
 	for len(body) > 0 {
 		number, kind, tag := protowire.ConsumeTag(body)
@@ -152,7 +154,7 @@ func eachField(body []byte, yield func(number protowire.Number, field, value []b
 	}
 }
 
-// editAt replaces the messages at a path of fields within a message.
+// editAt returns body with each message at a path of fields replaced by the result of replace.
 func editAt(body []byte, path []protowire.Number, replace func([]byte) []byte) []byte {
 	if len(path) == 0 {
 		return replace(body)
@@ -168,6 +170,7 @@ func editAt(body []byte, path []protowire.Number, replace func([]byte) []byte) [
 	return out
 }
 
+// nameOf returns the name of an encoded route.
 func nameOf(route []byte) (name string) {
 	eachField(route, func(number protowire.Number, _, value []byte) {
 		if number == routeNameField {
@@ -177,10 +180,10 @@ func nameOf(route []byte) (name string) {
 	return name
 }
 
-// Without returns a table in which faulty parts answer 500, or are left out if their match is
-// faulty. found are the faults that the table has. A leaf without any route left answers 404. No
-// request is lost by that: such a route matches all requests of the leaf by its path alone, and
-// Envoy accepts every path that check accepted.
+// Without returns a table in which faulty parts answer 500. A faulty part with Fault.Match is left out. found
+// are the parts of faults that the table contains with the same Sum. A leaf without remaining routes answers
+// 404. No request is lost by that: such a route matches all requests of the leaf by its path alone, and Envoy
+// accepts every path that checkMatch accepts.
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host
@@ -198,7 +201,7 @@ func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Pa
 	return RouteConfiguration(table.Name, hosts), found
 }
 
-// without returns a host without faulty routes.
+// without returns the host without faulty routes, and adds these routes to found.
 func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	keep := func(body []byte) []byte {
 		at := Part{Host: string(h.name), Route: nameOf(body)}
@@ -215,8 +218,8 @@ func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	return h.edited(keep)
 }
 
-// edited returns a host with each route replaced by the result of edit. It leaves out routes for
-// which edit returns nil.
+// edited returns the host with each route replaced by the result of edit. A route is left out if edit returns
+// nil.
 func (h hostParts) edited(edit func(body []byte) []byte) Host {
 	inner := slices.Clone(h.frame)
 	for _, body := range h.routes {
@@ -240,7 +243,7 @@ func (h hostParts) edited(edit func(body []byte) []byte) Host {
 	}))...))
 }
 
-// closed returns a host that answers 500 to everything.
+// closed returns a host with the same name and domains that answers 500 to every request.
 func (h hostParts) closed() Host {
 	all := &routev3.Route{
 		Name:   "rejected",
@@ -251,7 +254,7 @@ func (h hostParts) closed() Host {
 	return HostOf(append(frame, wrap(virtualHostRoutes, marshal(all))...))
 }
 
-// closedRoute returns a route that answers 500 to the requests of another.
+// closedRoute returns a route with the name and match of an encoded route that answers 500.
 func closedRoute(name string, route []byte) []byte {
 	body := text(routeNameField, name)
 	eachField(route, func(number protowire.Number, field, _ []byte) {
@@ -266,12 +269,12 @@ func answers500() *routev3.Route_DirectResponse {
 	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: http.StatusInternalServerError}}
 }
 
-// ProbeMark occurs in Envoy's message about the last route of a Probe.
+// ProbeMark is a text in Envoy's message about the last route of a Probe.
 const ProbeMark = "gatefold-probe"
 
-// Probe returns a table with some parts, and at its end a route that no Envoy accepts. Envoy reads
-// a table from its beginning and reports the first fault. So its message contains ProbeMark only if
-// it accepts all of the parts. The configuration that Envoy serves does not change in either case.
+// Probe returns a table with some parts, and with a last route that every Envoy rejects. Envoy reads a table
+// from its beginning and reports the first fault. So its message contains ProbeMark only if it accepts all of
+// the parts. Envoy rejects the table in any case, so the configuration that it serves does not change.
 func Probe(name string, pieces []Piece) Resource {
 	bad := &routev3.Route{
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + ProbeMark}}},

@@ -7,8 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// format returns a template as Envoy's format string. computed is true if it needs the CEL
-// formatter. A missing header is the empty text.
+// format returns a template as a format string of Envoy. response is true if the template is for a response.
+// computed is true if the format string needs the CEL formatter. The value of a missing header is the empty
+// text.
 func format(template ir.Template, response bool) (text string, computed bool) {
 	var b strings.Builder
 	for _, expr := range template {
@@ -25,7 +26,8 @@ func format(template ir.Template, response bool) (text string, computed bool) {
 	return b.String(), computed
 }
 
-// readCommand returns the format command that reads a header, "" for other functions.
+// readCommand returns the command of a format string that reads a header. It returns "" for functions that do
+// not read headers.
 func readCommand(function string, response bool) string {
 	switch {
 	case function == "request_header", function == "header" && !response:
@@ -36,10 +38,10 @@ func readCommand(function string, response bool) string {
 	return ""
 }
 
-// Functions of CEL that Envoy has only where they are turned on.
+// Functions of CEL that Envoy has only if they are enabled.
 const lowerCase, upperCase = ".lowerAscii()", ".upperAscii()"
 
-// celExpr returns an expression as CEL. Its functions are those of policy.parseTemplate.
+// celExpr returns an expression as CEL. It panics for a function that policy.parseTemplate does not know.
 func celExpr(expr ir.Expr, response bool) string {
 	switch expr.Func {
 	case "":
@@ -62,8 +64,8 @@ func celExpr(expr ir.Expr, response bool) string {
 	panic("xds: no function " + expr.Func + " in CEL")
 }
 
-// celText quotes a text for CEL inside Envoy's format strings. It escapes everything except
-// letters, digits and a few characters.
+// celText returns a text as a CEL literal inside Envoy's format strings. It escapes everything except letters,
+// digits and a few characters.
 func celText(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -9,10 +9,10 @@ import (
 	"github.com/gatefold/gatefold/store/keypair"
 )
 
-// tlsSocket is the name of the transport socket of TLS, on both sides.
+// tlsSocket is the name of the transport socket for TLS with clients and with endpoints.
 const tlsSocket = "envoy.transport_sockets.tls"
 
-// Secret returns the resource of a certificate and its key.
+// Secret returns the resource of a certificate with its key.
 func Secret(name string, pair *keypair.Pair) Resource {
 	return newResource(SecretType, name, marshal(&tlsv3.Secret{
 		Name: name,
@@ -23,20 +23,21 @@ func Secret(name string, pair *keypair.Pair) Resource {
 	}))
 }
 
+// inline returns content as it is, in the form of a data source.
 func inline(content []byte) *corev3.DataSource {
 	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: content}}
 }
 
-// Trust returns the resource of CA certificates. Listeners and clusters that use it add their own
-// conditions. So one resource serves all of them, and new CA certificates do not change them.
+// Trust returns the resource of CA certificates. Listeners and clusters that use it add their own conditions.
+// So one resource serves all of them, and new CA certificates do not change a listener or cluster.
 func Trust(name string, bundle *keypair.Bundle) Resource {
 	return trust(name, &tlsv3.CertificateValidationContext{TrustedCa: inline(bundle.PEM())})
 }
 
-// SystemTrust is Trust for a file that Envoy reads, and reads again when it is replaced. It is
-// a secret because an Envoy without the file then keeps the clusters that use it, and sends
-// them nothing. If the cluster named the file, Envoy would reject the cluster and continue in
-// clear text.
+// SystemTrust returns the resource of the CA certificates in a file that Envoy reads. Envoy reads the file
+// again when it is replaced. The resource is a secret, so that an Envoy without the file keeps the clusters
+// that use it, and sends no requests to them. If the cluster itself named the file, Envoy would reject the
+// cluster and continue in clear text.
 func SystemTrust(name, file string) Resource {
 	return trust(name, &tlsv3.CertificateValidationContext{
 		TrustedCa:        &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: file}},
@@ -44,13 +45,14 @@ func SystemTrust(name, file string) Resource {
 	})
 }
 
+// trust returns the resource of a validation context.
 func trust(name string, context *tlsv3.CertificateValidationContext) Resource {
 	return newResource(SecretType, name, marshal(&tlsv3.Secret{
 		Name: name, Type: &tlsv3.Secret_ValidationContext{ValidationContext: context},
 	}))
 }
 
-// trusting joins the conditions of a listener or cluster with the CA certificates of a Trust.
+// trusting returns the conditions of a listener or cluster, together with a reference to the Trust name.
 func trusting(name string, demand *tlsv3.CertificateValidationContext) *tlsv3.CommonTlsContext_CombinedValidationContext {
 	return &tlsv3.CommonTlsContext_CombinedValidationContext{
 		CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{
@@ -60,7 +62,7 @@ func trusting(name string, demand *tlsv3.CertificateValidationContext) *tlsv3.Co
 	}
 }
 
-// minimumTLS returns the lowest version of TLS that Envoy accepts.
+// minimumTLS returns the lowest version of TLS that Envoy accepts: 1.3 if version13 is true, otherwise 1.2.
 func minimumTLS(version13 bool) *tlsv3.TlsParameters {
 	if version13 {
 		return &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_3}

@@ -13,10 +13,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// aggressionKey is asked for by Envoy's message; nothing is ever set by that name.
+// aggressionKey is a runtime key that Envoy's message requires. No runtime sets it.
 const aggressionKey = "gatefold.slow_start.aggression"
 
-// applyUpstream sets the fields of policies in a cluster.
+// applyUpstream sets the settings of policies in the cluster to.
 func applyUpstream(to *clusterv3.Cluster, c *ir.Cluster) {
 	from := c.Upstream
 	if from == nil {
@@ -53,8 +53,8 @@ func keepalive(from *ir.Keepalive) *corev3.TcpKeepalive {
 	}
 }
 
-// applyBalancer sets lb_policy instead of load_balancing_policy: it has the same effect and keeps
-// Envoy's defaults for localities.
+// applyBalancer sets the load balancing of the cluster to. It uses lb_policy instead of load_balancing_policy,
+// because lb_policy has the same effect and keeps Envoy's defaults for localities.
 func applyBalancer(to *clusterv3.Cluster, discovery ir.Discovery, from *ir.Balancer) {
 	slow := slowStart(from.SlowStart)
 	switch from.Kind {
@@ -81,7 +81,7 @@ func applyBalancer(to *clusterv3.Cluster, discovery ir.Discovery, from *ir.Balan
 	}
 	common.UpdateMergeWindow = optionalDuration(from.MergeWindow)
 	common.CloseConnectionsOnHostSetChange = from.CloseOnChange
-	// Endpoints with addresses have no names: all would hash alike.
+	// Endpoints with addresses have no names, so all would have the same hash.
 	if from.HashNames && discovery == ir.DNS {
 		common.ConsistentHashingLbConfig = &clusterv3.Cluster_CommonLbConfig_ConsistentHashingLbConfig{UseHostnameForHashing: true}
 	}
@@ -104,8 +104,8 @@ func slowStart(from *ir.SlowStart) *clusterv3.Cluster_SlowStartConfig {
 func healthCheck(c *ir.Cluster, from *ir.HealthCheck) *corev3.HealthCheck {
 	to := &corev3.HealthCheck{
 		Timeout: durationpb.New(from.Timeout), Interval: durationpb.New(from.Interval),
-		// Envoy's own minute would let the first request after a quiet night find
-		// out that an endpoint is dead.
+		// With Envoy's default of a minute, the first request after a time without traffic might find that an
+		// endpoint is dead.
 		NoTrafficInterval:  durationpb.New(from.Interval),
 		UnhealthyThreshold: wrapperspb.UInt32(from.Unhealthy), HealthyThreshold: wrapperspb.UInt32(from.Healthy),
 	}
@@ -136,9 +136,9 @@ func httpCheck(c *ir.Cluster, from *ir.HTTPCheck) *corev3.HealthCheck_HttpHealth
 	return to
 }
 
-// checkHost returns the Host of a health check: the configured one, else the DNS name of the first
-// endpoint, else name.namespace of the backend. Envoy's default is the cluster's name, whose
-// slashes are not allowed in a Host.
+// checkHost returns the Host of a health check: the configured one, written, if it is not "". Otherwise it
+// returns the DNS name of the first endpoint with one, or else name.namespace of the backend. Envoy's default
+// is the cluster's name, whose slashes are not allowed in a Host.
 func checkHost(c *ir.Cluster, written string) string {
 	if written != "" {
 		return written
@@ -154,8 +154,8 @@ func checkHost(c *ir.Cluster, written string) string {
 	return c.Objects[0].Name + "." + c.Objects[0].Namespace
 }
 
-// outliers returns outlier detection that can always eject one endpoint, independent of the
-// percentage: with Envoy's default of 10 % it would never eject one of two.
+// outliers returns the outlier detection. It can always eject one endpoint, unless MaxPercent is 0. With
+// Envoy's default of 10 % it would never eject one of two endpoints.
 func outliers(from *ir.Outliers) *clusterv3.OutlierDetection {
 	to := &clusterv3.OutlierDetection{
 		Consecutive_5Xx: optionalNumber(from.Consecutive5xx), Interval: optionalDuration(from.Interval),
@@ -175,6 +175,7 @@ func breakers(from *ir.Breakers) *clusterv3.CircuitBreakers {
 	}}}
 }
 
+// optionalDuration converts *d, or returns nil if d is nil.
 func optionalDuration(d *time.Duration) *durationpb.Duration {
 	if d == nil {
 		return nil
@@ -182,6 +183,7 @@ func optionalDuration(d *time.Duration) *durationpb.Duration {
 	return durationpb.New(*d)
 }
 
+// optionalNumber converts *n, or returns nil if n is nil.
 func optionalNumber(n *uint32) *wrapperspb.UInt32Value {
 	if n == nil {
 		return nil
@@ -189,6 +191,7 @@ func optionalNumber(n *uint32) *wrapperspb.UInt32Value {
 	return wrapperspb.UInt32(*n)
 }
 
+// unlessZero converts n, or returns nil if n is 0.
 func unlessZero(n uint32) *wrapperspb.UInt32Value {
 	if n == 0 {
 		return nil
@@ -196,6 +199,7 @@ func unlessZero(n uint32) *wrapperspb.UInt32Value {
 	return wrapperspb.UInt32(n)
 }
 
+// unlessZero64 converts n, or returns nil if n is 0.
 func unlessZero64(n uint64) *wrapperspb.UInt64Value {
 	if n == 0 {
 		return nil

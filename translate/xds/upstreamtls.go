@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// upstreamTLS returns how Envoy speaks TLS to endpoints. It offers only the protocol that Envoy is
-// going to speak: the backend's appProtocol decides, not the handshake. By default, Envoy uses at
-// most TLS 1.2 with backends.
+// upstreamTLS returns how Envoy uses TLS with endpoints. It offers only the protocol that Envoy will use: the
+// backend's appProtocol decides, not the handshake. It allows TLS 1.3, because Envoy's default for endpoints is
+// at most TLS 1.2.
 func upstreamTLS(c *ir.Cluster) *corev3.TransportSocket {
 	common := &tlsv3.CommonTlsContext{TlsParams: minimumTLS(c.TLS.Version13), AlpnProtocols: []string{"http/1.1"}}
 	common.TlsParams.TlsMaximumProtocolVersion = tlsv3.TlsParameters_TLSv1_3
@@ -35,8 +35,8 @@ func upstreamTLS(c *ir.Cluster) *corev3.TransportSocket {
 	}
 }
 
-// peerName returns a matcher for a name of a certificate. For an exact DNS name, Envoy accepts a
-// wildcard in the certificate for its first label.
+// peerName returns a matcher for a name in a certificate. For an exact DNS name, Envoy also accepts a
+// certificate with a wildcard as the first label.
 func peerName(name ir.PeerName) *tlsv3.SubjectAltNameMatcher {
 	exact := &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: name.Value}}
 	suffix, wild := strings.CutPrefix(name.Value, "*")

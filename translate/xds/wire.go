@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// How messages are put into bytes, and into each other.
+// Functions that encode messages, and that put encoded messages into others.
 
-// perEntryOverhead is the size of a tag and a length.
+// perEntryOverhead is at least the size of a tag and a length.
 const perEntryOverhead = 8
 
 // appendRepeated appends encoded messages as elements of a repeated field.
@@ -26,13 +26,13 @@ func appendRepeated(body []byte, field protowire.Number, elements [][]byte) []by
 	return grown
 }
 
-// appendHeader appends the tag and the length of an encoded message of that size.
+// appendHeader appends the tag and the length of an encoded message with this size.
 func appendHeader(body []byte, field protowire.Number, size int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(body, field, protowire.BytesType), uint64(size))
 }
 
-// marshal encodes a message. Equal messages have equal bytes. Check has found text of the user that
-// cannot be encoded before.
+// marshal encodes a message. Equal messages have equal bytes. It panics if the message cannot be encoded. That
+// is a bug, because checker.text has rejected text that cannot be encoded.
 func marshal(message proto.Message) []byte {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	if err != nil {
@@ -41,7 +41,7 @@ func marshal(message proto.Message) []byte {
 	return body
 }
 
-// pack puts a message into an Any.
+// pack returns a message in an Any.
 func pack(message proto.Message) *anypb.Any {
 	return &anypb.Any{
 		TypeUrl: "type.googleapis.com/" + string(message.ProtoReflect().Descriptor().FullName()),
@@ -49,10 +49,11 @@ func pack(message proto.Message) *anypb.Any {
 	}
 }
 
-// wrap encodes a message as a field of another message.
+// wrap returns an encoded message as a field of another message.
 func wrap(field protowire.Number, body []byte) []byte {
 	out := make([]byte, 0, len(body)+perEntryOverhead)
 	return append(appendHeader(out, field, len(body)), body...)
 }
 
+// text returns a text as an encoded field.
 func text(field protowire.Number, value string) []byte { return wrap(field, []byte(value)) }
