@@ -77,8 +77,8 @@ func (e *entry) sameState(f *entry) bool {
 }
 
 // entry classifies one name of the directory dir. look returns the file's info. ok is false if the watcher
-// ignores the name, or if the name has vanished. Even then, e.isLink is right, unless the name is hidden or has
-// vanished.
+// ignores the name, or if the name has vanished. Even then e.isLink is valid, except for a hidden or vanished
+// name.
 func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entry, ok bool) {
 	if strings.HasPrefix(name, ".") {
 		return entry{}, false
@@ -97,8 +97,8 @@ func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entr
 	return e, ok && !s.ignore.match(e.path)
 }
 
-// follow sets e, a symbolic link, to what its target is. If the target cannot be read, it sets e.skip. ok is
-// false if the watcher ignores the name.
+// follow completes e, a symbolic link, with the signature of its target. If the target cannot be read, it sets
+// e.skip. ok is false if the watcher ignores the name.
 func (s *scan) follow(e *entry) (ok bool) {
 	e.link = e.sig.identity
 	info, err := s.root.Stat(e.path)

@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// maxNames is how many changed paths are remembered between two looks. After more of them, everything is looked
+// maxNames is how many changed paths are remembered between two looks. If there are more, everything is looked
 // at.
 const maxNames = 10_000
 
@@ -95,7 +95,7 @@ func (e *events) limited(err error) {
 		"the system gives no events for a part of the folder: it is watched by scans, which is slower (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)")
 }
 
-// warn sends line with text. It logs each text only once.
+// warn logs line with the message text. It logs each text only once.
 func (e *events) warn(line *zerolog.Event, text string) {
 	if e.warned[text] {
 		line.Discard().Send()
@@ -105,8 +105,8 @@ func (e *events) warn(line *zerolog.Event, text string) {
 	line.Msg(text)
 }
 
-// drain receives events and errors until close is called. Without it, the channel would fill up and fsnotify
-// would block forever.
+// drain receives events and errors until close is called. If nothing received them, the channel would fill up
+// and fsnotify would block forever.
 func (e *events) drain() {
 	if e.fs == nil {
 		return
@@ -130,7 +130,7 @@ func (e *events) drain() {
 	}
 }
 
-// add records an event for take. If there are too many names, it requests a full look instead.
+// add records an event for take. If too many paths have changed, it requests a full look instead.
 func (e *events) add(ev fsnotify.Event) {
 	if ev.Name == "" {
 		return // fsnotify's bookkeeping

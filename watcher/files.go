@@ -102,8 +102,8 @@ func find(files []File, path string) (int, bool) {
 	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 }
 
-// With returns a copy of f. It has the files of set, and lacks the files with the paths in gone. A path must
-// not be in both set and gone.
+// With returns the files of f after an edit: the files of set are added or replace others, and the files with
+// the paths in gone are removed. A path must not be in both set and gone.
 func (f Files) With(set []File, gone []string) Files {
 	if len(f.chunks) == 0 {
 		return FilesOf(set...)

@@ -13,7 +13,7 @@ import (
 // during that time. Like git, gitLocked looks for .git in dir, then in the directories above. In worktrees and
 // submodules, .git is a file with the path of git's folder.
 //
-// A .git above dir is ignored if its user is not trusted. In a folder such as /tmp, any user could create it.
+// A .git above dir is ignored if its owner is not trusted. In a folder such as /tmp, any user could create it.
 func gitLocked(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil {

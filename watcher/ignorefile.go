@@ -18,7 +18,7 @@ const InvalidIgnore SkipReason = "InvalidIgnoreFile"
 // IgnoreNotAllowed is the reason for a Skip of an IgnoreFile that must not be used (IgnoreForbidden).
 const IgnoreNotAllowed SkipReason = "IgnoreFileNotUsed"
 
-// ignoring is the state of the patterns of a folder.
+// ignoring has the active patterns of a folder, and the state of its IgnoreFile.
 type ignoring struct {
 	use   IgnoreUse
 	globs []string // Ignore.Globs
@@ -62,7 +62,8 @@ func (i *ignoring) moved(root *os.Root) bool {
 }
 
 // refresh reads the IgnoreFile and activates its patterns. If it cannot read them, the last patterns stay
-// active and i.skip is the problem. While the IgnoreFile is being changed, refresh does nothing.
+// active and i.skip is the problem. If there is no IgnoreFile, only Ignore.Globs are active. While the
+// IgnoreFile is being changed, refresh does nothing.
 func (i *ignoring) refresh(root *os.Root) {
 	if i.use == IgnoreNotRead {
 		return
@@ -102,7 +103,7 @@ func (i *ignoring) refresh(root *os.Root) {
 }
 
 // unfinished reports whether the IgnoreFile is being changed at the moment. info and err are the result of Stat
-// for it. Patterns that are missing meanwhile would let in files that are to be left out.
+// for it. An incomplete IgnoreFile would let the watcher load files that are to be left out.
 func (i *ignoring) unfinished(root *os.Root, info fs.FileInfo, err error, now time.Time) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		i.gone = earliest(i.gone, now)

@@ -18,7 +18,7 @@ type loaded struct {
 	sig     signature
 	content []byte
 	hash    Hash
-	// racy is true if the file was read within racyWindow after its change time. It is read once more.
+	// racy is true if the file was read within racyWindow after its change time. The file is then read once more.
 	racy bool
 }
 
@@ -28,18 +28,18 @@ var errMoving = errors.New("the file changes while it is read")
 // errOpen means that a program has the file open for writing.
 var errOpen = errors.New("a program writes the file")
 
-// recently is the age up to which a changed file may still be in the process of being written. An older file is
-// read even if a program has it open for writing.
+// recently is the greatest age of a change for which the reader checks whether a program still writes the file.
+// A file that changed earlier is read without this check.
 const recently = time.Minute
 
-// recent reports whether a file changed less than the time recently ago, so that a program may still write it.
-// Other files do not need the more expensive test openForWriting.
+// recent reports whether a file changed within the time recently, so that a program may still write it. Other
+// files do not need the more expensive test openForWriting.
 func recent(sig signature) bool {
 	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently
 }
 
 // read returns the content of e. It returns errMoving if the file differs from its listing. It returns errOpen
-// if a program writes the file and l.waits lets it wait. A FIFO in the place of the file does not block read.
+// if a program writes the file and l.waits lets it wait. If a FIFO has replaced the file, read does not block.
 func (l *loader) read(e *entry) (*loaded, error) {
 	l.reads++
 	f, err := l.root.OpenFile(e.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

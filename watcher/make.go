@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// madeOf is the last Tree of a reader, with the changes since then. It lets the next Tree cost only what
+// madeOf is the last Tree of a reader, with the changes since then. With it, the next Tree costs only what
 // changed.
 type madeOf struct {
 	files   Files

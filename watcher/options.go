@@ -39,8 +39,8 @@ type Options struct {
 	Root string
 	// Limits limit each Tree.
 	Limits Limits
-	// Takes reports whether a file with this name is read. nil means .yaml, .yml and .json. Hidden files are never
-	// read.
+	// Takes reports whether a file with this base name is read. nil means .yaml, .yml and .json. Hidden files are
+	// never read.
 	Takes func(name string) bool
 	// Ignore says which files and directories are left out.
 	Ignore Ignore

@@ -70,8 +70,8 @@ type reader struct {
 	// failed are the files that could not be read. The cause may end without a change of the file, so every full
 	// look tries them again.
 	failed []string
-	// open are the files that a program has open for writing, and whose last content is in the last Tree.
-	// unfinished are files in the last Tree that were read in spite of such a program.
+	// open are the files whose last content is in the last Tree, because a program has them open for writing.
+	// unfinished are files that a program has open for writing, but that were read.
 	open, unfinished []string
 	// kept is the content of files that vanished since the last complete Tree. They may come back.
 	kept map[string]*loaded
@@ -81,7 +81,7 @@ type reader struct {
 	known scanned
 	// ways has the paths of each known directory.
 	ways map[identity]*ways
-	// linkSkips are the problems of todo.skips, which no entry has.
+	// linkSkips has the problems of todo.skips, because no entry has them.
 	linkSkips []Skip
 	last      madeOf
 	// reads counts the files that were opened, and stats the names that were looked up.

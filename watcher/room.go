@@ -30,8 +30,7 @@ func (l *loader) leaveOut(all []reached) map[*entry]string {
 	return left
 }
 
-// fitting returns the files that fit into limit, the largest sum of costs. Directories share the limit (see
-// shares).
+// fitting returns files whose costs add up to limit at most. Directories share the limit (see shares).
 func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]bool {
 	var queue shares[*entry]
 	for _, r := range files {

@@ -160,8 +160,8 @@ type listing struct {
 	n   *node
 }
 
-// merge compares the entries found in a directory with the known ones, which are before. It returns the new
-// list, in which unchanged entries are the known ones. It records changes and queues directories.
+// merge compares found, the present entries of a directory, with before, the known entries. It returns the new
+// list. If an entry is unchanged, the list has the known entry. merge records changes and queues directories.
 func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {
@@ -225,8 +225,8 @@ func (n *node) skipped(why SkipReason, detail string) *node {
 	return c
 }
 
-// collapse replaces all changes below path by one of the kind flipped. If the link of a directory is replaced,
-// everything below changes at once.
+// collapse replaces all changes below path by one change of kind flipped. If the link of a directory is
+// replaced, everything below changes at once.
 func (s *scan) collapse(path string) {
 	s.changes = slices.DeleteFunc(s.changes, func(c change) bool {
 		below := strings.HasPrefix(c.path, path)

@@ -13,7 +13,7 @@ const (
 	written kind = iota
 	// added means that the name is new.
 	added
-	// swapped means that the name belongs to another file now, which was created or renamed.
+	// swapped means that the name now belongs to another file, which was created or renamed to the name.
 	swapped
 	// replaced means swapped by a rename, as events show. The file is complete at once.
 	replaced
@@ -36,7 +36,7 @@ func genuine(changes []change) []change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.kind == reread })
 }
 
-// verdict is which pending changes may be loaded now.
+// verdict says which pending changes may be loaded now.
 type verdict int
 
 const (
@@ -100,7 +100,7 @@ func (s *settle) note(now time.Time, changes ...change) {
 	}
 }
 
-// combine returns the kind of a path that first changed by before, and then by after.
+// combine returns one kind for two changes of a path: first before, then after.
 func combine(before, after kind) kind {
 	switch {
 	case after == reread:
@@ -117,8 +117,8 @@ func combine(before, after kind) kind {
 }
 
 // heard records an event for path. wrote is true if the file was written in place, and false if it was created
-// or renamed. Only an event for a pending file of kind swapped or replaced has an effect: a write makes it
-// written, and a rename makes swapped replaced.
+// or renamed. The event only has an effect if path has a pending change of kind swapped or replaced. A write
+// changes the kind to written. Otherwise, swapped changes to replaced.
 func (s *settle) heard(now time.Time, path string, wrote bool) {
 	p, known := s.pending[path]
 	switch {

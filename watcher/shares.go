@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// shares is a queue of items that share a limit. Each item is at a path. pop selects the directory of the root
-// with the smallest cost so far, then the directory with the smallest cost in it, and so on. So all directories
-// of a directory get equal parts of its limit. What one directory does not need is left for the others. A
-// directory with many items cannot use the part of a directory with few. The order depends only on paths and
-// costs.
+// shares is a queue of items that share a limit. Each item has a path of directories. pop starts at the root.
+// It selects the directory with the smallest cost so far, then the directory with the smallest cost in that
+// directory, and so on. So all directories in one directory get equal parts of its limit. If one directory
+// needs less, the others get more. A directory with many items cannot use the part of a directory with few. The
+// order depends only on paths and costs.
 //
 // The zero value is an empty queue. pop takes time in proportion to the depth of the path. In each directory on
 // the path, the time is the logarithm of the number of names.
 type shares[T any] struct{ root share[T] }
 
-// share is the state of one directory of shares.
+// share is the state of one directory in shares.
 type share[T any] struct {
 	name  string
 	used  int64 // the cost charged to this directory

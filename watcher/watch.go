@@ -87,7 +87,7 @@ type watch struct {
 	writers writers
 }
 
-// newWatch returns the state of a Watch of opt.Root, which receives events already. It returns an error in mode
+// newWatch returns the state of a Watch of opt.Root, and starts to receive events. It returns an error in mode
 // Inotify if the folder has no events.
 func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
 	events, err := newEvents(opt, log)
@@ -223,8 +223,8 @@ func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at 
 	return nil, at, w.lack(now, err)
 }
 
-// open opens the root. If links on the path to it are new, open watches them first and then opens the root
-// again, so that it misses no change of a link.
+// open opens the root. If links on the path to the root are new, open watches them and opens the root again. So
+// it misses no change of a link.
 func (w *watch) open() (*os.Root, place, error) {
 	for {
 		root, at, err := openRoot(w.opt.Root)
@@ -325,9 +325,9 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 }
 
 // give reads the changed files and puts the resulting Tree into w.out. v says which changes may be loaded. If
-// the folder changes during the reading, give discards the Tree, and a later pass tries again. A changing
-// folder whose root stays is loaded nevertheless if v is not quiet, or if patient returns false. A Tree never
-// mixes two roots.
+// the folder changes during the reading, give discards the Tree, and a later pass tries again. If the root is
+// still the same directory, give puts the Tree into w.out nevertheless when v is not quiet, or when patient
+// returns false. A Tree never mixes two roots.
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)

@@ -29,8 +29,8 @@ type Cluster struct {
 	Closed string
 	// Upstream has the settings of policies. It is nil if there are none.
 	Upstream *Upstream
-	// Objects are the objects that the cluster is made from: first the Service or Backend, then the EndpointSlices
-	// with its endpoints, the policies in force, and the objects with their certificates.
+	// Objects are the objects that the cluster is made from. The first is the Service or Backend. Then come the
+	// EndpointSlices with its endpoints, the policies in force, and the objects with their certificates.
 	Objects []manifest.Key
 }
 

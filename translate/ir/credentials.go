@@ -92,7 +92,7 @@ type BasicAuth struct {
 // APIKeyAuth requires an API key of clients.
 type APIKeyAuth struct {
 	CredentialUse
-	// Sources say where a request may have its key, in order. The first one that the request contains decides.
+	// Sources say where a request may have its key, in order. The first source that the request contains decides.
 	Sources []KeySource
 	// Forward is true if the backend receives the key, too.
 	Forward bool

@@ -1,7 +1,7 @@
 package ir
 
 // Infra is what a Gateway needs from the machine that its Envoy runs on. It is the second output of translation
-// (Envoy Gateway's translator design). The program that starts that Envoy reads it.
+// (Envoy Gateway's translator design). The program that starts the Envoy reads the Infra.
 type Infra struct {
 	// Gateway is the Gateway's "namespace/name", which is the node.cluster of its Envoy.
 	Gateway string

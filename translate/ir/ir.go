@@ -100,8 +100,8 @@ func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 	return set, parts[2], true
 }
 
-// Rule is one flattened route: one match of one rule of an HTTPRoute or GRPCRoute, below one chain of parents,
-// with the action for requests that match.
+// Rule is one flattened route: one match of one rule of an HTTPRoute or GRPCRoute, below one chain of parents.
+// Action is what happens to the requests that match.
 type Rule struct {
 	// Name is stable and unique in its table. It names the object, the rule and the chain:
 	// "HTTPRoute/shop/cart/0/1" is rule 0, match 1.
@@ -118,9 +118,9 @@ type Rule struct {
 	Root, Source *Origin
 	// Chain are the delegating rules above the rule, root first.
 	Chain []Hop
-	// Blocks are the delegating matches above the rule, outermost first, each as the rule that would be in its
-	// place. All rules below such a match stay together in the order. Blocks is nil unless weights order only
-	// siblings (see route.Compare).
+	// Blocks are the delegating matches above the rule, outermost first. Each match is a Rule, which has a
+	// position in the order. All rules below the match stay together at this position. Blocks is nil unless
+	// weights order only siblings (see route.Compare).
 	Blocks []*Rule
 	// Position is the index of the rule and of the match in Source. Ref is the index of the backendRef that leads
 	// to Source, in the last rule of Chain. It is 0 for an included route and for a root. Chain, Position and Ref
@@ -166,7 +166,7 @@ type Hop struct {
 	Outside  bool // see Origin
 }
 
-// Origin is a route or policy with its age, for conflict resolution.
+// Origin is an object with its age, for conflict resolution.
 type Origin struct {
 	Key manifest.Key
 	// Created is metadata.creationTimestamp, or zero if there is none. Objects with a creationTimestamp come first

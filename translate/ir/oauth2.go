@@ -24,8 +24,7 @@ type SignIn struct {
 	// Scopes has at least one element.
 	Scopes  []string
 	Cookies SignInCookies
-	// Deny selects requests that are answered with 401 instead of a redirect: those that one of the conditions
-	// matches.
+	// Deny selects requests that are answered with 401 instead of a redirect. One matching condition is enough.
 	Deny []ValueMatch
 }
 

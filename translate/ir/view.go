@@ -42,8 +42,8 @@ type Delegation struct {
 type NotAccepted struct {
 	Route manifest.Key
 	Why   string // "Reason: message"
-	// Minor is true if the rejection need not be reported under a rule that delegates to other routes: another
-	// rule accepts the route, or the route names a rule that does not exist.
+	// Minor is true if the rejection is not worth reporting under a rule that delegates to other routes. Either
+	// another rule accepts the route, or the route names a rule that does not exist.
 	Minor bool
 }
 

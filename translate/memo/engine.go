@@ -12,7 +12,7 @@ type Engine struct {
 	idle []cell
 	// spare are empty lists of reads for reuse. There may be several, because a run can start another run.
 	spare [][]*node
-	// keys holds a *keys[K] for each type K of keys.
+	// keys has a *keys[K] for each type K of keys.
 	keys map[reflect.Type]any
 	// trace, if not nil, is called with each rule that ran.
 	trace func(rule string, key any)
@@ -44,8 +44,8 @@ func (e *Engine) Trace(fn func(rule string, key any)) { e.trace = fn }
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
 
 // Flush runs the rules and folds whose inputs changed, and no others. If stop is not nil, Flush checks it
-// before each rule, each read of a rule and each value of a fold, and returns its error. Finished work is kept
-// then: the next Flush does the rest, even if inputs change before it.
+// before each rule, each read of a rule and each value of a fold. Flush returns the error of stop. Finished
+// work is kept, and the next Flush continues, even if inputs change before it.
 func (e *Engine) Flush(stop Stop) (err error) {
 	e.stop, e.ended = stop, nil
 	defer func() {

@@ -61,7 +61,7 @@ func NewFold[K, ID comparable, M, V any](e *Engine, name string, step func(V, []
 	return f
 }
 
-// Place says which value a member belongs to, which is that of Key. ID identifies the member there.
+// Place says where a member belongs: to the value of Key. ID identifies the member there.
 type Place[K, ID comparable] struct {
 	Key K
 	ID  ID

@@ -82,7 +82,7 @@ func lowerProcessor(from *api.ExtProcProvider) *ir.Extension {
 	return &ir.Extension{Service: grpcService(&from.GRPCService), Processor: to}
 }
 
-// lowerLimiter converts rateLimit, as LowerExtension does.
+// lowerLimiter converts rateLimit. Its results are those of LowerExtension.
 func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.BackendRef, []manifest.Problem) {
 	var problems []manifest.Problem
 	if from.GRPCService.RequestTimeout != nil {

@@ -16,12 +16,12 @@ type Field struct {
 	Name ir.Field
 	// has reports whether a spec sets the field. The other functions for specs are called only if it returns true.
 	has func(*api.TrafficPolicySpec) bool
-	// take sets the value of into to the value of from. The value is shared and never changed.
+	// take replaces the field in into by the field in from. The value is shared and never changed.
 	take func(into, from *api.TrafficPolicySpec)
 	// lower converts the value and sets it in the Extras. Problems name fields, but not the object.
 	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
-	// join sets the value of into to the values of first and last, merged. last is preferred. It is called for
-	// deep strategies. It is nil if the field cannot be merged deeply.
+	// join sets the field in into to the merged fields of first and last. last is preferred. It is called for deep
+	// strategies. It is nil if the field cannot be merged deeply.
 	join func(into, first, last *api.TrafficPolicySpec)
 	// protects is set if the field keeps requests away from backends. Loosened then reports routes below that
 	// override the field.
@@ -173,8 +173,8 @@ const (
 	Joined                // both values, merged
 )
 
-// merge merges the field of from, the higher level, into the field of into by the strategy s. It returns where
-// the new value comes from.
+// merge merges the field of from, the spec of the higher level, into the same field of into. s is the strategy.
+// merge returns where the new value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):

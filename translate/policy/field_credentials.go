@@ -137,8 +137,8 @@ func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 	}}
 }
 
-// readUsers returns the users in the lines of an htpasswd file, sorted by name. subject returns the words for a
-// line with which messages begin.
+// readUsers returns the users in the lines of an htpasswd file, sorted by name. Messages about a line begin
+// with the result of subject for the line.
 func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, *CredentialFault) {
 	known := map[string]ir.Hidden{}
 	for i, line := range lines {

@@ -110,7 +110,8 @@ func openToken(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "AnyToken", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
-// lowerKeys sets the keys of the provider to, or where Envoy fetches them. configMap is that of LowerJWT.
+// lowerKeys sets the keys of a provider. They are in the policy, in a ConfigMap, or at a URL from which Envoy
+// fetches them. configMap is that of LowerJWT.
 func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (string, *CredentialFault)) []manifest.Problem {
 	if from.Remote != nil {
 		return lowerRemoteKeys(from.Remote, to)
@@ -138,7 +139,7 @@ func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (strin
 	return problems
 }
 
-// lowerRemoteKeys sets where Envoy fetches the keys of the provider to.
+// lowerRemoteKeys sets the URL from which Envoy fetches the keys of a provider, and how Envoy fetches them.
 func lowerRemoteKeys(from *api.RemoteJWKS, to *ir.JWTProvider) []manifest.Problem {
 	remote := &ir.RemoteKeys{
 		URL: from.URL, CacheFor: 5 * time.Minute, Timeout: 5 * time.Second, Async: from.AsyncFetch != nil,

@@ -85,8 +85,8 @@ func NeededIssuer(from *api.OAuth2Provider) string {
 	return api.Text(from.IssuerURI)
 }
 
-// SetEndpoints sets the endpoints that an extension does not name to those that were found. The end-session
-// endpoint is set only with the scope openid, because Envoy rejects it without.
+// SetEndpoints copies endpoints from found to an extension that does not name them itself. The end-session
+// endpoint is copied only with the scope openid, because Envoy rejects it otherwise.
 func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 	to.Authorization, to.Token = cmp.Or(to.Authorization, found.Authorization), cmp.Or(to.Token, found.Token)
 	if to.EndSession == "" && slices.Contains(to.Scopes, scopeOpenID) {

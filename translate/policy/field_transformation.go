@@ -19,9 +19,9 @@ func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	}
 }
 
-// join returns the changes of first and then those of last, which is preferred. A change of first that last
-// overrides is left out: adding to a header that last sets, or removing a header that last sets or adds. If one
-// side is nil, join returns the other.
+// join returns the changes of first and then those of last, which is preferred. It leaves out the changes of
+// first that contradict last: additions to a header that last sets, and removals of a header that last sets or
+// adds. If one side is nil, join returns the other side.
 func join(first, last *api.Transform) *api.Transform {
 	if first == nil || last == nil {
 		if first == nil {

@@ -92,8 +92,8 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK reads one key. why says why it cannot be used; it is "" if it can. secret is true if it is not a
-// public key.
+// readJWK reads one key. why says why the key cannot be used; it is "" if it can. secret is true if the key is
+// not a public key.
 func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {
@@ -223,7 +223,7 @@ func readPEM(text string) (*jwk, *CredentialFault) {
 }
 
 // keyOfPublic returns a public key as a JWK, with the alg that kgateway uses for its kind. It returns a fault
-// if kgateway accepts no such key as PEM.
+// for other kinds of keys.
 func keyOfPublic(public any) (*jwk, *CredentialFault) {
 	encode := base64.RawURLEncoding.EncodeToString
 	switch k := public.(type) {

@@ -41,8 +41,8 @@ func (l Loosening) Problem() manifest.Problem {
 	return problem
 }
 
-// protection says how a field keeps requests away from backends, and when it no longer does. It is zero for a
-// field that does not protect.
+// protection says whether a field keeps requests away from backends, and when it stops doing so. It is zero for
+// a field that does not protect.
 type protection struct {
 	// off reports whether a spec that sets the field turns the protection off. It is nil for a field that does not
 	// protect.
@@ -71,7 +71,7 @@ func Loosened(levels []Level, resolved *Resolved) []Loosening {
 }
 
 // protector returns the outermost policy that sets the field without turning it off. below is the index of the
-// next level. If there is no such policy, it is zero, and below is len(levels).
+// next level. If there is no such policy, policy is zero and below is len(levels).
 func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	for i, level := range levels {
 		for _, a := range level.Specs {
@@ -87,8 +87,8 @@ func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	return policy, len(levels)
 }
 
-// setter returns a policy of the levels that sets the field and is in inForce: the policies whose field is
-// effective. found is false if there is none.
+// setter returns a policy of the levels that sets the field and is in inForce. inForce are the policies whose
+// field is effective. found is false if there is none.
 func (f *Field) setter(levels []Level, inForce []manifest.Key) (policy manifest.Key, found bool) {
 	for _, level := range levels {
 		for _, a := range level.Specs {

@@ -16,11 +16,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Strategy is how the policies of a level are merged with those of lower levels: of the routes below.
+// Strategy is how the policies of a level are merged with the policies of lower levels, which are those of
+// routes below.
 type Strategy uint8
 
-// The strategies of EP-10943. A deep strategy merges a field that cannot be merged deeply as the shallow
-// strategy with the same preference does.
+// The strategies of EP-10943. If a field cannot be merged deeply, a deep strategy merges it like the shallow
+// strategy with the same preference.
 const (
 	ShallowMergePreferChild Strategy = iota
 	ShallowMergePreferParent
@@ -193,8 +194,8 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// merge merges from, the spec of the higher level, into the spec into. origins and theirs are the policies that
-// set each field of into and of from. merge updates origins.
+// merge merges from, the spec of the higher level, into the spec into. s is the strategy. origins and theirs
+// are the policies that set each field of into and of from. merge updates origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name

@@ -60,7 +60,7 @@ func streamLogFields(route string) map[string]string {
 	}
 }
 
-// textStreamLog is the beginning of the text line for the same.
+// textStreamLog is the beginning of the format of a text line for a connection or session.
 const textStreamLog = "%START_TIME% %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% %REQUESTED_SERVER_NAME% %RESPONSE_FLAGS% %DURATION%ms " +
 	"%BYTES_RECEIVED% %BYTES_SENT% "
 
@@ -74,8 +74,8 @@ func streamLogs(form ir.AccessLog, stream *ir.Stream) []*accesslogv3.AccessLog {
 	return logs(form, streamLogFields(route), textStreamLog+route+" %UPSTREAM_CLUSTER_RAW%\n")
 }
 
-// logs returns an access log to stdout: with text as format if form is ir.LogText, as JSON with commands
-// otherwise. It returns nil if form is ir.LogOff.
+// logs returns an access log that writes to stdout. If form is ir.LogText, text is the format of a line.
+// Otherwise a line is JSON, with a member for each of commands. logs returns nil if form is ir.LogOff.
 func logs(form ir.AccessLog, commands map[string]string, text string) []*accesslogv3.AccessLog {
 	switch form {
 	case ir.LogOff:

@@ -90,7 +90,7 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	return weight
 }
 
-// timeouts returns the timeout of the whole exchange. 0 means no timeout. This is the default, because Envoy's
+// timeouts returns the timeout of the whole exchange. The default is 0, which means no timeout, because Envoy's
 // own default of 15 s would end downloads. idle is the idle timeout of the stream. It is nil unless the
 // listener's idle timeout would end the exchange earlier. Without retries, a backend's timeout limits the only
 // attempt, so the smaller timeout applies.

@@ -4,8 +4,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 )
 
-// adsSource returns the source of resources that Envoy requests on the same stream as the resource that names
-// them.
+// adsSource returns the config source for ADS: Envoy requests the resource on its ADS stream.
 func adsSource() *corev3.ConfigSource {
 	return &corev3.ConfigSource{
 		ResourceApiVersion:    corev3.ApiVersion_V3,

@@ -13,8 +13,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Envoy accepts expressions of CEL only in parsed form, and has no macro except has(). An expression that Envoy
-// cannot evaluate never matches, and Envoy does not report it. So gatefold reports what is known before.
+// Envoy accepts expressions of CEL only in parsed form, and has no macro except has(). If Envoy cannot evaluate
+// an expression, the expression never matches, and Envoy reports no error. So gatefold checks what can be
+// checked before.
 
 const (
 	// maxCELDepth is how deep an expression may be nested. Envoy accepts 100 levels of messages, and each level of
@@ -63,8 +64,8 @@ func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, faul
 	return parsed, tree, ""
 }
 
-// celAttributes returns Envoy's attributes that are known when a request is checked: the fields by the first
-// word of the attribute. A nil list means fields of any name.
+// celAttributes returns the attributes that Envoy knows when it checks a request. The key is the first word of
+// an attribute, and the value its possible fields. nil means fields of any name.
 func celAttributes() map[string][]string {
 	return map[string][]string{
 		"request":     {"path", "url_path", "host", "scheme", "method", "headers", "referer", "useragent", "time", "id", "protocol", "query", "size"},
@@ -90,8 +91,8 @@ func celFunctions() map[string]bool {
 	}
 }
 
-// celChecker checks an expression. fault is the first thing that Envoy rejects or that never matches, in words.
-// It is "" if there is none.
+// celChecker checks an expression. fault describes the first part of the expression that Envoy rejects or that
+// never matches. It is "" if there is none.
 type celChecker struct {
 	nodes int
 	fault string
@@ -294,8 +295,8 @@ func unguarded(tree ast.Expr) string {
 	return ""
 }
 
-// headerName returns the header that request.headers[key] names, in lower case. ok is false if of is not
-// request.headers or key is not a text.
+// headerName returns the header that of[key] reads, in lower case. ok is false if the expression of is not
+// request.headers, or if key is not a text.
 func headerName(of, key ast.Expr) (name string, ok bool) {
 	if of.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
 		return "", false

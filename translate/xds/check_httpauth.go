@@ -109,7 +109,7 @@ func (c *checker) nameLength(field, name string) {
 	}
 }
 
-// sentName rejects a client's header that must not be in the request to a service, because it would change
+// sentName rejects a client's header that a request to a service must not contain. Such a header would change
 // where that request ends, or control Envoy.
 func (c *checker) sentName(field, name string) {
 	if slices.Contains([]string{"content-length", "host", ":authority", ":method", ":path"}, name) {

@@ -42,8 +42,9 @@ func (h Host) Len() (size int) {
 
 // VirtualHost encodes the virtual host of one domain, for example "shop.example.com", "*.example.com" or "*".
 // routes are encodings from Route, in the order in which Envoy tries them. Without routes the domain answers
-// 404. extras, which may be nil, apply to every route that does not replace them. Only fields with HeldByHost
-// are used. VirtualHost copies the encoded routes, so that an edit of one route encodes one route.
+// 404. extras, which may be nil, apply to every route that does not replace them. A field of extras is used
+// only if HeldByHost returns true for it. The routes are copied as they are: after an edit, only the changed
+// routes are encoded again.
 func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
 	return HostOf(appendRepeated(hostFrame(domain, extras), virtualHostRoutes, routes))
 }

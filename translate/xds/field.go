@@ -16,9 +16,10 @@ type policyField struct {
 	name ir.Field
 	// filters is empty if the field only has settings of the action.
 	filters []httpFilter
-	// fill lets the route's own settings win. It sets what the route does not set in the action, or sets the
-	// route's own settings in the extras, which are a copy. It is called for every route with extras, CORS,
-	// ExternalAuth or a redirect without port. It is nil if routes have no such setting.
+	// fill lets the route's own settings win. It copies settings of the extras into the action if the route does
+	// not set them. Or it copies the route's own settings into the extras, which are a copy. fill is called for
+	// every route with extras, CORS, ExternalAuth or a redirect without port. It is nil if routes have no such
+	// setting.
 	fill func(*ir.Action, *ir.Extras)
 	// action sets the settings in the action that only policies have.
 	action func(*routev3.RouteAction, *ir.Extras)
@@ -62,7 +63,7 @@ var policyFields = sync.OnceValue(func() []policyField {
 	}
 })
 
-// HeldByHost reports whether a virtual host can have the policies' field name for all of its routes. The other
+// HeldByHost reports whether a virtual host can have the field of a policy for all of its routes. The other
 // fields are in the action of each route.
 func HeldByHost(name ir.Field) bool {
 	for _, f := range policyFields() {

@@ -83,9 +83,9 @@ func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 	}
 }
 
-// routeFilters returns the filter configurations of a route, by filter name. They enable the filters that the
-// extras need. They disable a filter of the virtual host if the route replaces its field and does not configure
-// the filter itself.
+// routeFilters returns the filter configurations of a route, by filter name. The route enables the filters that
+// its extras need. It disables a filter of the virtual host if it replaces the filter's field and does not
+// configure the filter itself.
 func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	configs := filters(extras, ofRoute)
 	if extras == nil {

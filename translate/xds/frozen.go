@@ -26,8 +26,9 @@ func hostBodiesOf(table []byte) hostBodies {
 // is only in after is left out. hosts are the hosts to freeze. differs reports whether the result differs from
 // before.
 //
-// Every request gets the answer of one of the two tables. For this, a wildcard may have to be frozen, too: if a
-// frozen host is in only one table, and the wildcard gets the requests of the host in the other table.
+// Every request gets the answer of one of the two tables. For this, Frozen may have to freeze other hosts, too.
+// If the result lacks a host of one of the tables, a wildcard gets its requests. Then the host and the wildcard
+// are either both frozen or both not frozen.
 func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
 	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
 	frozen := freeze(hosts, old, now)

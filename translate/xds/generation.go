@@ -2,9 +2,10 @@ package xds
 
 import "github.com/gatefold/gatefold/translate/ir"
 
-// TableForGeneration returns the table for a listener whose filter chain has an earlier generation. The name of
-// the result is the name that this listener requests. Parts of the table that need a filter which the listener
-// lacks answer 500. Otherwise Envoy would ignore the configuration of the filter and let requests pass.
+// TableForGeneration returns the table for a listener whose filter chain has an earlier generation. The result
+// has the name that this listener requests. If a part of the table needs a filter and the listener lacks the
+// filter, the part answers 500. Otherwise Envoy would ignore the configuration of the filter and let requests
+// pass.
 func TableForGeneration(table *Resource, generation int) Resource {
 	var lacking []feature
 	for _, f := range configurable() {

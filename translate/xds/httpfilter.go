@@ -27,14 +27,14 @@ type httpFilter struct {
 	route func(*ir.Extras) message
 	// service is used instead of route for a filter that calls an external service. It returns the configuration
 	// of that filter, or nil if the filter has nothing to do. In Envoy, the service belongs to the filter and not
-	// to a route. So the listener has an empty chain of filters in place of the filter, and the route configures
-	// this chain with the filter.
+	// to a route. So the listener has an empty filter chain in place of the filter. The route configures this
+	// chain with the filter.
 	service func(*ir.Extras) message
-	// before and behind return the filters before and after the filter of service, in the route's chain. They are
-	// called only if service returns a configuration. The functions are nil if there are none.
+	// before and behind return the filters before and after the filter that service returns, in the route's chain.
+	// They are called only if service returns a configuration. The functions are nil if there are none.
 	before, behind func(*ir.Extras) []innerFilter
-	// context returns the only setting of the filter of service that Envoy reads from the route, or nil. The
-	// function is nil if the filter has no such setting.
+	// context returns the only setting of the filter that Envoy reads from the route and not from the chain, or
+	// nil. The function is nil if the filter has no such setting.
 	context func(*ir.Extras) message
 	// resource is true if Envoy fetches the filter's configuration as a resource with the filter's name. chain is
 	// then not used.
@@ -43,7 +43,7 @@ type httpFilter struct {
 	// function for WebSockets; that filter has its own name.
 	noUpgrades     bool
 	upgradeService func(*ir.Extras) message
-	// field is the field of policyFields that has the filter. It is "" for a filter of no policy field.
+	// field is the policy field to which the filter belongs. It is "" for a filter of no policy field.
 	field ir.Field
 	// since is the first ir.FilterGeneration whose chain has the filter.
 	since int
@@ -65,7 +65,7 @@ func (f *httpFilter) nameAt(l level) string {
 	return f.name
 }
 
-// serviceAt returns the name of the filter of service in the chain that a level configures.
+// serviceAt returns the name of the filter that service returns, in the chain that a level configures.
 func (f *httpFilter) serviceAt(l level) string { return f.nameAt(l) + "/service" }
 
 // config returns the configuration for a route or virtual host with these extras. It returns nil if the filter

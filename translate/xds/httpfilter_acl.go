@@ -179,7 +179,7 @@ func aclResponse(extras *ir.Extras) message {
 }
 
 // aclByRule returns a matcher with the answer of each rule that denies. The answer has the rule's name in the
-// header BlockedBy, and in the details for the access log.
+// header ACLResponse.BlockedBy, and in the details for the access log.
 func aclByRule(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var matchers []*xdsmatcherv3.Matcher_MatcherList_FieldMatcher
 	known := map[string]bool{}

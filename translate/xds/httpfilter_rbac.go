@@ -17,8 +17,9 @@ const openWithoutHeaderCode = "OpenWithoutHeader"
 const rbacPolicy = "rbac/"
 
 // rbacFilter returns the filter of rbac. It comes after the filters that authenticate, because expressions read
-// their metadata, and before the filters that count requests. Its configuration is a matcher with an action for
-// every request. It is never a list of policies: Envoy lets all requests pass if that list is empty and denies.
+// the metadata of these filters. It comes before the filters that count requests. Its configuration is a
+// matcher with an action for every request, and never a list of policies. With an empty list that denies, Envoy
+// lets all requests pass.
 func rbacFilter() httpFilter {
 	return httpFilter{name: "gatefold/" + string(ir.FieldRBAC), since: 1, chain: emptyRBAC, route: rbacRules}
 }

@@ -57,8 +57,8 @@ func Listener(port *ir.Port) Resource {
 	return newResource(ListenerType, port.Name, marshal(listener))
 }
 
-// listenerOf returns a listener with only its name and addresses. For UDP it stays without Exclusive: with one
-// socket for several threads, Envoy could not assign datagrams to their sessions.
+// listenerOf returns a listener with only its name and addresses. Listener adds Exclusive only for TCP: with
+// one socket for several threads, Envoy could not assign datagrams to their sessions.
 func listenerOf(port *ir.Port) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
 		Name:             port.Name,
@@ -107,8 +107,8 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 	}
 }
 
-// dropClaims returns the extension that removes headers that a client could forge, before Envoy chooses a
-// route: ir.UserHeader and, if the port has no trusted hops, ir.ClaimedHeaders.
+// dropClaims returns the extension that removes headers before Envoy chooses a route, because a client could
+// forge them. The headers are ir.UserHeader and, if the port has no trusted hops, ir.ClaimedHeaders.
 func dropClaims(port *ir.Port) *corev3.TypedExtensionConfig {
 	config, names := &earlyv3.HeaderMutation{}, []string{ir.UserHeader}
 	if port.TrustedHops == 0 {

@@ -1,8 +1,8 @@
 package xds
 
 // NoCluster is the name of the cluster of a backend that could not be resolved. No such cluster exists, so
-// Envoy answers the backend's share of requests with 500 (Gateway API, HTTPRouteRule.backendRefs). The slash
-// distinguishes it from real names.
+// Envoy answers the backend's share of requests with 500 (Gateway API, HTTPRouteRule.backendRefs). The names of
+// existing clusters have at least two slashes.
 const NoCluster = "gatefold/unresolved"
 
 // DeniedCluster is the name of the cluster for connections and datagrams of denied clients. No such cluster

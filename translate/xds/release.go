@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Release is a minor version of Envoy. The zero value stands for a client that reports no version. It counts as
-// the newest release.
+// Release is a minor version of Envoy. The zero value is for a client that reports no version. It counts as the
+// newest release.
 type Release struct{ Major, Minor int }
 
 // ReleaseOf returns the release of a version, for example of "1.36.4". It returns zero if the version does not
@@ -35,8 +35,8 @@ func (r Release) Before(other Release) bool {
 
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
-// feature is something that gatefold sends and that a supported Envoy may lack. Parts that an Envoy rejects for
-// other reasons are found by Probe.
+// feature is something that gatefold sends and that a supported Envoy may lack. If an Envoy rejects parts for
+// other reasons, Probe finds these parts.
 type feature struct {
 	field ir.Field
 	// what is the name of the feature in messages.
@@ -90,7 +90,7 @@ func (f *feature) names(filter string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// Lack is a part of a table that needs a feature which an Envoy lacks.
+// Lack is a part of a table, with the feature that the part needs and an Envoy lacks.
 type Lack struct {
 	Part
 	Fault
@@ -167,8 +167,8 @@ func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byt
 	return out
 }
 
-// Lacks returns the parts of a table that need a feature which the release lacks, except for optional features.
-// Such parts must answer 500. Envoy would ignore the configuration of a filter that it does not have, and let
+// Lacks returns the parts of a table that need a feature, if the release lacks the feature. Optional features
+// do not count. Such parts must answer 500: Envoy would ignore the configuration of a missing filter, and let
 // requests pass.
 func Lacks(table []byte, of Release) (all []Lack) {
 	return lacksOf(table, lackedBy(of, false))
@@ -196,7 +196,7 @@ func lacksOf(table []byte, lacking []feature) (all []Lack) {
 			case !twice:
 				known[lack.Part] = lack.Sum
 				all = append(all, lack)
-			case sum != lack.Sum: // only one form of a part can be closed, so close the host
+			case sum != lack.Sum: // two forms of one part: the host answers 500
 				all = append(all, f.lack(Piece{host, h.frame}))
 			}
 		})
@@ -256,8 +256,8 @@ func changesCase(config []byte) bool {
 	return bytes.Contains(mutations, []byte(lowerCase)) || bytes.Contains(mutations, []byte(upperCase))
 }
 
-// needed returns a feature of the list that an encoded host or route uses, or nil if it uses none. configs is
-// the number of the field with its filter configurations.
+// needed returns one of the features that an encoded host or route uses, or nil if it uses none of them.
+// configs is the number of the field with its filter configurations.
 func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {

@@ -21,9 +21,9 @@ const (
 	filterConfig protowire.Number = 2
 )
 
-// Requirement is what a route can require of requests: a token of one of several providers. Its Part is the
-// "namespace/name" of its GatewayExtension. Its Body is the requirement as a part of a JwtAuthentication
-// message. The bodies of all requirements, one after another, are the whole message.
+// Requirement is what a route can require of requests: a token of one of several providers. Its Part names the
+// GatewayExtension by "namespace/name". Its Body is the requirement as a part of a JwtAuthentication message.
+// The bodies of all requirements, one after another, are the whole message.
 type Requirement = Piece
 
 // RequirementFilter returns the resource JWTFilter with all requirements, which must have different names. If

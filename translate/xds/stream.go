@@ -44,7 +44,7 @@ func chainsFor(port *ir.Port, stream *ir.Stream, domain string) []*listenerv3.Fi
 		out = append(out, fromRanges(streamChain(port, stream, domain), allowed))
 	}
 	refused := *stream
-	refused.TLS = nil // close without a handshake
+	refused.TLS = nil // Envoy closes the connection without a TLS handshake
 	chain := streamChain(port, &refused, domain)
 	chain.Name += "/denied"
 	chain.Filters[0].ConfigType = &listenerv3.Filter_TypedConfig{TypedConfig: pack(refusal(port, stream))}

@@ -182,8 +182,8 @@ func nameOf(route []byte) (name string) {
 
 // Without returns a table in which faulty parts answer 500. A faulty part with Fault.Match is left out. found
 // are the parts of faults that the table contains with the same Sum. A leaf without remaining routes answers
-// 404. No request is lost by that: such a route matches all requests of the leaf by its path alone, and Envoy
-// accepts every path that checkMatch accepts.
+// 404. No request is lost by that: a route that matches all requests of a leaf does so by its path alone. Envoy
+// accepts every path that checkMatch accepts, so such a route is never left out.
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host
@@ -273,8 +273,8 @@ func answers500() *routev3.Route_DirectResponse {
 const ProbeMark = "gatefold-probe"
 
 // Probe returns a table with some parts, and with a last route that every Envoy rejects. Envoy reads a table
-// from its beginning and reports the first fault. So its message contains ProbeMark only if it accepts all of
-// the parts. Envoy rejects the table in any case, so the configuration that it serves does not change.
+// from its beginning and reports the first fault. So Envoy's message contains ProbeMark only if Envoy accepts
+// all of the parts. Envoy rejects the table in any case, and its served configuration does not change.
 func Probe(name string, pieces []Piece) Resource {
 	bad := &routev3.Route{
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + ProbeMark}}},

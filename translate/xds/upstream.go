@@ -16,7 +16,7 @@ import (
 // aggressionKey is a runtime key that Envoy's message requires. No runtime sets it.
 const aggressionKey = "gatefold.slow_start.aggression"
 
-// applyUpstream sets the settings of policies in the cluster to.
+// applyUpstream sets the settings of policies in a cluster.
 func applyUpstream(to *clusterv3.Cluster, c *ir.Cluster) {
 	from := c.Upstream
 	if from == nil {
@@ -53,7 +53,7 @@ func keepalive(from *ir.Keepalive) *corev3.TcpKeepalive {
 	}
 }
 
-// applyBalancer sets the load balancing of the cluster to. It uses lb_policy instead of load_balancing_policy,
+// applyBalancer sets the load balancing of a cluster. It uses lb_policy instead of load_balancing_policy,
 // because lb_policy has the same effect and keeps Envoy's defaults for localities.
 func applyBalancer(to *clusterv3.Cluster, discovery ir.Discovery, from *ir.Balancer) {
 	slow := slowStart(from.SlowStart)
@@ -136,9 +136,9 @@ func httpCheck(c *ir.Cluster, from *ir.HTTPCheck) *corev3.HealthCheck_HttpHealth
 	return to
 }
 
-// checkHost returns the Host of a health check: the configured one, written, if it is not "". Otherwise it
-// returns the DNS name of the first endpoint with one, or else name.namespace of the backend. Envoy's default
-// is the cluster's name, whose slashes are not allowed in a Host.
+// checkHost returns the Host of a health check. It is written, the Host of the policy, unless that is "".
+// Otherwise it is the DNS name of the first endpoint with a DNS name. If there is none, it is name.namespace of
+// the backend. Envoy's default is the cluster's name, whose slashes are not allowed in a Host.
 func checkHost(c *ir.Cluster, written string) string {
 	if written != "" {
 		return written

@@ -31,8 +31,8 @@ func appendHeader(body []byte, field protowire.Number, size int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(body, field, protowire.BytesType), uint64(size))
 }
 
-// marshal encodes a message. Equal messages have equal bytes. It panics if the message cannot be encoded. That
-// is a bug, because checker.text has rejected text that cannot be encoded.
+// marshal encodes a message. Equal messages have equal bytes. It panics if the message cannot be encoded, which
+// is a bug: checker.text rejects text that cannot be encoded.
 func marshal(message proto.Message) []byte {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	if err != nil {
