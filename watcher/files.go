@@ -102,8 +102,8 @@ func find(files []File, path string) (int, bool) {
 	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 }
 
-// With returns the files of f after an edit: the files of set are added or replace others, and the files with
-// the paths in gone are removed. A path must not be in both set and gone.
+// With returns a copy of f. The files of set are added, or replace files with equal paths. The files with the
+// paths in gone are removed. A path must not be in both set and gone.
 func (f Files) With(set []File, gone []string) Files {
 	if len(f.chunks) == 0 {
 		return FilesOf(set...)
@@ -153,7 +153,7 @@ func edited(files []File, edits []edit) []File {
 	return files
 }
 
-// addAll appends files in chunks of suitable length. It fills the last chunk if all of them fit into it.
+// addAll appends files in chunks of suitable length. It fills the last chunk if all files fit into it.
 func (f *Files) addAll(files []File) {
 	if last := len(f.chunks) - 1; last >= 0 && len(f.chunks[last].files)+len(files) <= chunkSize {
 		before := f.chunks[last].files
@@ -169,8 +169,8 @@ func (f *Files) addAll(files []File) {
 	f.add(files)
 }
 
-// Since returns the files that are new or changed since before, and the paths that were removed. Both are
-// sorted. Since does not compare shared chunks.
+// Since returns the files that are new or changed since before, and the paths that were removed. The results
+// are sorted by path. Since does not compare shared chunks.
 func (f Files) Since(before Files) (changed []File, gone []string) {
 	a, b := cursor{chunks: f.chunks}, cursor{chunks: before.chunks}
 	for {

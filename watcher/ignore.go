@@ -118,8 +118,8 @@ func (r ignoreRules) match(name string) bool {
 	return false
 }
 
-// matchSegments reports whether a pattern matches a path. Both are split at "/". A "**" at the end of the
-// pattern matches at least one part, as in git.
+// matchSegments reports whether a pattern matches a path. The pattern and the path are split at "/". A "**" at
+// the end of the pattern matches at least one part, as in git.
 //
 // reach[j] records whether the segments so far match the first j parts. So the cost grows only linearly with
 // the number of "**".

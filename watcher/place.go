@@ -24,7 +24,7 @@ type place struct {
 	// revision is the last element of path if the root is a link, otherwise "".
 	revision string
 	// via are paths that can change where the root leads, if they are replaced: the links on the path, and then
-	// the directory itself. If a part of the path is missing, the first missing part is the last.
+	// the directory itself. If a part of the path is missing, via ends with the first missing part.
 	via []string
 }
 

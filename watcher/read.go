@@ -121,7 +121,8 @@ func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, st
 	return s.changes, err != nil || s.stale || r.ignore.moved(root), nil
 }
 
-// lookEverywhere compares the whole folder, for look. at is the directory that s reads.
+// lookEverywhere compares the whole folder, for look. at is the place of the root. The results are those of
+// look.
 func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool, err error) {
 	before, was := r.top, r.at
 	s.deep, s.ways, r.at = true, map[identity]*ways{}, at

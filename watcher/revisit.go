@@ -42,8 +42,8 @@ func (s *scan) revisit(top *node, dirs where) error {
 	return nil
 }
 
-// down returns the directory at the path dir below n. up are the identities of the directories above it. Both
-// are nil if the directory is not known or was not read.
+// down returns the directory at the path dir below n. up are the identities of the directories above it. The
+// results are nil if the directory is not known or was not read.
 func (n *node) down(dir string) (found *node, up []identity) {
 	for at := 0; at < len(dir); {
 		at += strings.IndexByte(dir[at:], '/') + 1

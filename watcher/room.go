@@ -7,7 +7,7 @@ import (
 )
 
 // leaveOut returns the files that do not fit into the limits, each with a message. Each directory has a share
-// of the limits (see shares). Only one file of each directory has a message; for the others it is "".
+// of the limits (see shares). Only one file of each directory has a message; the other files have "".
 func (l *loader) leaveOut(all []reached) map[*entry]string {
 	var files []reached
 	var bytes int64
@@ -51,7 +51,7 @@ func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]b
 }
 
 // explain adds the files that are not in fits to left. The first file of each directory has a message, the
-// others have "". limit is the part of the message that names the exceeded limit.
+// other files have "". limit is the part of the message that names the exceeded limit.
 func explain(left map[*entry]string, files []reached, fits map[*entry]bool, limit string) {
 	count := map[string]int{}
 	for _, r := range files {

@@ -16,7 +16,7 @@ import (
 // the path, the time is the logarithm of the number of names.
 type shares[T any] struct{ root share[T] }
 
-// share is the state of one directory in shares.
+// share is the state of one directory in a queue of type shares.
 type share[T any] struct {
 	name  string
 	used  int64 // the cost charged to this directory

@@ -13,8 +13,8 @@ import (
 // each of these paths.
 const maxWays = 100
 
-// rootNames is how many times more names the root may have than any other directory. The files of the root are
-// never left out in favor of other directories.
+// rootNames is how many times more names the root may have than any other directory. The root itself cannot be
+// left out in favor of other directories.
 const rootNames = 4
 
 // visit is a directory to list.
@@ -31,7 +31,7 @@ type visit struct {
 
 // todo is the queue of directories to list. It also collects the directories that cannot be listed.
 type todo struct {
-	// first are the directories that no link leads to. last are the others, which are listed later.
+	// first are the directories that no link leads to. last are the other directories, which are listed later.
 	first, last shares[*visit]
 	left        []excess
 	vanished    []string
@@ -290,8 +290,8 @@ func (v *excess) group(first map[string]bool) string {
 	return "links of " + path.Dir(v.links[0])
 }
 
-// leaveOutGroup leaves out the directories of one group. It reports one problem for all of them if tell is
-// true, and none otherwise.
+// leaveOutGroup leaves out the directories of one group. If tell is true, it reports one problem for the whole
+// group.
 func (s *scan) leaveOutGroup(left []excess, tell bool) {
 	why, detail := s.leftOutWords(left)
 	loud := 0
@@ -311,7 +311,7 @@ func (s *scan) leaveOutGroup(left []excess, tell bool) {
 }
 
 // leftOutWords returns the reason and the message for the directories of a group. The message is about the
-// first directory, and has the number of the others.
+// first directory, and has the number of the other directories.
 func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 	others := ""
 	if len(left) > 1 {

@@ -209,7 +209,7 @@ type PathChange struct {
 	Prefix string // the matched prefix, without a slash at its end, "" for "/"
 }
 
-// Of returns the change for a rule that matches path: Prefix is set to the path.
+// Of returns the change for a rule that matches path. It sets Prefix to the path, without a slash at the end.
 func (c PathChange) Of(path Path) *PathChange {
 	c.Prefix = strings.TrimRight(path.Value, "/")
 	return &c

@@ -79,8 +79,8 @@ func (e *Extras) IdentityNames() []string {
 }
 
 // clientHeaders returns the headers that clients usually send, in lower case. They are never identity headers,
-// because those are removed from the requests to all routes of a host. A name that ends in "-" means all names
-// that begin with it.
+// because identity headers are removed from the requests to all routes of a host. A name that ends in "-" means
+// all names that begin with it.
 func clientHeaders() []string {
 	return []string{
 		"accept", "accept-", "access-control-", "age", "authorization", "cache-control", "content-", "cookie", "date", "dnt", "etag", "forwarded", "from",

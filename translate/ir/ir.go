@@ -22,7 +22,7 @@ type Port struct {
 	Port      uint32
 	// UDP is true for a UDP port. The TCP port of the same number is another Port.
 	UDP bool
-	// Exclusive makes Envoy's bind fail if another process uses the port. Otherwise both share the port.
+	// Exclusive makes Envoy's bind fail if another process uses the port. Otherwise the processes share the port.
 	Exclusive bool
 	Settings
 	// Chains are the HTTP filter chains: one without TLS, or one for each hostname of the

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Stream says how connections to a TCP or TLS listener, or datagrams to a UDP listener, are handled. It is for
-// all of them, or for some hostnames.
+// Stream says how connections to a TCP or TLS listener, or datagrams to a UDP listener, are handled. A Stream
+// is for all connections or datagrams of the listener, or for some hostnames.
 type Stream struct {
 	// Listener is the ID of the listener.
 	Listener string
@@ -51,7 +51,7 @@ func (s *Stream) Raw() bool { return s.Chain != "" && s.TLS == nil }
 // Rival is a route that lost domains of a Stream.
 type Rival struct {
 	Route   manifest.Key
-	Domains []string // as in Stream
+	Domains []string // see Stream.Domains
 }
 
 // StreamRoute is a TCPRoute, TLSRoute or UDPRoute, with its backends.

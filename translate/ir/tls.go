@@ -56,7 +56,8 @@ type TLS struct {
 
 // Clients configures how client certificates are verified.
 type Clients struct {
-	// Trust is the xDS name of the CA certificates. One of them must have signed the client's certificate.
+	// Trust is the xDS name of the CA certificates. The client's certificate must be signed by one of these CA
+	// certificates.
 	Trust string
 	// Insecure also accepts clients without a certificate, or with a certificate that is not trusted.
 	Insecure bool
@@ -88,9 +89,11 @@ type UpstreamTLS struct {
 	Policy manifest.Key
 	// Hostname is the server name in the handshake (SNI).
 	Hostname string
-	// Names are the accepted names. The certificate of an endpoint must have one of them. There is at least one.
+	// Names are the accepted names. There is at least one. The certificate of an endpoint must have one of the
+	// accepted names.
 	Names []PeerName
-	// Trust is the xDS name of the CA certificates. One of them must have signed the endpoint's certificate.
+	// Trust is the xDS name of the CA certificates. The endpoint's certificate must be signed by one of these CA
+	// certificates.
 	Trust string
 	// Authorities are the objects that Trust is read from. It is nil for the CA certificates of the system that
 	// Envoy runs on.

@@ -59,8 +59,8 @@ type PortView struct {
 	// Hosts are sorted by Chain, then Domain.
 	Hosts []HostView
 	// Claims are the headers for claims that Envoy removes from the requests to every route with jwtAuth. They are
-	// those of all Gateways, because one Envoy may serve all of them. An Envoy that serves only this Gateway
-	// removes only the headers of this Gateway.
+	// the headers of all Gateways, because one Envoy may serve all Gateways. An Envoy that serves only this
+	// Gateway removes only the headers of this Gateway.
 	Claims []string
 }
 
@@ -74,7 +74,7 @@ type HostView struct {
 	Len   int
 	// Forged are the identity headers that are removed from clients' requests.
 	Forged []string
-	// Attached returns the TrafficPolicies that a rule is affected by: those attached to its route, to the routes
+	// Attached returns the TrafficPolicies that affect a rule: the policies attached to its route, to the routes
 	// above it and to its listener. It may be nil.
 	Attached func(*Rule) []manifest.Key
 }

@@ -19,7 +19,7 @@ type Engine struct {
 	// stop, if not nil, can interrupt the present Flush. ended is its error after an interruption.
 	stop  Stop
 	ended error
-	// torn is true while a change is passed to readers and subscribers. A panic then leaves it true.
+	// torn is true while a change is passed to readers and subscribers. It stays true after a panic.
 	torn bool
 }
 
@@ -254,7 +254,7 @@ func (e *Engine) abandon(c *Ctx) {
 	}
 	i.reads = slices.Clip(c.reads)
 	if i.pins == 0 && i.unread() {
-		e.idle = append(e.idle, i.cell) // read for the first time, by a rule whose run was abandoned too
+		e.idle = append(e.idle, i.cell) // the rule that needed it for the first time is abandoned, too
 	}
 	i.invalidate()
 }

@@ -22,7 +22,7 @@ func (e *Engine) Families() []Family {
 }
 
 // label is the name of a family, and the names of the families that its values are made of. An Index and a Join
-// have no name, so that readers see their sources instead.
+// have no name: they are known by the names of their sources.
 type label struct {
 	name    string
 	sources []string

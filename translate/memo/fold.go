@@ -13,7 +13,7 @@ type Fold[K, ID comparable, M, V any] struct {
 	subscribers[K, V]
 }
 
-// pending are the changed members of one cell, which step has not received yet.
+// pending are changes of the members of one cell. step has not received them yet.
 type pending[K, ID comparable, M, V any] struct {
 	cell    *foldCell[K, ID, M, V]
 	members []Member[ID, M]

@@ -106,7 +106,7 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 // Index lists keys by properties of their values. Use it for lists that are always short, and a Fold for
 // others.
 type Index[X comparable, K comparable] struct {
-	label   // without a name: readers see its source instead
+	label   // without a name: names returns the names of the sources
 	compare func(a, b K) int
 	buckets table[X, *bucket[X, K]]
 }
@@ -151,7 +151,7 @@ func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func
 	return x
 }
 
-// move lists key under the properties in after, and no longer under the others in before.
+// move changes the properties that key is listed under, from before to after.
 func (x *Index[X, K]) move(key K, before, after []X) {
 	for _, at := range before {
 		if !slices.Contains(after, at) {

@@ -77,7 +77,7 @@ func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(
 	})
 }
 
-// unpin ends one requirement of EachOf for key. A value that nothing needs becomes idle.
+// unpin removes one pin of the cell of key. A value that nothing needs becomes idle.
 func (r *Rule[K, V]) unpin(key K) {
 	cell, _ := r.cells.get(key)
 	cell.pins--

@@ -107,7 +107,7 @@ type table[K comparable, C cellOf[K]] struct {
 	kept int
 }
 
-// newTable returns an empty table for the cells of the family of.
+// newTable returns an empty table for the cells of one family.
 func newTable[K comparable, C cellOf[K]](e *Engine, of any) table[K, C] {
 	return table[K, C]{keys: keysOf[K](e), of: of}
 }

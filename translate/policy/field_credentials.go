@@ -113,7 +113,7 @@ func secretKey(ref *api.SecretRef) manifest.Key {
 }
 
 // ReadUsers returns the users in the text of an htpasswd file, sorted by name. fault says what is wrong with
-// the file; it is nil if nothing is. The fault contains no text of the file.
+// the file, or is nil. It contains no text of the file.
 func ReadUsers(text string) (users []ir.Credential, fault *CredentialFault) {
 	return readUsers(strings.Split(text, "\n"), func(line int) string { return fmt.Sprintf("line %d ", line+1) })
 }
@@ -185,8 +185,8 @@ func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFau
 	return nil
 }
 
-// Clients returns the clients in known, sorted by name. fault says why they cannot be used together; it is nil
-// if they can. The fault contains no key.
+// Clients returns the clients in known, sorted by name. fault says why they cannot be used together, or is nil.
+// It contains no key.
 func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *CredentialFault) {
 	if len(known) == 0 {
 		return nil, &CredentialFault{0, "there is no key", "write an entry for each client, with its key"}

@@ -98,11 +98,12 @@ func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 // change it.
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$`)
 
-// redirectURIs matches a redirect URI. Envoy may insert the scheme and the host of the request.
+// redirectURIs matches a redirect URI. Its scheme and host may be format commands, which Envoy replaces by the
+// scheme and host of the request.
 var redirectURIs = regexp.MustCompile(`^(?:https?|%REQ\((?:x-forwarded-proto|X-FORWARDED-PROTO|:scheme|:SCHEME)\)%)://` +
 	`(?:%REQ\((?::authority|:AUTHORITY)\)%|[A-Za-z0-9.-]+(?::[0-9]{1,5})?)(/[^%?#]*)$`)
 
-// redirectPath returns the path of a redirect URI. fault says why the URI cannot be used; it is "" if it can.
+// redirectPath returns the path of a redirect URI. fault says why the URI cannot be used, or is "".
 func redirectPath(uri string) (path, fault string) {
 	parts := redirectURIs.FindStringSubmatch(uri)
 	switch {
@@ -171,8 +172,8 @@ func ClientSecret(key manifest.Key, from *api.OAuth2Provider) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: key.Namespace, Name: string(from.Credentials.ClientSecretRef.Name)}
 }
 
-// ReadClientSecret returns the client's secret in the data of a Secret. fault says why it cannot be used; it is
-// nil if it can. The fault contains no part of the secret.
+// ReadClientSecret returns the client's secret in the data of a Secret. fault says why the secret cannot be
+// used, or is nil. It contains no part of the secret.
 func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *CredentialFault) {
 	text, found := data[ClientSecretEntry]
 	secret = ir.Hidden(strings.TrimSpace(string(text)))

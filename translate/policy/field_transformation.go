@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// joinTransformations is Field.join for transformation. It joins the changes of both sides; those of last come
-// last.
+// joinTransformations is Field.join for transformation. It joins the changes of both sides; the changes of last
+// come last.
 func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	into.Transformation = &api.Transformation{
 		Request:  join(first.Transformation.Request, last.Transformation.Request),

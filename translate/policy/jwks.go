@@ -34,8 +34,8 @@ type jwk struct {
 const minRSABits = 2048
 
 // ReadJWKS returns the public keys in a text as a JWKS. The text is a JWKS, a single JWK, or a public key as
-// PEM. skipped says which keys are left out, and why. fault says why there are no keys; it is nil if there are
-// some. No message contains any part of a key.
+// PEM. skipped says which keys are left out, and why. fault says why there are no keys, or is nil. No message
+// contains any part of a key.
 func ReadJWKS(text string) (jwks string, skipped []string, fault *CredentialFault) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "-----BEGIN") {
@@ -92,8 +92,8 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK reads one key. why says why the key cannot be used; it is "" if it can. secret is true if the key is
-// not a public key.
+// readJWK reads one key. why says why the key cannot be used, or is "". secret is true if the key is not a
+// public key.
 func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {

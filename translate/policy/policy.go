@@ -76,7 +76,7 @@ type Attached struct {
 }
 
 // Level has the policies of one rule of one route, in the order of precedence. Priority says how they are
-// merged with those of routes below.
+// merged with the policies of routes below.
 type Level struct {
 	Specs    []*Attached
 	Priority Strategy

@@ -35,7 +35,7 @@ var celEnvironment = sync.OnceValue(func() *cel.Env {
 })
 
 // parseCEL returns an expression in the form that Envoy accepts, and as a tree. fault says what is wrong with
-// the expression; it is "" if nothing is.
+// the expression, or is "".
 func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, fault string) {
 	read, issues := celEnvironment().Parse(text)
 	if issues.Err() != nil {
@@ -98,7 +98,7 @@ type celChecker struct {
 	fault string
 }
 
-// walk checks an expression at a depth, and all expressions in it.
+// walk checks the expression e and the expressions in e. depth is how deep e is nested.
 func (c *celChecker) walk(e ast.Expr, depth int) {
 	c.nodes++
 	switch {
@@ -295,8 +295,8 @@ func unguarded(tree ast.Expr) string {
 	return ""
 }
 
-// headerName returns the header that of[key] reads, in lower case. ok is false if the expression of is not
-// request.headers, or if key is not a text.
+// headerName returns the header that the expression of[key] reads from request.headers, in lower case. ok is
+// false if the expression reads something else.
 func headerName(of, key ast.Expr) (name string, ok bool) {
 	if of.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
 		return "", false

@@ -25,8 +25,8 @@ const (
 	maxHeaderValue = 16 << 10
 )
 
-// checker collects what Envoy would reject in one rule. One bad route makes Envoy reject the whole table, so
-// the check must find everything.
+// checker collects what Envoy would reject in one rule. A method rejects something by adding a problem. One bad
+// route makes Envoy reject the whole table, so the check must find everything.
 type checker struct {
 	rule     *ir.Rule
 	problems []manifest.Problem
@@ -154,7 +154,7 @@ func (c *checker) regex(field, pattern string) {
 	}
 }
 
-// regexFault says what is wrong with a pattern. It returns "" if nothing is.
+// regexFault returns what is wrong with a pattern, or "".
 func regexFault(pattern string) string {
 	if pattern == "" {
 		return "is empty"
@@ -228,9 +228,9 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 	}
 }
 
-// changedName rejects a header that must not be changed. The header is removed if remove is true, and set or
-// added otherwise. Envoy rejects changes of Host and of pseudo headers. Envoy accepts changes of
-// protectedHeaders, but changedName rejects them.
+// changedName rejects a header that must not be changed, and names that are not valid. The header is removed if
+// remove is true, and set or added otherwise. Envoy rejects changes of Host and of pseudo headers. Envoy
+// accepts other changes that changedName rejects: those of protectedHeaders, and setting headers of Envoy.
 func (c *checker) changedName(field, name string, remove bool) {
 	if strings.EqualFold(name, "host") {
 		c.reject(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")

@@ -24,7 +24,7 @@ func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	return c.problems
 }
 
-// messages checks the constraints of the messages of all filters for these extras.
+// messages rejects extras with which a message of a filter would violate its constraints.
 func (c *checker) messages(extras *ir.Extras) {
 	for _, filter := range configurable() {
 		c.message(filter.config(extras, ofRoute))
@@ -34,7 +34,7 @@ func (c *checker) messages(extras *ir.Extras) {
 	}
 }
 
-// message checks the constraints of one message, which may be nil.
+// message rejects a message that violates its constraints. config may be nil.
 func (c *checker) message(config message) {
 	if config == nil {
 		return

@@ -11,7 +11,7 @@ import (
 )
 
 // Field numbers of a compiled virtual host that are encoded by hand. Leaves are stored as encoded bytes, and
-// Envoy's message is a map. No encoder can join a map from encoded bytes.
+// Envoy's message is a map. No encoder can build a map from encoded bytes.
 const (
 	virtualHostMatcher protowire.Number = 21 // envoy.config.route.v3.VirtualHost
 	matcherTree        protowire.Number = 2  // xds.type.matcher.v3.Matcher

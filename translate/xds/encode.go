@@ -26,7 +26,7 @@ type Host struct {
 // HostOf returns a Host that is one encoded message.
 func HostOf(body []byte) Host { return Host{parts: [][]byte{body}, sum: sumOf(body)} }
 
-// Same reports whether both have the same bytes.
+// Same reports whether both hosts have the same bytes.
 func (h Host) Same(other Host) bool { return h.sum == other.sum }
 
 // Bytes returns the whole encoded message.

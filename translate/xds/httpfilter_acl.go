@@ -118,8 +118,9 @@ func containMapped(rules []addressRanges) (contained bool) {
 	return contained
 }
 
-// aclPolicyName returns the name of a rule in Envoy. Rules with the same name share it. If the rule's name
-// begins with "-", another "-" is added, because such names are reserved.
+// aclPolicyName returns the name of a rule in Envoy: aclPolicy and the rule's name. Rules with equal names
+// share it. Names with "-" after aclPolicy are reserved. So another "-" is added if the rule's name begins with
+// "-".
 func aclPolicyName(rule *ir.ACLRule) string {
 	switch {
 	case rule.Name == "":

@@ -142,8 +142,8 @@ func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
 	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
 }
 
-// authContext returns the context that a route passes to a gRPC service, or nil if it has none. It is the only
-// setting of the filter that Envoy reads from the route.
+// authContext returns the context that a route passes to a gRPC service. It returns nil without a context, and
+// for a service by HTTP. The context is the only setting of the filter that Envoy reads from the route.
 func authContext(extras *ir.Extras) message {
 	auth := extras.ExtAuth
 	if auth == nil || len(auth.Context) == 0 || auth.Extension.Auth.HTTP != nil {

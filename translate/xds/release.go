@@ -204,8 +204,8 @@ func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	return all
 }
 
-// lackedBy returns the features that routes cannot use in a release: the optional ones if optional is true, and
-// the others otherwise.
+// lackedBy returns the features that routes cannot use in a release. If optional is true, it returns only the
+// optional features. Otherwise it returns only the other features.
 func lackedBy(of Release, optional bool) (lacking []feature) {
 	for _, f := range features() {
 		if f.optional == optional && of.Before(f.routes) {
