@@ -17,22 +17,20 @@ import (
 )
 
 const (
-	// restFactor times the CPU time of a full scan is the least pause after the scan. So scans use at most about 1
-	// % of one core.
+	// restFactor times the CPU time of a full scan is the least pause after it, so scans use about 1 % of a core.
 	restFactor = 100
 	// missingLog is the time between two log lines about a missing root.
 	missingLog = time.Minute
 	// staleWait is the delay before the next look if something vanished during a look.
 	staleWait = 10 * time.Millisecond
-	// rootTries is how often a root that vanishes during a look is opened, at most, without a delay. git-sync
-	// removes the old tree as soon as the link points to the new one.
+	// rootTries is how often a root that vanishes is opened, at most, without a delay. git-sync removes the old
+	// tree as soon as the link points to the new one.
 	rootTries = 5
 )
 
 // Watch calls fn with the Tree of opt.Root at once, and again whenever the content of the folder has changed
-// and the debounce is over (docs/design/inputs.md). Calls do not overlap: while fn is running, Watch still
-// reads the folder, and keeps only the newest Tree. If the root is missing, fn receives Tree{Missing: true},
-// and Watch waits for the root.
+// and the debounce is over (docs/design/inputs.md). Calls do not overlap: while fn is running, Watch keeps only
+// the newest Tree. If the root is missing, fn receives Tree{Missing: true}, and Watch waits for the root.
 //
 // Watch returns nil after ctx has ended and the last call has returned. It returns an error only if opt.Root is
 // empty or cannot be watched in the requested mode. If fn or a goroutine of Watch panics, Watch panics.
@@ -87,8 +85,7 @@ type watch struct {
 	writers writers
 }
 
-// newWatch returns the state of a Watch of opt.Root, and starts to receive events. It returns an error in mode
-// Inotify if the folder has no events.
+// newWatch returns the state of a Watch of opt.Root. In mode Inotify it fails if the folder has no events.
 func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
 	events, err := newEvents(opt, log)
 	if err != nil {
@@ -223,8 +220,7 @@ func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at 
 	return nil, at, w.lack(now, err)
 }
 
-// open opens the root. If links on the path to the root are new, open watches them and opens the root again. So
-// it misses no change of a link.
+// open opens the root. If links on the path to it are new, open first watches them, so it misses no change.
 func (w *watch) open() (*os.Root, place, error) {
 	for {
 		root, at, err := openRoot(w.opt.Root)

@@ -57,7 +57,8 @@ var configurable = sync.OnceValue(func() []httpFilter {
 	return filters
 })
 
-// chainOf returns a chain of the filters, disabled, and the router. A joined filter is in it twice.
+// chainOf returns a filter chain: the filters in disabled form, then the router. A joined filter is in it
+// twice.
 func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	for _, filter := range filters {
