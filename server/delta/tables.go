@@ -28,20 +28,6 @@ type tables struct {
 // Waiting reports whether Prepare must be called before everything that is due can be sent.
 func (ts *tables) Waiting() bool { return len(ts.waiting) > 0 }
 
-// rejectedParts are the states of tables and filters, with an index of the parts that the Envoy rejects.
-type rejectedParts struct {
-	states       map[string]*tableState // by name
-	withRejected map[string]struct{}    // the names of those that have rejected parts
-	findings     uint64                 // counts the changes of what was found
-	// newRejected are the parts that were rejected since the last call of TakeRejected, and cleared
-	// those that are no longer rejected.
-	newRejected, cleared []*RejectedPart
-}
-
-func newRejectedParts() rejectedParts {
-	return rejectedParts{states: map[string]*tableState{}, withRejected: map[string]struct{}{}}
-}
-
 // tableState is the state of one table or filter on a stream. Only the stream's own goroutine changes it. Other
 // goroutines read accepted, rejected and notQuarantined, so these change only in a step.
 type tableState struct {
@@ -60,61 +46,6 @@ type tableState struct {
 	// was made once.
 	hinting, hadHints bool
 	pausing           bool // ready is the table for a pause of the search: see tables.pause
-}
-
-// RejectedPart is a part of a route table or filter that this stream's Envoy rejects in this form.
-type RejectedPart struct {
-	Table string
-	xds.Part
-	xds.Fault
-	Words string // Envoy's error
-	// Lack is the missing feature if the Envoy is too old for the part; its hash is that of the target's part. It
-	// is nil if the Envoy was sent the part and rejected it.
-	Lack *xds.Lack
-	in   *tableState
-	// quarantined is true if the part counts as a fault of its object, and not of this Envoy.
-	quarantined bool
-}
-
-// Quarantined reports whether the part counts as a fault of its object: see Plan.Quarantine.
-func (r *RejectedPart) Quarantined() bool { return r.quarantined }
-
-// Quarantine records whether a rejected part counts as a fault of its object. If quarantined is true, the part
-// is not a rejection of the stream (State, RejectedTables). A part that the Envoy is too old for always counts
-// as a fault of its object.
-func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
-	if part.quarantined == quarantined || part.Lack != nil {
-		return
-	}
-	part.quarantined = quarantined
-	rp.findings++
-	if quarantined {
-		part.in.notQuarantined--
-	} else {
-		part.in.notQuarantined++
-	}
-}
-
-// TakeRejected returns the parts that were rejected since the last call. It also returns the parts that are not
-// rejected any more, because they changed or their table was forgotten.
-func (rp *rejectedParts) TakeRejected() (rejected, cleared []*RejectedPart) {
-	rejected, cleared = rp.newRejected, rp.cleared
-	rp.newRejected, rp.cleared = nil, nil
-	return rejected, cleared
-}
-
-// RejectedParts yields the parts that are left out because the Envoy rejected them or is too old for them, in
-// no order.
-func (rp *rejectedParts) RejectedParts() iter.Seq[*RejectedPart] {
-	return func(yield func(*RejectedPart) bool) {
-		for name := range rp.withRejected {
-			for _, part := range rp.states[name].rejected {
-				if !yield(part) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // Accepted reports whether the Envoy accepted the target's form of a table or filter, and part was not left out
@@ -175,29 +106,6 @@ func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	}
 	ts.waiting = append(ts.waiting, name)
 	return nil, true
-}
-
-// forgetTable removes the state of a table or filter, if there is one.
-func (rp *rejectedParts) forgetTable(name string) {
-	if t := rp.states[name]; t != nil {
-		for part := range t.rejected {
-			rp.clearRejected(name, part)
-		}
-		delete(rp.states, name)
-	}
-}
-
-// clearRejected removes a rejected part from the state of its table, and adds it to p.cleared.
-func (rp *rejectedParts) clearRejected(name string, part xds.Part) {
-	t := rp.states[name]
-	was := t.rejected[part]
-	if !was.quarantined {
-		t.notQuarantined--
-	}
-	rp.cleared = append(rp.cleared, was)
-	if delete(t.rejected, part); len(t.rejected) == 0 {
-		delete(rp.withRejected, name)
-	}
 }
 
 // probes reports whether the form of a table that is sent next is a probe (xds.Probe).
@@ -407,17 +315,4 @@ func (t *tableState) convicted(name string) []*RejectedPart {
 		parts = append(parts, part)
 	}
 	return parts
-}
-
-// noteRejected records a rejected part. It replaces an earlier record of the same part.
-func (rp *rejectedParts) noteRejected(part *RejectedPart) {
-	if part.in.rejected[part.Part] != nil {
-		rp.clearRejected(part.Table, part.Part)
-	}
-	part.in.rejected[part.Part] = part
-	if !part.quarantined {
-		part.in.notQuarantined++
-	}
-	rp.withRejected[part.Table] = struct{}{}
-	rp.newRejected = append(rp.newRejected, part)
 }
