@@ -23,10 +23,11 @@ type entry struct {
 
 func compareEntries(a, b *entry) int { return route.Compare(a.Rule, b.Rule) }
 
-// sameEntry reports whether two entries have the same encoding for Envoy and the same rule for explain. Both
-// may be nil.
+// sameEntry reports whether two entries have the same encoding for Envoy, and the same rule and policies for
+// explain. Both may be nil.
 func sameEntry(a, b *entry) bool {
-	return a == b || a != nil && b != nil && bytes.Equal(a.Encoded, b.Encoded) && reflect.DeepEqual(a.Rule, b.Rule)
+	return a == b || a != nil && b != nil &&
+		bytes.Equal(a.Encoded, b.Encoded) && reflect.DeepEqual(a.Rule, b.Rule) && reflect.DeepEqual(a.Own, b.Own)
 }
 
 // closing is the reason why rules answer 500 instead of serving. A nil closing means that they serve.

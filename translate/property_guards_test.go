@@ -194,3 +194,37 @@ func randomClientKeys(r *rand.Rand) (string, string) {
 func guardNamespace(r *rand.Rand) string {
 	return pick(r, "default", "default", "default", "default", "shop")
 }
+
+// TestAnOverriddenPolicyEqualsCold adds a policy that changes no rule, because an older policy of the route wins.
+// explain must still list it for the route.
+func TestAnOverriddenPolicyEqualsCold(t *testing.T) {
+	w := newWorld(t)
+	policy := func(name, created, timeout string) string {
+		return fmt.Sprintf(`apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: %s, creationTimestamp: %q}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}], timeouts: {request: %s}}
+`, name, created, timeout)
+	}
+	files := map[string]string{
+		"gateway.yaml": `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw}
+spec: {gatewayClassName: gatefold, listeners: [{name: http, port: 8080, protocol: HTTP}]}
+`,
+		"route.yaml": `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r}
+spec: {parentRefs: [{name: gw}], rules: [{filters: [{type: RequestRedirect, requestRedirect: {hostname: x.test}}]}]}
+`,
+		"older.yaml": policy("older", "2024-01-01T00:00:00Z", "5s"),
+	}
+	w.apply(tree(files))
+	w.checkCold(t)
+	files["younger.yaml"] = policy("younger", "2025-01-01T00:00:00Z", "6s")
+	w.apply(tree(files))
+	w.checkCold(t)
+	if text := viewText(w.view()); !strings.Contains(text, "younger") {
+		t.Errorf("the view does not list the overridden policy:\n%s", text)
+	}
+}

@@ -181,14 +181,21 @@ func viewText(view *ir.View) string {
 		for _, port := range gateway.Ports {
 			fmt.Fprintf(&b, "%s %s\n", gateway.Name, mustJSON(port.Port))
 			for _, host := range port.Hosts {
-				fmt.Fprintln(&b, " ", host.Chain, host.Domain, host.Len)
+				fmt.Fprintln(&b, " ", host.Chain, host.Domain, host.Len, host.Forged)
 				for rule := range host.Rules {
-					fmt.Fprintf(&b, "    %s %s\n", rule.Name, mustJSON(rule))
+					fmt.Fprintf(&b, "    %s %s %v\n", rule.Name, mustJSON(rule), attachedTo(host, rule))
 				}
 			}
 		}
 	}
 	return b.String()
+}
+
+func attachedTo(host ir.HostView, rule *ir.Rule) []manifest.Key {
+	if host.Attached == nil {
+		return nil
+	}
+	return host.Attached(rule)
 }
 
 func mustJSON(v any) string {
@@ -241,7 +248,9 @@ func sameView(a, b *ir.View) bool {
 }
 
 func sameHostView(a, b ir.HostView) bool {
-	return a.Domain == b.Domain && a.Len == b.Len && reflect.DeepEqual(slices.Collect(a.Rules), slices.Collect(b.Rules))
+	left, right := slices.Collect(a.Rules), slices.Collect(b.Rules)
+	return a.Chain == b.Chain && a.Domain == b.Domain && a.Len == b.Len && slices.Equal(a.Forged, b.Forged) && reflect.DeepEqual(left, right) &&
+		slices.EqualFunc(left, right, func(l, r *ir.Rule) bool { return slices.Equal(attachedTo(a, l), attachedTo(b, r)) })
 }
 
 // tree makes a folder of files by name.

@@ -211,7 +211,7 @@ func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cro
 	changed := p.changedNames()
 	if exact {
 		if *cross -= len(changed); *cross < 0 {
-			return all, whole
+			return all, whole && len(changed) == 0
 		}
 	}
 	for _, name := range changed {
