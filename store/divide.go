@@ -132,7 +132,7 @@ func mention(text []byte, all map[string]struct{}) {
 	}
 	_, metadata, _ := bytes.Cut(text, []byte("metadata"))
 	metadata, _, _ = bytes.Cut(metadata, []byte("spec"))
-	if !bytes.Contains(metadata, []byte("namespace")) {
+	if !bytes.Contains(metadata, []byte("namespace")) || bytes.Contains(text, []byte("items")) { // of a List, metadata is the first
 		all[metav1.NamespaceDefault] = struct{}{}
 	}
 	for found := true; found; {

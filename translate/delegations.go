@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -42,20 +43,26 @@ func keyOfChain(chain []ir.Hop, port int32) flatKey {
 
 // rejectedAt are the rejected candidates below one node (flatKey), for lookup by route.Point.
 type rejectedAt struct {
-	rules  map[string][]ir.NotAccepted // by Point.At: the rule in its route
-	points map[string][]ir.NotAccepted // by Point.Name
+	rules  map[string][]orderedReason // by Point.At: the rule in its route
+	points map[string][]orderedReason // by Point.Name
 	// anywhere are the candidates that no rule accepts, if their rejection names neither a rule nor a
 	// route.Point. Each Point with allowedRoutes reports all of anywhere.
-	anywhere []ir.NotAccepted
+	anywhere []orderedReason
+}
+
+// orderedReason is a reason why a candidate is rejected. order is its index in rejectedChild.Why.
+type orderedReason struct {
+	ir.NotAccepted
+	order int
 }
 
 // rejectedAtPoints arranges the rejected candidates of a node (flatKey) for lookup by Point. It must agree with
 // rejectedChild.reasonUnder.
 func rejectedAtPoints(below rejectedBelow) rejectedAt {
-	at := rejectedAt{map[string][]ir.NotAccepted{}, map[string][]ir.NotAccepted{}, nil}
+	at := rejectedAt{map[string][]orderedReason{}, map[string][]orderedReason{}, nil}
 	for one := range below.children.All() {
-		for _, why := range one.Why {
-			found := ir.NotAccepted{Route: one.Child, Why: fmt.Sprintf("%s: %s", why.Reason, why.Message), Minor: !one.matters(why)}
+		for i, why := range one.Why {
+			found := orderedReason{ir.NotAccepted{Route: one.Child, Why: fmt.Sprintf("%s: %s", why.Reason, why.Message), Minor: !one.matters(why)}, i}
 			switch {
 			case why.Rule != "":
 				at.rules[why.Rule] = append(at.rules[why.Rule], found)
@@ -72,14 +79,18 @@ func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	return at
 }
 
-// under returns the candidates that a Point does not accept, sorted by key, one entry for each.
-func (at rejectedAt) under(point *route.Point) []ir.NotAccepted {
+// under returns the candidates that a Point does not accept, sorted by key, one entry for each. The entry has
+// the candidate's first reason.
+func (at rejectedAt) under(point *route.Point) (out []ir.NotAccepted) {
 	all := slices.Concat(at.rules[point.At()], at.points[point.Name])
 	if point.Allowed != nil {
 		all = append(all, at.anywhere...)
 	}
-	slices.SortStableFunc(all, func(a, b ir.NotAccepted) int { return manifest.CompareKeys(a.Route, b.Route) })
-	return slices.CompactFunc(all, func(a, b ir.NotAccepted) bool { return a.Route == b.Route })
+	slices.SortFunc(all, func(a, b orderedReason) int { return cmp.Or(manifest.CompareKeys(a.Route, b.Route), a.order-b.order) })
+	for _, reason := range slices.CompactFunc(all, func(a, b orderedReason) bool { return a.Route == b.Route }) {
+		out = append(out, reason.NotAccepted)
+	}
+	return out
 }
 
 // selected returns how a Point selects child routes. to describes each selector in words, and is never empty.

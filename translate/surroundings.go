@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -36,7 +37,9 @@ func (q Quarantine) MarshalJSON() ([]byte, error) {
 		list = append(list, quarantined{part, rejection})
 	}
 	slices.SortFunc(list, func(a, b quarantined) int {
-		return cmp.Or(strings.Compare(a.Part.Route, b.Part.Route), strings.Compare(a.Part.Host, b.Part.Host), slices.Compare(a.Part.Sum[:], b.Part.Sum[:]))
+		return cmp.Or(
+			strings.Compare(a.Part.Route, b.Part.Route), strings.Compare(a.Part.Host, b.Part.Host), strings.Compare(a.Part.Table, b.Part.Table),
+			strings.Compare(a.Part.Requirement, b.Part.Requirement), bytes.Compare(a.Part.Sum[:], b.Part.Sum[:]))
 	})
 	return json.Marshal(list)
 }

@@ -90,13 +90,13 @@ func (c *client) stream(ctx context.Context, method, page string, read func(code
 	return read(response.StatusCode, io.LimitReader(response.Body, maxAnswer))
 }
 
-// sayWaiting prints after sayAfter which page the command waits for. For a slow reload, it also prints which
+// sayWaiting prints after sayAfter which page the command waits for, without the query. For a slow reload, it also prints which
 // step is slow. The caller must call done when the response arrives.
 func (c *client) sayWaiting(page string) (done func()) {
 	if c.errors == nil || c.timeout <= sayAfter {
 		return func() {}
 	}
-	page = strings.TrimSuffix(page, "?allow-empty=true")
+	page, _, _ = strings.Cut(page, "?")
 	timer := time.AfterFunc(sayAfter, func() {
 		fmt.Fprintf(c.errors(), "gatefold: waiting for gatefold at %s to answer %s, for %s at most (--timeout)\n", c.address, page, c.timeout)
 	})

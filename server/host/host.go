@@ -28,7 +28,7 @@ import (
 
 // ErrKeep is a cause for the end of Run's context. With it, Run leaves the Envoys running, and the next
 // gatefold adopts them.
-var ErrKeep = errors.New("the Envoys go on serving")
+var ErrKeep = errors.New("the Envoys keep serving")
 
 // SupervisorTask is the name of the task in every call of Options.Steady.
 const SupervisorTask = "supervisor"

@@ -174,19 +174,17 @@ func (b *requestReporter) whatCloses() string {
 	return ""
 }
 
-// certificates returns the certificates of the filter chain that serves the request's host. It returns nil
+// certificates returns the certificates of the filter chain that the TLS handshake selects. It returns nil
 // without TLS.
 func (b *requestReporter) certificates() (out []CertificateReport) {
-	name, _ := chainOf(b.answer.Port, b.query.Host)
-	for _, chain := range b.answer.Port.Chains {
-		if chain.Name != name || chain.TLS == nil {
-			continue
-		}
-		for _, secret := range chain.TLS.Certificates {
-			for _, c := range b.facts.View.Certificates {
-				if ir.SecretName(c.Secret) == secret {
-					out = append(out, CertificateReport{Object: c.Secret, Names: c.Names, NotAfter: c.NotAfter, At: Source{Object: c.Secret}})
-				}
+	chain := b.answer.Chain
+	if chain == nil || chain.TLS == nil {
+		return nil
+	}
+	for _, secret := range chain.TLS.Certificates {
+		for _, c := range b.facts.View.Certificates {
+			if ir.SecretName(c.Secret) == secret {
+				out = append(out, CertificateReport{Object: c.Secret, Names: c.Names, NotAfter: c.NotAfter, At: Source{Object: c.Secret}})
 			}
 		}
 	}

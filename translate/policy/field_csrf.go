@@ -6,8 +6,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// csrfOff reports whether percentageEnabled is 0 or missing.
-func csrfOff(s *api.TrafficPolicySpec) bool { return number(s.CSRF.PercentageEnabled, 0) == 0 }
+// csrfOff reports whether csrf rejects no request: percentageEnabled is 0, or percentageShadowed is set.
+func csrfOff(s *api.TrafficPolicySpec) bool {
+	return s.CSRF.PercentageShadowed != nil || number(s.CSRF.PercentageEnabled, 100) == 0
+}
 
 // lowerCSRF is Field.lower for csrf. Without a percentage, Envoy checks every request. With percentageShadowed,
 // Envoy rejects no request.
