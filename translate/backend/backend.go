@@ -223,7 +223,8 @@ func (r Reference) Missing(twin bool, hint string) Resolution {
 }
 
 // ToService returns the Resolution of a reference to an existing Service. Its reason is BackendNotFound if the
-// Service does not have the port.
+// reference has no port or the Service does not have it. It is UnsupportedProtocol for gRPC to a port for
+// WebSockets. An ExternalName Service without ports has every port.
 func (r Reference) ToService(service *corev1.Service) Resolution {
 	if r.Port == 0 {
 		return r.notFound("a reference to a Service needs a port", "add port: "+portList(service))
@@ -269,8 +270,8 @@ func (r Reference) ToBackend() Resolution {
 	return To(Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP})
 }
 
-// Named returns the Resolution with DNSName set, if all endpoints of the Backend have the same DNS name. b may
-// be nil.
+// Named returns r with DNSName set, if all endpoints of the Backend have the same DNS name. Otherwise it
+// returns r unchanged. b may be nil.
 func (r Resolution) Named(b *api.Backend) Resolution {
 	if b == nil || b.Spec.Static == nil {
 		return r

@@ -23,6 +23,7 @@ func blackHole(weight uint32) ir.Endpoint {
 // Blend returns one cluster with the endpoints of several backends, for routes that can send to one cluster
 // only. The endpoints of each backend share its weight. The share of a backend without endpoints goes to an
 // address at which nothing listens (Gateway API, UDPRouteRule.backendRefs: "Packet drops must respect weight").
+// If no backend has endpoints, the cluster has none.
 func Blend(key Key, parts []Part) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS}
 	total := uint64(0)

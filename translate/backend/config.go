@@ -40,8 +40,9 @@ type Config struct {
 }
 
 // Merge returns the Config of the policies of one target. The policies are ordered by weight (the highest
-// first), and then by tie, the conflict resolution order. Each policy sets the fields of spec that no policy
-// before it has set. TrafficPolicies of one level are merged in the same way.
+// first), and then by the function tie, the conflict resolution order. Each policy sets the fields of spec that
+// no policy before it has set. A policy that cannot be used sets no field; it sets Closed. TrafficPolicies of
+// one level are merged in the same way.
 func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	policies = slices.Clone(policies)
 	slices.SortFunc(policies, func(a, b *Policy) int {
@@ -73,7 +74,8 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 // filling counts the fields that a policy sets (set), and how many of these are in force (used).
 type filling struct{ set, used int }
 
-// all copies each field of from that into lacks.
+// all copies the settings in from to the settings in into, except those that into already has. It counts the
+// settings in f.
 func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.ConnectTimeout, from.ConnectTimeout)
 	fill(f, &into.BufferLimit, from.BufferLimit)
@@ -84,7 +86,7 @@ func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.Breakers, from.Breakers)
 }
 
-// fill sets *into to from if from is set and *into is not. It counts the field in f.
+// fill sets one setting: *into becomes from, if from is not nil and *into is nil. It counts the setting in f.
 func fill[T any](f *filling, into **T, from *T) {
 	if from == nil {
 		return
@@ -107,9 +109,9 @@ func (f filling) fate() policy.Fate {
 	return policy.Merged
 }
 
-// Apply applies a Config to the cluster of one port of its target, or closes the cluster if Closed is set. A
-// gRPC health check needs HTTP/2: Envoy would reject a cluster without HTTP/2. In this case Apply leaves out
-// the health check and returns a warning. Otherwise it returns nil.
+// Apply applies a Config to the cluster of one port of its target. If Closed is set, it only removes the
+// endpoints (closeCluster). Envoy rejects a gRPC health check for a cluster without HTTP/2. For such a cluster,
+// Apply leaves out the health check and returns a warning. Otherwise it returns nil.
 func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	if c.Closed != "" {
 		cluster.Objects = append(cluster.Objects, c.ClosedBy)

@@ -42,7 +42,7 @@ func ReadGrants(all []*gwv1.ReferenceGrant) *Grants {
 	return g
 }
 
-// targetsOf returns the targets of the field to of a ReferenceGrant.
+// targetsOf returns the targets in the field spec.to of a ReferenceGrant.
 func targetsOf(to []gwv1.ReferenceGrantTo) targets {
 	out := targets{}
 	for _, t := range to {

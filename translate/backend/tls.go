@@ -30,7 +30,8 @@ type TLSTarget struct {
 	Ports map[string]*TLSPolicy
 }
 
-// Of returns the policy in force for a port, nil if there is none.
+// Of returns the policy in force for a port, nil if there is none. An invalid policy of the whole object has
+// precedence over a policy of the port.
 func (t *TLSTarget) Of(port string) *TLSPolicy {
 	if t.All != nil && t.All.Invalid {
 		return t.All
@@ -55,9 +56,9 @@ type Claim struct {
 	Section string
 }
 
-// Contest assigns each section to the first policy that claims it. Invalid policies come first. The order of
-// the other policies is that of tie, the conflict resolution order. A policy gets its section also if it cannot
-// be used. The policy of a port has precedence over the policy of the whole object (Gateway API,
+// Contest assigns each section to the first policy that claims it. Invalid policies come first. The other
+// policies are in the order of the function tie, the conflict resolution order. A policy gets its section even
+// if it cannot be used. The policy of a port has precedence over the policy of the whole object (Gateway API,
 // BackendTLSPolicySpec.targetRefs; GEP-713).
 func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	claims = slices.Clone(claims)
@@ -88,8 +89,8 @@ func sign(b bool) int {
 	return -1
 }
 
-// Apply sets TLS of a cluster. If the policy cannot be used, it closes the cluster instead. client is
-// Key.Client.
+// Apply sets TLS of a cluster. If the policy cannot be used, it removes the endpoints instead (closeCluster).
+// client is Key.Client.
 func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 	cluster.Objects = append(cluster.Objects, p.Origin.Key)
 	if p.TLS != nil {
