@@ -163,8 +163,8 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	return leaves
 }
 
-// Crowds returns the items of each prefix that has more than most items, in the order of the list. most must be
-// at least Full. It visits only nodes that lead to a result.
+// Crowds returns the items of each prefix with more items than the parameter most, in the order of the list.
+// most must be at least Full. It visits only nodes that lead to a result.
 func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
 
 // crowds appends the results of Crowds for n and the nodes below.
@@ -224,7 +224,7 @@ func part[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// pick returns the items for which the function is returns true. number is how many these are.
+// pick returns the items that the function is accepts. number is how many these are.
 func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
 	if number == 0 {
 		return nil

@@ -1,7 +1,7 @@
 package bucket
 
-// twins are the groups of a node's items that match the same requests. of are the items for which the groups
-// were computed.
+// twins are the groups of a node's items that match the same requests. The field of has the items for which the
+// groups were computed.
 type twins[T any] struct {
 	of     []item[T]
 	groups [][]T

@@ -17,8 +17,8 @@
 //	options             translate.Options, a line each: weighted,
 //	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N, max-copies N,
 //	                    address-pool CIDR in the network of backends, system-ca AUTHORITY
-//	                    (that of the system that Envoy runs on, missing for a system
-//	                    without; only if the case has it)
+//	                    (see Case.SystemCA), needs-envoy RELEASE (see Case.NeedsEnvoy),
+//	                    differs-before RELEASE TEXT (see Case.Differs; only if the case has it)
 //
 //	tls                 backends that speak TLS, a line each:
 //	                    ADDRESS AUTHORITY NAME[,NAME]... [client AUTHORITY]
@@ -71,8 +71,8 @@ type Case struct {
 	Steps []Step
 	// Options are the options of the archive. A test adds its own options.
 	Options translate.Options
-	// SystemCA is the name of the certificate authority that replaces the CA certificates of the system. It is ""
-	// if the case uses those of the system.
+	// SystemCA is the name of the certificate authority that replaces the CA certificates of the system. It is
+	// "missing" if the system has none, and "" if the case uses those of the system.
 	SystemCA string
 	// TLS are the backends that speak TLS, by their address in the case.
 	TLS     map[string]TLSBackend
@@ -279,8 +279,8 @@ func (c *Case) File(name string) (text string, ok bool) {
 	return "", false
 }
 
-// Update replaces the text of a file of the archive, and writes the archive to disk. It returns an error if
-// writing fails.
+// Update replaces the text of a file of the archive, and writes the archive to disk. It does not add a file
+// that the archive lacks. It returns an error if writing fails.
 func (c *Case) Update(name, text string) error {
 	for i := range c.archive.Files {
 		if c.archive.Files[i].Name == name {

@@ -61,7 +61,7 @@ func Listed(table *xds.Resource, view *ir.View) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(config)
 }
 
-// decode returns the RouteConfiguration of a resource. It returns an error if the resource has another form.
+// decode returns the RouteConfiguration of a resource. It returns an error if the resource cannot be decoded.
 func decode(table *xds.Resource) (*routev3.RouteConfiguration, error) {
 	config := &routev3.RouteConfiguration{}
 	if err := proto.Unmarshal(table.Body, config); err != nil {

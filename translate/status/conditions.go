@@ -33,8 +33,9 @@ func ClassAccepted(generation int64, bad manifest.Verdict[gwv1.GatewayClassCondi
 }
 
 // GatewayAccepted returns the condition Accepted of a Gateway. It is False if the Gateway cannot be served
-// (Unusable). It is also False if the Gateway has listeners, and no listener of the Gateway or its ListenerSets
-// can be served. If only some listeners are not served, it is True, and the message names them.
+// (Unusable), but not for an address that is not assigned: only Programmed reports that. It is also False if
+// the Gateway has listeners, and no listener of the Gateway or its ListenerSets can be served. If only some
+// listeners are not served, it is True, and the message names them.
 func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	bad := g.Unusable
 	if bad.Reason == gwv1.GatewayReasonAddressNotAssigned { // a reason of Programmed only
@@ -144,7 +145,7 @@ func listenerRejection(l *listen.Listener) manifest.Verdict[gwv1.ListenerConditi
 }
 
 // listenerProgrammed returns the condition Programmed of a listener. It is False if the listener is not
-// accepted or has no usable certificate, and Unknown until Envoy answers otherwise. For a conflict it has the
+// accepted or has no usable certificate. Otherwise it is Unknown until Envoy answers. For a conflict it has the
 // reason of the conflict, because the conformance tests of the Gateway API require that.
 func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 	bad := listenerRejection(l)
@@ -161,7 +162,8 @@ func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 }
 
 // RouteAccepted returns the condition Accepted of a route for one parent. A verdict with a message but no
-// reason is True: the message names rules of the parent that do not lead to the route.
+// reason is True. The message then says what the route does not get, for example rules of the parent that do
+// not lead to it.
 func RouteAccepted(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionAccepted, generation, gwv1.RouteReasonAccepted, verdict)
 	c.Message = verdict.Message

@@ -28,7 +28,7 @@ func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 }
 
 // SetProgrammed returns the condition Programmed of a ListenerSet. It is False if nothing of the ListenerSet is
-// served, and Unknown until the server adds Envoy's answer otherwise.
+// served. Otherwise it is Unknown until the server adds Envoy's answer.
 func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, _ := setRejection(set, in)
 	switch {
@@ -41,7 +41,7 @@ func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 }
 
 // setRejection returns why nothing of a ListenerSet is served. If at least one listener is served, bad is zero.
-// Then the text but names the other listeners; it is "" if there are none.
+// The result but is then a message that names the listeners that are not served, "" if all are served.
 func setRejection(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
 	switch {
 	case !set.Accepted.Good():

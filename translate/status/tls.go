@@ -22,7 +22,8 @@ func TLSPolicyResolvedRefs(generation int64, bad manifest.Verdict[gwv1.PolicyCon
 
 // GatewayTLS returns the conditions that depend only on a Gateway's spec.tls. InsecureFrontendValidationMode is
 // included if the Gateway accepts clients without a valid certificate. ResolvedRefs is included if the Gateway
-// has a reference to a certificate for backends. It is also False if a listener has an unresolved reference.
+// has a reference to a certificate for backends. It is False if that certificate cannot be used, or if a
+// listener has an unresolved reference.
 func GatewayTLS(g *listen.Gateway) []metav1.Condition {
 	var out []metav1.Condition
 	if g.Insecure {
