@@ -20,7 +20,7 @@ type attachOut struct {
 	// Ports are the ports that the route is served on, sorted.
 	Ports    []int32
 	Problems []manifest.Problem
-	// Bound names the hosts that the route's namespace may serve, as text. It is "" unless the route requests a
+	// Bound lists, in words, the hosts that the route's namespace may serve. It is "" unless the route requests a
 	// host that the namespace may not serve.
 	Bound string
 	// Lost are the hosts that the route lost to routes of the other kind, HTTPRoute or GRPCRoute, by listener.
@@ -35,8 +35,8 @@ type parentOut struct {
 	listen.Attachment
 }
 
-// parentKey returns the key of the Gateway or ListenerSet that a parentRef of the object from names. The
-// default kind is Gateway. The default namespace is that of from.
+// parentKey returns the key of the object that ref names. ref is a parentRef of the object with the key from.
+// If ref has no kind, the kind is Gateway. If ref has no namespace, it is the namespace of from.
 func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
 	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Kind != nil {
@@ -77,7 +77,8 @@ func parentProblem(key manifest.Key, i int, code, message, hint string) manifest
 	}
 }
 
-// places yields each table that the route attaches to, once, with the first place of the route in that table.
+// places yields each virtual host (tableKey) that the route attaches to, once, with the first listen.Place of
+// the route in that virtual host.
 func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	return func(yield func(tableKey, listen.Place) bool) {
 		seen := map[tableKey]struct{}{}
@@ -96,7 +97,7 @@ func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	}
 }
 
-// tables returns the number of tables that the route attaches to, 0 for a nil attachOut.
+// tables returns the number of virtual hosts that the route attaches to, 0 for a nil attachOut.
 func (a *attachOut) tables() (n int) {
 	if a == nil {
 		return 0
@@ -107,9 +108,9 @@ func (a *attachOut) tables() (n int) {
 	return n
 }
 
-// without returns the result for the parentRef without the listeners in lost. rejection is a message that names
-// the routes that won these listeners, "" if lost contains no listener of the parentRef. If no listener is
-// left, left.Accepted has the reason HostnameConflict.
+// without returns p without the listeners in lost. If lost contains listeners of p, rejection names the routes
+// that won them, and is also the message of left.Accepted. Otherwise rejection is "". If lost contains all
+// listeners of p, left.Accepted has the reason HostnameConflict.
 func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, rejection string) {
 	var words []string
 	left = p

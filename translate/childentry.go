@@ -61,8 +61,9 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 	})
 }
 
-// join fills the entry from all bindings to its parent. It uses only rules of the parent for whose names meant
-// returns true. section is the sectionName of the parentRef, for the message.
+// join fills the entry from all bindings to its parent. The entry is about the parent's rules for which meant
+// returns true. Rejections that name no rule are also used. If no such rule accepts the child, join calls
+// reject with section, the sectionName of the parentRef.
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {
@@ -138,7 +139,8 @@ func (e *childEntry) reject(section string) {
 	e.Accepted.Message = route.Several(all)
 }
 
-// status returns the entry as part of the status of an object with the given generation.
+// status returns the entry for the status of the child. It has the conditions Accepted and ResolvedRefs, and
+// PartiallyInvalid if the child is accepted and Dropped is not empty. generation is that of the child.
 func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	accepted := manifest.Verdict[gwv1.RouteConditionReason]{Reason: e.Accepted.Reason, Message: e.Accepted.Message}
 	conditions := []metav1.Condition{
@@ -151,8 +153,9 @@ func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	return gwv1.RouteParentStatus{ParentRef: e.Ref, ControllerName: status.ControllerName, Conditions: conditions}
 }
 
-// problem returns the problem of a rejection of the route key. The problem's Field is why.Field. Without
-// why.Field, it is the path of the parentRef, or "spec" if no parentRef names the parent.
+// problem returns the problem for why, a rejection of the route with the given key. Its Field is why.Field. If
+// why.Field is "", it is the path of the parentRef, or "spec" if no parentRef names the parent. If no parentRef
+// does, the message also says that the parent never reaches the route.
 func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, severity manifest.Severity) manifest.Problem {
 	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {

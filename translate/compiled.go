@@ -38,9 +38,10 @@ func (t table) leaves() []*xds.Leaf {
 	return t.tree.Leaves()
 }
 
-// tableStep returns the step of the memo.Fold tableRules.table, which computes the new table from changed
-// members. twins groups the rules of a list that match the same requests. If many rules change, the step builds
-// the tree again. The result is the same as after edits of the old tree.
+// tableStep returns the step of the memo.Fold tableRules.table. The step computes the new table from the old
+// table and the changed members. twins groups the rules of a list that match the same requests. If more than
+// one rule in eight changes, the step builds the tree again. The result is the same as after edits of the old
+// tree.
 func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
@@ -91,11 +92,12 @@ func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entr
 	return owners
 }
 
-// moved returns the rules that left a table, and the rules that are new in it. A rule that members add and
-// later change is new only once, in its last form. An ID can occur twice: a rule that begins or ceases to
-// delegate keeps its ID, and its new form may be added before its old form is removed.
+// moved returns the rules that left a table (gone), and the rules that are new in it (come). A rule that
+// members first add and then change is only in come, as it is after the last change. An ID can occur twice: a
+// rule that begins or ceases to delegate keeps its ID, and its new version may be added before its old version
+// is removed.
 func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
-	here := make(map[string][]*entry, len(members)) // new forms of rules, by ID
+	here := make(map[string][]*entry, len(members)) // new versions of rules, by ID
 	for _, m := range members {
 		if m.Had {
 			own := here[m.ID]

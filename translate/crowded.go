@@ -62,7 +62,8 @@ func (at crowdedAt) words(kind string) string {
 }
 
 // count sets Crowded to the sections of object with more than maxPolicies policies. A policy for the whole
-// object counts in each of its sections. If too many apply to the whole object, count sets Aims to nil.
+// object counts in each of its sections. If more than maxPolicies policies are for the whole object, count sets
+// Aims to nil, and Crowded to the object itself.
 func (at *attachments) count(object manifest.Key) {
 	whole, sections := 0, map[string]int{}
 	for _, one := range at.Aims {

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// listDelegations returns the delegating matches of all nodes (flatKey) for the ir.View. children are the
-// rejected candidates below each node.
+// listDelegations returns an ir.Delegation for each route.Point of nodes, for the ir.View. children has the
+// rejected candidates below each node (flatKey).
 func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejectedBelow]) []ir.Delegation {
 	var out []ir.Delegation
 	rejected := map[flatKey]rejectedAt{}
@@ -93,8 +93,9 @@ func (at rejectedAt) under(point *route.Point) (out []ir.NotAccepted) {
 	return out
 }
 
-// selected returns how a Point selects child routes. to describes each selector in words, and is never empty.
-// names are the keys of the routes that the Point selects by name.
+// selected returns how a Point selects child routes. The result to describes each selector in words. It is
+// never empty: a Point without such selectors selects the HTTPRoutes that name it as parent. names are the keys
+// of the routes that the Point selects by name.
 func selected(point *route.Point) (to []string, names []manifest.Key) {
 	for _, s := range point.Selectors {
 		words := ""

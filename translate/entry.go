@@ -38,13 +38,14 @@ type closing struct {
 	Unasked string
 }
 
-// before reports whether the reason by replaces earlier. Both may be nil. Any reason replaces nil. A mistake
-// also replaces a reason with Unasked, because the answer of the issuer cannot fix a mistake.
+// before reports whether by replaces earlier as the reason. Both may be nil. A nil reason replaces nothing, and
+// any other reason replaces nil. A reason without Unasked also replaces a reason with Unasked, because an
+// answer of the issuer cannot remove it.
 func (by *closing) before(earlier *closing) bool {
 	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
 }
 
-// closed returns an entry with the match of e that answers 500. by is the reason.
+// closed returns an entry that has the match of e and answers 500. The parameter by is the reason.
 func (e *entry) closed(by *closing) *entry {
 	rule := xds.Closed(e.Rule)
 	rule.Action.Respond.Why, rule.Action.Respond.Unasked, rule.Action.Parts = by.Why, by.Unasked, []ir.Part{by.At}
@@ -83,8 +84,8 @@ func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	return &rule
 }
 
-// connect sets the extensions and credentials that extras names. It copies them from others, which contain the
-// results of earlier lookups.
+// connect sets the values of the extensions and credentials that extras names. It copies the values from
+// others, and sets nil for those that others do not have.
 func connect(extras *ir.Extras, others ...*ir.Extras) {
 	known, read := map[manifest.Key]*ir.Extension{}, map[ir.CredentialSource][]ir.Credential{}
 	for _, other := range others {

@@ -44,11 +44,10 @@ type hostPolicy struct {
 	// Extras names.
 	Extras   *ir.Extras
 	Backends []*backend.Key
-	// Closed is the reason why all routes of the listener answer 500, nil if they serve: a policy that cannot
-	// be used.
+	// Closed is set if a policy cannot be used, if too many policies apply, or if they apply to too many hosts. It
+	// is the reason why all routes of the listener answer 500.
 	Closed *closing
-	// StreamsClosed is the reason why connections are refused, nil if they are not: a policy that cannot be
-	// used and may have an acl.
+	// StreamsClosed is set if one of these policies may have an acl. It is the reason why connections are refused.
 	StreamsClosed *closing
 }
 
@@ -80,7 +79,7 @@ func (h *hostOut) problems() (problems []manifest.Problem) {
 }
 
 // insecureSignIn returns the warning that users sign in on a port without TLS. object and field say where the
-// warning is shown.
+// warning is shown. The parameter at is the port.
 func insecureSignIn(object manifest.Key, field string, at portKey) manifest.Problem {
 	return manifest.Problem{
 		Code: "SignInWithoutTLS", Severity: manifest.Warning, Object: object, Field: field,
@@ -118,8 +117,9 @@ func (h *hostOut) list() xds.Host {
 	return xds.VirtualHost(h.Key.Domain, h.extras(), routes)
 }
 
-// rules yields the rules of the host as Envoys serve them, with the fields that the host sets. If Envoys
-// rejected the host, it yields one rule that answers 500. If Envoys also rejected that rule, it yields none.
+// rules yields the rules of the host as Envoys serve them, with the fields that the host sets. It skips rules
+// that asServed leaves out. If every connected Envoy rejected the host, it yields one rule that answers 500. If
+// every one also rejected that rule, it yields none.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
 		if h.Rejected != nil && !h.Rejected.Some {
@@ -143,8 +143,8 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	}
 }
 
-// asServed returns a rule as Envoys serve it. If Envoys rejected the rule, the result answers 500. If Envoys
-// also rejected the rule's match, the result is nil.
+// asServed returns a rule as Envoys serve it. If rule.Rejected is set, the result answers 500. If Envoys also
+// rejected the rule's match, the result is nil.
 func asServed(rule *ir.Rule) *ir.Rule {
 	switch {
 	case rule.Rejected == nil:

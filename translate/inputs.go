@@ -67,7 +67,8 @@ func newInputs(e *memo.Engine) *inputs {
 	return in
 }
 
-// serviceOfSlice returns the key of the Service that an EndpointSlice belongs to, nil without the label for it.
+// serviceOfSlice returns the key of the Service that an EndpointSlice belongs to. It returns nil for a slice
+// without the label kubernetes.io/service-name.
 func serviceOfSlice(key manifest.Key, slice *manifest.Object) []manifest.Key {
 	name := slice.Value.GetLabels()[discoveryv1.LabelServiceName]
 	if name == "" {
@@ -76,7 +77,8 @@ func serviceOfSlice(key manifest.Key, slice *manifest.Object) []manifest.Key {
 	return []manifest.Key{{Kind: "Service", Namespace: key.Namespace, Name: name}}
 }
 
-// set stores a valid object and removes its invalid version. It ignores objects of kinds that no rule reads.
+// set stores a valid object and removes its invalid version. It does not store an object whose kind no rule
+// reads.
 func (in *inputs) set(object *manifest.Object) {
 	in.invalid.Delete(object.Key)
 	if input, ok := in.byKind[[2]string{object.Key.Group, object.Key.Kind}]; ok {

@@ -76,7 +76,7 @@ func comparePortKeys(a, b portKey) int {
 	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.UDP, !b.UDP))
 }
 
-// tableOf returns the key of the table for a place of a Gateway ("namespace/name").
+// tableOf returns the key of the virtual host of a listen.Place. gateway is "namespace/name".
 func tableOf(gateway string, at listen.Place) tableKey {
 	return tableKey{chainKey{portKey{gateway, at.Port, at.UDP}, at.Chain}, at.Domain}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// The tree below a root. A node is a route under one chain of parents (flatKey). A link is the node of a parent
-// with a candidate for a child. The rules of nodes read links, and the rules of links read nodes. The value of
-// a node or link is empty if its parent no longer exists. So a whole subtree becomes empty if its root is
-// removed.
+// The tree below a root. A node is a route under one chain of parents (flatKey). A link is a pair: the node of
+// a parent, and a candidate for a child. The rules of nodes read links, and the rules of links read nodes. The
+// value of a node or link is empty if its parent no longer exists. So a whole subtree becomes empty if its root
+// is removed.
 
 // flatOut has the flattened rules of a route on one port, below one chain of parents.
 type flatOut struct {
@@ -58,8 +58,8 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	return nil, problems
 }
 
-// serving returns the names in Live of the parent's route.Points that have something of the node below them: an
-// entry of the node, or a Point of the node.
+// serving returns the names of the parent's route.Points below which the node has an entry or a Point of its
+// own. It considers only the names in Live.
 func (out *flatOut) serving() []string {
 	stands := map[string]bool{}
 	above := func(rule *ir.Rule) { stands[rule.Name[:max(strings.LastIndexByte(rule.Name, '>'), 0)]] = true }
@@ -81,9 +81,9 @@ func (out *flatOut) serving() []string {
 // serves reports whether any rule of the node is served below its parent.
 func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
-// rejection returns why the node is not served below its parent. The Reason is "" if it is served. If
-// Flat.Conflict is set, the rejection is only about inclusion (GEP-1058): rules of the parent that select the
-// node still serve it.
+// rejection returns why the node is not served below its parent. The Reason is "" if the node is served, or if
+// Flat has no message about it. If Flat.Conflict is set, the rejection is only about inclusion (GEP-1058):
+// rules of the parent that select the node still serve it.
 func (out *flatOut) rejection() route.BindingRejection {
 	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {

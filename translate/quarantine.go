@@ -61,7 +61,7 @@ func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	}
 }
 
-// replace sets the inputs to the entries of set, and removes all others.
+// replace stores the entries of the parameter set in the inputs, and removes all other entries.
 func (q *quarantineInputs) replace(set Quarantine) {
 	routes, hosts, extensions := map[manifest.Key]rejections{}, map[rejectedHost]rejections{}, map[string]rejections{}
 	for part, rejection := range set {

@@ -39,7 +39,8 @@ func compareRejected(a, b *rejectedChild) int {
 	return cmp.Or(ir.TrueFirst(a.Cycle, b.Cycle), manifest.CompareKeys(a.Child, b.Child), ir.TrueFirst(a.Node, b.Node))
 }
 
-// rejectedLinks yields the candidate of a link to the parent's node if the link has rejections.
+// rejectedLinks yields the candidate of a link if the link has rejections. The key of the member is the
+// parent's node.
 func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	if len(l.Rejections) == 0 {
 		return
@@ -51,8 +52,8 @@ func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.Parent, ID: out.rejectedChildKey}, out)
 }
 
-// rejectedNodes yields the route of a node to the parent's node if some of the parent's route.Points accept
-// none of its rules.
+// rejectedNodes yields the route of a node if some of the parent's route.Points accept none of its rules. The
+// key of the member is the parent's node.
 func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	out := &rejectedChild{rejectedChildKey: rejectedChildKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
 	live := setOf(f.Live)

@@ -16,7 +16,7 @@ import (
 // Targets of policies. The same rules find the targets of valid and invalid policies: a valid policy applies to
 // its targets, and an invalid policy makes them fail closed.
 
-// maxListed is the number of objects that the status of a policy lists, of those that its selectors select.
+// maxListed is the largest number of objects selected by selectors that the status of a policy lists.
 const maxListed = 16
 
 // aiming has the rules for the targets of one kind of policy. It finds the objects that a policy applies to,
@@ -47,7 +47,8 @@ type aims struct {
 
 func sameAims(a, b aims) bool { return a.Ordered.Same(b.Ordered) }
 
-// gatherAims returns the step of the memo.Folds named and wanted, which adds and removes changed policies.
+// gatherAims returns the step of the memo.Folds named and wanted. The step adds new policies and removes old
+// ones.
 func gatherAims() func(aims, []memo.Member[manifest.Key, *aim]) aims {
 	step := gather[manifest.Key](compareAims)
 	return func(so aims, members []memo.Member[manifest.Key, *aim]) aims {
@@ -84,8 +85,9 @@ type aimIn struct {
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// newAiming declares the rules for the targets of the policies of the kind gk. read returns the targets of a
-// valid policy. sides are the objects that selectors of the policies can select.
+// newAiming declares the rules for the targets of the policies of the kind gk. The function read returns the
+// targets of a valid policy. sides has the objects that selectors of the policies can select. Without sides,
+// the policies have no selectors.
 func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) aiming {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := aiming{
@@ -143,7 +145,8 @@ func (a aiming) addSelectors(sides []*objects) {
 }
 
 // runAt returns the policies that apply to an object: those whose targetRefs name the object, and those whose
-// selector matches its labels. If too many targets must be examined, it returns only a Crowded entry.
+// selector matches its labels. If more than maxAims targets must be examined, or if more than maxPolicies
+// policies are for the whole object, it returns only a Crowded entry.
 func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	groups, labels := a.groups(c, key)
 	targets := 0
@@ -172,9 +175,9 @@ func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	return out
 }
 
-// groups returns the policies that may apply to an object. The first group has the policies that name it. Each
-// further group has the policies that select by one of its labels. groups also returns the labels of the
-// object, nil if it does not exist or cannot be selected.
+// groups returns the policies that may apply to an object. The first group has the policies that name the
+// object. Each further group has the policies that select by one of its labels, or all objects of its kind.
+// groups also returns the labels of the object, nil if it does not exist or cannot be selected.
 func (a aiming) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
 	named, _ := a.named.Get(c, key)
 	groups = append(groups, named)
@@ -205,8 +208,8 @@ func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []mani
 	}
 }
 
-// aimsBy groups the targets of a policy by the key that the function by returns for a target. It leaves out
-// targets for which by returns false.
+// aimsBy groups the targets of a policy. The function by returns the key of a target's group, or false to leave
+// the target out.
 func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*aim {
 	out := map[K]*aim{}
 	for _, target := range targets {
@@ -256,8 +259,8 @@ func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
 }
 
 // objects returns the keys of a target's objects, sorted. A target with a name has one object, which may not
-// exist. Otherwise these are the objects that the selector selects, at most limit. all is false if there may be
-// more.
+// exist. A selector has the objects that it selects. Then objects returns at most limit keys and examines at
+// most maxAims objects. all is false if one of these limits ended the search.
 func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
 	label, selects := wantedLabel(policy.Namespace, target)
 	if !selects {
@@ -277,8 +280,8 @@ func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, l
 	return out, true
 }
 
-// isFor reports whether a target applies to the object of, which has these labels. It ignores the section of
-// the target.
+// isFor reports whether a target applies to an object. The parameter of is the key of the object. isFor ignores
+// the section of the target.
 func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(of.Namespace, target) == of
@@ -320,8 +323,8 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 	return out
 }
 
-// report adds one problem to all for each namespace with exceeded limits (crowded). closed describes the effect
-// on requests, for the message.
+// report adds a problem to the fold all for each namespace with exceeded limits (crowded). The problem names
+// the first crowded object and counts the others. closed describes the effect on requests, for the message.
 func (a aiming) report(all *problemFold, closed string) {
 	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[crowdedAt]) []manifest.Problem {
 		for first := range crowded.All() {

@@ -50,8 +50,8 @@ func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	return r
 }
 
-// attachment returns the result for the parentRef ref of a route, which names parent. parent is a Gateway or
-// ListenerSet. ours is false if the Gateway belongs to another controller.
+// attachment returns the result for ref, a parentRef of the route from. parent is the Gateway or ListenerSet
+// that ref names. ours is false if the Gateway belongs to another controller.
 func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
 	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	of := r.in.gateways
@@ -104,9 +104,9 @@ const (
 	placesPerCopy = 2
 )
 
-// manyNames returns the key of a route with many hostnames or parentRefs, nil for other routes. A route with
-// many names is counted before any route attaches. Otherwise its places (listen.Place) would be created only to
-// be rejected.
+// manyNames returns the key of a route with more than freeTables pairs of a hostname and a parentRef, nil for
+// other routes. The places (listen.Place) of such a route are counted before any route attaches. Otherwise they
+// would be created only to be rejected.
 func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	from := route.Read(object)
 	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {

@@ -127,7 +127,8 @@ func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flat
 	})
 }
 
-// eachUse yields each backend at the Gateway of a table, unless it is in seen. It adds the backend to seen.
+// eachUse yields each of the backends with the Gateway of a table, unless the pair is in seen. It adds the pair
+// to seen.
 func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yield func(useKey)) {
 	for _, to := range backends {
 		if use := (useKey{table.Gateway, *to}); !seen[use] {
@@ -137,8 +138,9 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 	}
 }
 
-// runCluster returns the cluster of a backend, nil if the backend does not exist or is a GatewayExtension.
-// Rules that refer to a removed backend are computed again in the same memo.Engine.Flush.
+// runCluster returns the cluster of a backend. For a UDPRoute it returns runBlend. It returns nil if the
+// backend does not exist or is a GatewayExtension. Rules that refer to a removed backend are computed again in
+// the same memo.Engine.Flush.
 func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
 		return r.runBlend(c, key)
@@ -206,7 +208,7 @@ func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem
 	return problems
 }
 
-// maxRejectedEndpoints limits the number of problems of one cluster.
+// maxRejectedEndpoints limits the number of problems about refused endpoints of one cluster.
 const maxRejectedEndpoints = 20
 
 // streamUses yields the backends that a TCPRoute, TLSRoute or UDPRoute needs at each of its Gateways.
@@ -222,7 +224,7 @@ func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, fl
 }
 
 // runBlend returns the cluster of a UDPRoute, with the endpoints of all its backends. It returns nil if the
-// route does not exist. The clusters of the single backends are not sent to any Envoy.
+// route does not exist. Envoys do not get the clusters of the single backends for this route.
 func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 	object, ok := r.in.routes.Get(c, key.Object)
 	if !ok {

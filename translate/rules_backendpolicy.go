@@ -24,7 +24,8 @@ import (
 type backendPolicyOut struct {
 	// Policy is nil if the policy does not exist. If the policy cannot be used, its targets answer 503.
 	Policy *backend.Policy
-	// Unusable says why the policy cannot be used, "" if it can or if its schema rejects it.
+	// Unusable says why the policy cannot be used. It is "" if the policy can be used, or if the store reports it
+	// as invalid.
 	Unusable string
 	Problems []manifest.Problem
 }
@@ -83,8 +84,8 @@ func (r *backendPolicyRules) report(all *problemFold) {
 	problemsFrom(all, "backendtargets", r.backendTargets, lostTargets)
 }
 
-// runBackendPolicy returns the result for one policy. If the policy cannot be used, its Closed is set: its
-// targets get no requests, because the policy may protect them.
+// runBackendPolicy returns the result for one policy. If the policy is invalid or cannot be used, Policy.Closed
+// is set. Its targets then get no requests, because the policy may protect them.
 func (r *backendPolicyRules) runBackendPolicy(c *memo.Ctx, key manifest.Key) *backendPolicyOut {
 	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
@@ -137,8 +138,9 @@ func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.
 	return r.backendConfig.Get(c, target)
 }
 
-// runBackendTargets returns the result for each target of a policy, nil if the policy is not valid. It lists at
-// most maxListed objects that selectors select.
+// runBackendTargets returns the result for each target of a policy, nil if the policy is not valid. It adds
+// objects that selectors select only until the list has maxListed targets. A selector that selects no object
+// has one entry, with a warning.
 func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarget {
 	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
@@ -171,8 +173,8 @@ func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []
 	return out
 }
 
-// backendTarget returns the result for one target: whether it exists, and how much of the policy key is
-// effective. spec is the spec of the policy. field is the path of the targetRef or targetSelector.
+// backendTarget returns the result for the target at: whether it exists, and how much of a policy is effective
+// there. key and spec are those of the policy. field is the path of the targetRef or targetSelector.
 func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
 	told := backendTarget{Target: at}
 	if !r.in.backendExists(c, at) {

@@ -37,9 +37,9 @@ type tlsPolicyOut struct {
 type tlsTarget struct {
 	Target  manifest.Key
 	Section string
-	// Bad says why the policy is not effective at the target, and is good if it is. Lost is true if the target
-	// does not exist. Otherwise another policy applies to the target. Problem has the same reason, nil if Bad
-	// is good.
+	// Bad says why the policy is not effective at the target, and is good if the policy is effective. Lost is true
+	// if the target does not exist. If Lost is false, a Bad that is not good means that another policy applies.
+	// Problem has the same reason as Bad, and is nil if Bad is good.
 	Bad     policyVerdict
 	Lost    bool
 	Problem *manifest.Problem
@@ -138,7 +138,8 @@ func section(target api.PolicyTarget) string {
 }
 
 // runTLSPolicy returns the result for one policy. If only some CA certificates of the policy can be read, it
-// uses the readable ones. If none can be read, the targets of the policy get no requests.
+// uses the readable ones. If none can be read, or if the policy is invalid or has an unknown option or value,
+// Policy.Closed is set. Then the targets of the policy get no requests.
 func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyOut {
 	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
@@ -204,8 +205,8 @@ func (out *tlsPolicyOut) problem(key manifest.Key, code, field, message, hint st
 	})
 }
 
-// readTLSOption sets the option name of a policy in tls. It returns what is wrong with the option; message is
-// "" if nothing is wrong. It rejects unknown options, because they may be meant to protect.
+// readTLSOption sets an option of a policy in tls. It returns what is wrong with the option; message is "" if
+// nothing is wrong. It rejects unknown options, because they may be meant to protect.
 func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint string) {
 	if name != listen.OptionVersion {
 		return "there is no option " + name, "the option is " + listen.OptionVersion

@@ -50,9 +50,9 @@ type demandOut struct {
 	Levels []int // the number of rules at each level, from the root's children down
 }
 
-// owner returns the namespace that is responsible for the size of the branch: the namespace of the root.
-// Without Team, other namespaces may share the root. Then owner returns "root>child", the namespaces of the
-// root and of its children.
+// owner returns the namespace that is responsible for the size of the branch: the namespace of the root. If
+// Team is false, other namespaces may share the root. Then owner returns "root>child" for a branch with a
+// Space: the namespace of the root and Space.
 func (d *demandOut) owner() string {
 	if d.Team || d.Space == "" {
 		return d.Root.Namespace
@@ -84,8 +84,8 @@ func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b
 type budgetOut struct {
 	// Depth is the number of levels below the root that are built.
 	Depth int
-	// Rules is the number of rules that the host would have with the first omitted level. It is 0 if no level
-	// is omitted. Limit is the largest number.
+	// Rules is the number of rules that the host would have with the first omitted level. It is 0 if no level is
+	// omitted. Limit is the largest number that is allowed.
 	Rules, Limit int
 	// Few is true if Limit comes from the number of HTTPRoutes of the folder, and not from Options.MaxRoutes.
 	Few bool
@@ -96,7 +96,7 @@ type budgetOut struct {
 	Message, Hint string
 }
 
-// describe returns the budget of the branch key with Message and Hint.
+// describe returns b with Message and Hint set for the branch with the given key.
 func (b budgetOut) describe(key branchKey) budgetOut {
 	which, where := "routes", "on the host "+b.Host
 	if key.Space != "" {
@@ -173,7 +173,8 @@ func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 	return r
 }
 
-// runDemand returns the number of rules at each level of a branch, and the tables (tableKey) of its root.
+// runDemand returns the number of rules at each level of a branch, and the virtual hosts (tableKey) of its
+// root. The result is empty if the root does not exist.
 func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	object, ok := r.in.routes.Get(c, key.Root)
 	if !ok {
@@ -191,7 +192,8 @@ func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	return out
 }
 
-// gatherDemands returns the step of the memo.Folds crowd and all, which adds and removes changed branches.
+// gatherDemands returns the step of the memo.Folds crowd and all. The step adds new branches and removes old
+// ones.
 func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 	step := gather[branchKey](compareDemands)
 	rules := func(d *demandOut, had bool) (n int) {

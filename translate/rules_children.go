@@ -75,10 +75,11 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 	return out
 }
 
-// childProblems returns the problems of a route that its parents reject. The causes are parentRefs that are not
-// accepted, a missing parentRef if no parent accepts the route, and matches that fit no parent. A parent can
-// select a whole namespace or label. A rejection by such a parent is no problem if another parent accepts the
-// route.
+// childProblems returns the problems of a route that may be below other routes. Without entries it returns the
+// warning of nowhere. A rejection is an error if a parentRef of the route names the parent. For a route without
+// parentRefs, a rejection is an error if no parent accepts the route, and otherwise a warning if the parent
+// selects the route by name. Other rejections are no problem. childProblems adds besideProblems for each entry
+// that accepts the route, and missedEverywhere if only routes accept it and no Gateway.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -105,7 +106,8 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 }
 
 // handedOn returns the verdict for the condition ResolvedRefs: whether each delegating rule of a root finds a
-// route. The message of a good verdict lists routes that are rejected while others are accepted.
+// route. If a rule finds none on some port, it is the verdict for the first such port. The message of a good
+// verdict lists routes that are rejected while others are accepted.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {

@@ -26,7 +26,7 @@ type claimRules struct {
 	streams *memo.Fold[listenerKey, streamAt, struct{}, int]
 }
 
-// streamAt is a host of a port that a TCPRoute, TLSRoute or UDPRoute requests.
+// streamAt is a virtual host (tableKey), and a TCPRoute, TLSRoute or UDPRoute that requests its host.
 type streamAt struct {
 	tableKey
 	Route manifest.Key
@@ -68,8 +68,8 @@ func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
 	return r
 }
 
-// addClaims is the step of the memo.Fold claimed, which counts changed members. All members of a host have the
-// same listener, because one listener serves a host.
+// addClaims is the step of the memo.Fold claimed. It adds new members to the count and subtracts removed ones.
+// All members of a host have the same listener, because one listener serves a host.
 func addClaims(of claim, members []memo.Member[string, string]) claim {
 	for _, m := range members {
 		switch {

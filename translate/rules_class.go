@@ -47,8 +47,8 @@ func (r *classRules) report(all *problemFold) {
 	problemsFrom(all, "parameters", memo.Keyed[manifest.Key, *manifest.Object](r.in.classes), parameterProblems)
 }
 
-// runClass returns whether a GatewayClass belongs to gatefold. The class implicitClass does even if it does not
-// exist.
+// runClass returns whether a GatewayClass belongs to gatefold. A class that does not exist belongs to gatefold
+// only if its name is implicitClass.
 func (r *classRules) runClass(c *memo.Ctx, name string) classOut {
 	object, ok := r.in.classes.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name})
 	if !ok {

@@ -103,8 +103,8 @@ func compareWins(a, b *win) int {
 	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), manifest.CompareKeys(a.Loser, b.Loser))
 }
 
-// winsOf yields the hosts that a route lost to routes of other namespaces. Each is a member of the winner's
-// value.
+// winsOf yields the hosts that a route lost to routes of other namespaces. The key of each member is the
+// winner.
 func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, winKey], *win)) {
 	for at, loss := range a.Lost {
 		if loss.By.Namespace != key.Namespace {
@@ -185,9 +185,10 @@ func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	})
 }
 
-// tablesOf returns the tables that a node adds its rules to. tables are the tables of the root with at least
-// one of the hosts. guests are tables of narrower hosts within those of the root. A guest exists only because
-// another route or a listener has its host. So a child takes no requests from other children of its root.
+// tablesOf returns the virtual hosts that a node adds its rules to. tables are the virtual hosts of the root
+// with at least one of hosts. guests are virtual hosts of narrower domains within them. The node's rules do not
+// create a guest: it exists only if another route or a listener has its domain. Otherwise requests for that
+// domain would not find the rules of the root's other children.
 func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
 	for _, parent := range r.admitted.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)

@@ -71,8 +71,8 @@ func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manif
 	return problems
 }
 
-// notGranted returns an error for each Secret of another namespace that does not allow the policy to read it.
-// of is the policy. The error does not reveal whether the Secret exists.
+// notGranted returns an error for each Secret in another namespace if no ReferenceGrant lets the policy read
+// it. The parameter of is the policy. The error does not reveal whether the Secret exists.
 func (r *credentialRules) notGranted(c *memo.Ctx, of manifest.Key, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
 		ref := backend.Reference{From: of, To: use.Source.Secret}
@@ -155,8 +155,8 @@ func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *cred
 	return &credentialsOut{List: list}
 }
 
-// secret returns the Secret key. If the Secret does not exist, secret is nil and missing has the problem.
-// Otherwise missing is nil.
+// secret returns the Secret with the given key. If it does not exist, secret is nil and missing has the
+// problem. Otherwise missing is nil.
 func (r *credentialRules) secret(c *memo.Ctx, key manifest.Key) (secret *corev1.Secret, missing *credentialsOut) {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

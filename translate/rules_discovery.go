@@ -29,7 +29,7 @@ func newDiscoveryInputs(e *memo.Engine) *discoveryInputs {
 	return &discoveryInputs{Input: memo.NewInput[string](e, "discoveries", identical[ir.IssuerAnswer])}
 }
 
-// replace sets the answers to those of set, and removes all others.
+// replace stores the answers of the parameter set, and removes all other answers.
 func (d *discoveryInputs) replace(set Discoveries) {
 	replace(d.Input, d.present, set)
 	d.present = maps.Clone(set)
@@ -40,7 +40,8 @@ func (d *discoveryInputs) replace(set Discoveries) {
 const codeIssuerNotAsked = "IssuerNotAsked"
 
 // discover sets the endpoints of an identity provider from the discovery document of its issuer. It reports
-// whether they are known. If not, it adds a problem to problems.
+// whether the endpoints are known. If they are not, it adds to problems: a warning if the document was not
+// requested yet, or an error if the issuer has no usable answer.
 func (r *extensionRules) discover(c *memo.Ctx, issuer string, to *ir.SignIn, problems *[]manifest.Problem) bool {
 	found, asked := r.in.discoveries.Get(c, issuer)
 	if asked && found.Known() {

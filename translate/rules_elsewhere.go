@@ -118,8 +118,8 @@ func around(all memo.Ordered[string], name string) []string {
 	return names
 }
 
-// nearName returns the most similar name of names. Without a similar one, it returns the name that differs only
-// by omitted letters (see shortens). It returns "" if there is none.
+// nearName returns the most similar of names. If none is similar, it returns a name that differs only by
+// omitted letters (see shortens), the one with the closest length. It returns "" if there is no such name.
 func nearName(name string, names []string) string {
 	if like := manifest.Nearest(name, names); like != "" {
 		return like
@@ -180,8 +180,8 @@ func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)
 }
 
-// meant returns the beginning of a hint with the name in names that is most similar to name, "" if there is
-// none.
+// meant returns the beginning of a hint that suggests the most similar of names. It returns "" if none is
+// similar to name.
 func meant(name string, names []string) string {
 	if like := nearName(name, names); like != "" {
 		return fmt.Sprintf("did you mean %q? ", like)

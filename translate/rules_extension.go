@@ -20,8 +20,8 @@ import (
 
 // extensionOut is the result for one GatewayExtension.
 type extensionOut struct {
-	// Extension is nil if the extension cannot be used. Missing is true if the object does not exist. Invalid
-	// is true if its schema rejects it.
+	// Extension is nil if the extension cannot be used. Missing is true if the object does not exist. Invalid is
+	// true if the schema rejects the object.
 	Extension        *ir.Extension
 	Missing, Invalid bool
 	// Unasked is true if the only problem is that the discovery document of its issuer was not requested yet.
@@ -72,8 +72,8 @@ func (r *extensionRules) report(all *problemFold) {
 	problemsFrom(all, "extension", r.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
 }
 
-// runExtension returns the result for one extension. If the extension has an error, Extension is nil and
-// Unusable is set.
+// runExtension returns the result for one extension. If the extension has an error, or needs a discovery
+// document that is not known, Extension is nil and Unusable is set.
 func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)

@@ -46,8 +46,8 @@ func newFanoutRules(e *memo.Engine, in fanoutIn) *fanoutRules {
 }
 
 // runFanout returns the largest number of rules that the children of a node can have. A name of a route that
-// does not exist counts as one route. Heavy is set only for a root, and not if path policies are in force and
-// the root does not come from cluster paths.
+// does not exist counts as one route. Heavy is set only for a root with more than heavyRules such rules. While
+// path policies are in force, only a root from cluster paths can have Heavy.
 func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	points := r.in.flat.Get(c, key).Points
 	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return r.in.breadth(c, property) })}

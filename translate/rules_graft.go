@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// bindingOut is the result for a child below one parent and one chain above this parent. The entries of the
-// child's status are built from such results.
+// bindingOut is the result for one link (linkKey): a child below one parent, which is under one chain of
+// routes. The entries of the child's status are built from such results.
 type bindingOut struct {
 	Parent manifest.Key
 	// Named is true if a rule of the parent names the child.
@@ -82,8 +82,8 @@ func (r *graftRules) report(all *problemFold) {
 }
 
 // runGraft returns what a node adds to the tables (tableKey) of its root: the rules of a child, and the rule
-// Rest of each route.Point that needs it. A Point needs Rest if it finds no route, if it must not delegate, or
-// if it is Guarded.
+// Rest of each route.Point that needs it. A Point needs Rest if it accepts no route, if it names a route that
+// does not exist, if it must not delegate, or if it is Guarded.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)
@@ -122,8 +122,8 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	return out
 }
 
-// runBinding returns the result of a child for one parent. It returns nil if the parent did not request the
-// child, for example if the wildcard of a parent matches a root.
+// runBinding returns the result of a child for one parent. It returns nil if no rule of the parent accepts or
+// rejects the child, for example if the wildcard of a parent matches a root.
 func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	link := r.in.link.Get(c, key)
 	out := &bindingOut{Parent: key.Parent.Route, Named: link.Named, Rejections: link.Rejections}
@@ -152,8 +152,10 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	return out
 }
 
-// searchOf returns the number of routes that a Point accepts and the routes that it rejects. It also returns
-// the first missing route that the Point names.
+// searchOf returns the number of routes that a Point accepts, and the routes that it rejects. rejected has at
+// most one route more than the text of rejections names. If the Point accepts routes, it has only rejections
+// that matter (see matters). searchOf also returns the first missing route that the Point names. If the Point
+// neither accepts nor rejects a route, searchOf sets nobody.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})

@@ -16,7 +16,7 @@ type hostLevel struct {
 	// Units is the cost, in plain routes of Envoy, of the fields of policies that do not come from cluster
 	// paths.
 	Units int
-	// Heaviest is the policy whose field has the highest cost of these.
+	// Heaviest is the policy with the most expensive of these fields.
 	Heaviest manifest.Key
 }
 
@@ -132,7 +132,8 @@ type hostOf struct {
 	above    bool   // true for a Gateway if the listener belongs to a ListenerSet
 }
 
-// gatherHost adds the policies of a Gateway or ListenerSet, and of one of its listeners, to into.
+// gatherHost adds policies to the gathering into: those of a Gateway or ListenerSet, and those of one of its
+// listeners.
 func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	if !r.in.aims.any(c, host.object) {
 		return

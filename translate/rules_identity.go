@@ -155,8 +155,9 @@ func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[
 	return slices.Compact(names), closed
 }
 
-// closing returns the table with rules that answer 500 for the routes of some namespaces. namespaces has the
-// reason for each.
+// closing returns t with the rules of some namespaces replaced by rules that answer 500. namespaces has the
+// reason for each of these namespaces. If namespaces is empty, closing returns t itself, otherwise a table with
+// only rules.
 func (t table) closing(namespaces map[string]*closing) table {
 	if len(namespaces) == 0 {
 		return t

@@ -45,7 +45,8 @@ func newInvalidStatusRules(e *memo.Engine, in invalidStatusIn) *invalidStatusRul
 }
 
 // runInvalidStatus returns the status of an invalid object. It returns nil for a Namespace, for an object
-// without a valid name, and for an object that belongs to another controller.
+// without a valid name, for an object that belongs to another controller, and for a policy or route without
+// status entries.
 func (r *invalidStatusRules) runInvalidStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	from, ok := r.in.invalid.Get(c, key)
 	if !ok || from.Nameless || !r.in.speaksOfInvalid(c, from) {

@@ -57,7 +57,7 @@ func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	return &pointsOut{flat.Points, flat.Hosts, r.in.overBudget(c, key).closed()}
 }
 
-// childOf returns the key of a child's node, nil for a link that no rule of the parent accepts.
+// childOf returns the key of a child's node. It returns nil if no rule of the parent accepts the child.
 func childOf(key linkKey, l *linkOut) []flatKey {
 	if len(l.Links) == 0 {
 		return nil
@@ -72,8 +72,10 @@ func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey
 	}
 }
 
-// runLink returns the rules of the parent that the candidate may be below, and the rejections by the others.
-// The result is empty if the candidate or the parent does not exist, or if the children exceed the budget.
+// runLink returns the rules of the parent that the candidate may be below, and the rejections by its other
+// rules. A cycle, or a chain of more than Options.MaxDepth routes, is the only rejection. The result is empty
+// if the candidate or the parent does not exist, or if the children exceed the budget. It is also empty for a
+// cycle by a wildcard or label to a route that does not allow this parent (route.Consents).
 func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	object, ok := r.in.routes.Get(c, key.Child)
 	parent := r.points.Get(c, key.Parent)

@@ -42,7 +42,7 @@ func (r *nodeRules) report(all *problemFold) {
 }
 
 // runFlat returns the flattened rules of a node, encoded and with policies. The result is empty if the route
-// does not exist, or if nothing is above the node (see setting).
+// does not exist, if a root is not attached on the port, or if a child has no links to its parent.
 func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	object, ok := r.in.routes.Get(c, key.Route)
 	setting, hosts, stands := r.setting(c, key)

@@ -64,7 +64,8 @@ func newOfferRules(e *memo.Engine, in offerIn) *offerRules {
 	return r
 }
 
-// sumBreadths is the step of the memo.Folds offered and offers, which adds changed members to the sum.
+// sumBreadths is the step of the memo.Folds offered and offers. It adds new members to the sum and subtracts
+// removed ones.
 func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Breadth]) route.Breadth {
 	for _, m := range members {
 		sum = sum.Plus(m.New).Minus(m.Old)

@@ -158,9 +158,9 @@ func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
 	return ""
 }
 
-// tooLongForRoutes returns an error for each field that is too large for a policy of a Gateway or listener. It
-// considers only fields that virtual hosts cannot set, because each route of the listeners contains these
-// fields.
+// tooLongForRoutes returns an error for each field that is too large for a policy of a Gateway, ListenerSet or
+// listener. It considers only fields that virtual hosts cannot set, because each route of the listeners
+// contains these fields. It returns nil for a policy without such targets.
 func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, attached *policy.Attached) (problems []manifest.Problem) {
 	if !slices.ContainsFunc(targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...), func(t store.Target) bool { return t.Kind == "Gateway" || t.Kind == kindListenerSet }) {
 		return nil
@@ -207,8 +207,8 @@ func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close sets by as the reason why rules answer 500, if it replaces the present one (closing.before). If streams
-// is true, connections are refused for the same reason.
+// close makes the parameter by the reason why rules answer 500, if it replaces the present reason
+// (closing.before). If streams is true, connections are refused for the same reason.
 func (g *gathering) close(by *closing, streams bool) {
 	if by.before(g.closed) {
 		g.closed = by
@@ -218,7 +218,7 @@ func (g *gathering) close(by *closing, streams bool) {
 	}
 }
 
-// add adds a policy to the level. If the policy cannot be used, it also sets closed. found is false if the
+// add adds a policy to the level. If the policy cannot be used, add also calls close. found is false if the
 // policy does not exist.
 func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
 	p := g.get(of)
@@ -243,7 +243,8 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 }
 
 // attach adds the policies of a section of an object: a rule of a route, or a listener of a Gateway or
-// ListenerSet. If too many policies apply, it adds none and sets closed. kind is the kind of the policies.
+// ListenerSet. If too many policies apply, it adds none and sets closed and streams. kind is the kind of the
+// policies.
 func (g *gathering) attach(at *attachments, section, kind string) {
 	if crowded := at.closing(kind, section); crowded != nil {
 		g.close(crowded, true)

@@ -18,7 +18,8 @@ import (
 
 // policyLevels returns the policies of a flattened rule by level: for each rule that delegates to it, root
 // first, and for its own rule. The last level is nil if the own rule has no policies. The result is nil if no
-// level has policies, which is the usual case. targeted is true if a policy may target the route of.
+// level has policies, which is the usual case. The parameter of is the rule's route. targeted is true if a
+// policy may target that route.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {

@@ -122,9 +122,9 @@ func (r *policyStatusRules) report(all *problemFold) {
 	problemsFrom(all, "unchecked", r.unchecked, func(problems []manifest.Problem) []manifest.Problem { return problems })
 }
 
-// runUnchecked returns a warning for a policy that protects requests and targets a Gateway or ListenerSet with
-// a listener for TCP, TLS or UDP. Envoy has no such filter for connections and datagrams. It returns nil
-// without such a listener.
+// runUnchecked returns a warning if a policy that protects requests targets a Gateway or ListenerSet with a
+// TCP, TLS or UDP listener, because Envoy cannot check connections and datagrams like requests. It names the
+// first such listener. It returns nil without one, and for a policy that cannot be used.
 func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	own := r.in.policy.Get(c, key)
 	if own.Attached == nil || own.Unusable != "" {
@@ -191,7 +191,7 @@ func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyU
 	}
 }
 
-// countFates is the step of the memo.Fold policyuses, which counts changed members by effect.
+// countFates is the step of the memo.Fold policyuses. It counts the members with each effect.
 func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 	for _, m := range members {
 		if m.Had {
@@ -241,8 +241,8 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 	return out
 }
 
-// hostFates counts the effects of a policy at the listeners of a Gateway or ListenerSet, or at the listener
-// section. A policy of a Gateway also applies to the listeners of its ListenerSets.
+// hostFates counts the effects of a policy at the listeners of a Gateway or ListenerSet (at), or only at the
+// listener named section. A policy of a Gateway also applies to the listeners of its ListenerSets.
 func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, section string) (out fates) {
 	listeners, name := r.listenersAt(c, at, section)
 	for _, l := range listeners {
@@ -255,7 +255,7 @@ func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, sect
 	return out
 }
 
-// setAt returns the ListenerSet at, nil for an object of another kind.
+// setAt returns the ListenerSet with the key at, nil for an object of another kind.
 func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 	if at.Kind != kindListenerSet {
 		return nil

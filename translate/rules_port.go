@@ -82,8 +82,9 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 	panic(fmt.Sprintf("translate: no port %v", key))
 }
 
-// admit sets which clients may use the streams of a port. The policies of a route win over those of its
-// listener. But if the policies of the listener refuse all connections, they win.
+// admit sets which clients may connect (Access) for each ir.Stream of a port. Policies of a route that limit
+// clients win over the policies of its listener. But if the policies of the listener refuse all connections,
+// they win.
 func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	policed := r.in.policed.Get(c, port.Gateway)
 	for i := range port.Streams {
@@ -102,9 +103,10 @@ func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	}
 }
 
-// dress sets the cluster names of the streams of a TCP port. Clusters for TLS passthrough are used without TLS
-// by Envoy. The others use the client certificate of the Gateway; client is "namespace/name" of its Secret, or
-// "".
+// dress sets the cluster names in the ir.Streams of a TCP port. For TLS passthrough it sets the names of
+// clusters that Envoy uses without TLS (backend.Raw). For other streams it sets the names of clusters with the
+// client certificate of the Gateway. client is "namespace/name" of the Secret with the certificate, "" without
+// one.
 func dress(port *ir.Port, client string) {
 	for i := range port.Streams {
 		if s := &port.Streams[i]; s.Route != nil && !port.UDP {
@@ -154,8 +156,8 @@ func (l *loss) what() string {
 	return "all that comes to"
 }
 
-// lossesOf yields each loss on a port to the value of the route that lost. If the two routes are in different
-// namespaces, lossesOf also yields it to the route that won.
+// lossesOf yields each loss on a port. The key of the member is the route that lost. If the two routes are in
+// different namespaces, lossesOf also yields a loss with the route that won as key.
 func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKey], *loss)) {
 	for i := range p.Port.Streams {
 		stream := &p.Port.Streams[i]

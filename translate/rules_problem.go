@@ -48,7 +48,8 @@ func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keye
 	}, deepEqual)
 }
 
-// gatherProblems is the step of the problemFold, which replaces the sets of changed values.
+// gatherProblems is the step of the problemFold. It replaces the sets of changed values, and removes the sets
+// of values without problems.
 func gatherProblems(sets memo.Ordered[problemSet], members []memo.Member[string, []manifest.Problem]) memo.Ordered[problemSet] {
 	if sets.Len() == 0 {
 		sets = memo.NewOrdered(compareSets)

@@ -16,8 +16,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// tokens returns the JWT providers of an extension. It adds to out and problems. The filter of a Gateway
-// contains the extension only if a route of the Gateway uses it.
+// tokens returns the JWT providers of an extension. It adds to out.Backends and problems, and sets
+// out.Rejected. The filter of a Gateway contains the extension only if a route of the Gateway uses it.
 func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
 	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
 	*problems = append(*problems, found...)

@@ -38,7 +38,7 @@ func (m *mountOut) flat(port int32) *flatOut {
 	return m.flats[at]
 }
 
-// tables calls yield for each table that the route's rules are in, once, with the rules.
+// tables calls yield once for each virtual host (tableKey) that the route's rules are in, with the rules.
 func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
 	for key, place := range m.Attach.places() {
 		if m.closed != nil {

@@ -21,7 +21,7 @@ type outcome struct {
 	Unsupported []string
 	Closed      map[string]string
 	Resolved    manifest.Verdict[gwv1.RouteConditionReason]
-	// Lost has messages about the streams of a listener that the route requested and older routes got.
+	// Lost has messages about connections of a listener (ir.Stream) that the route requested and older routes got.
 	Lost map[listenerKey][]string
 }
 
@@ -143,7 +143,7 @@ func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo
 	}
 }
 
-// streamOutcome returns the outcome of a TCPRoute, TLSRoute or UDPRoute. A route that lost its stream to an
+// streamOutcome returns the outcome of a TCPRoute, TLSRoute or UDPRoute. A route that lost connections to an
 // older route is accepted, with a message (Gateway API, conflicts).
 func (r *routeStatusRules) streamOutcome(c *memo.Ctx, key manifest.Key) outcome {
 	s := r.in.stream.Get(c, key)

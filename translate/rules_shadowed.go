@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// shadow is a pair of matches in a table that accept the same requests. The later match never serves. The
-// embedded spot is the match that the problem is about.
+// shadow is a pair of matches in a virtual host that accept the same requests. The later match never serves.
+// The embedded spot is the match that the problem is about.
 type shadow struct {
 	shadowKey
 	spot
@@ -35,8 +35,8 @@ type spot struct {
 	Path   string
 }
 
-// shadowKey is a shadow of a route in a table: the names of the rule that the problem is about and of the other
-// rule.
+// shadowKey identifies a shadow of a route by its virtual host and two rules. The problem is about Rule; Other
+// is the other rule. Both are names.
 type shadowKey struct {
 	Table       tableKey
 	Rule, Other string
@@ -90,9 +90,9 @@ func (r *shadowRules) report(all *problemFold) {
 	problemsFrom(all, "shadowed", r.shadowed, shadowProblems)
 }
 
-// shadows returns the problems of a pair of matches: for the later route, and also for the first route if it is
-// in another namespace. The chains to the two rules can part at routes of two different namespaces. Then the
-// routes where the chains part also have problems.
+// shadows returns the problems of a pair of matches, at most one for each namespace. If the two routes are in
+// different namespaces, both have a problem. If the chains of the two rules first differ at routes of different
+// namespaces, these routes have problems, too. Otherwise only the later route has a problem.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
 	tell := func(at, by spot, wins bool) {
@@ -132,7 +132,7 @@ func spotOf(rule *ir.Rule) spot {
 	return out
 }
 
-// spotAt returns the match of hop, in the chain of a rule.
+// spotAt returns the match of the route at hop, which is in the chain of a rule.
 func spotAt(hop ir.Hop, rule *ir.Rule) spot {
 	out := spot{Route: hop.Route, Field: fmt.Sprintf("spec.rules[%d].matches[%d]", hop.Rule, hop.Match)}
 	if hop.Route != rule.Source.Key {

@@ -160,8 +160,8 @@ func compareInsecure(a, b insecureUse) int {
 	return cmp.Or(comparePortKeys(a.portKey, b.portKey), strings.Compare(a.By, b.By))
 }
 
-// eachInsecure yields use if a table without TLS has identity providers. It yields each port only once; seen
-// are the earlier ports.
+// eachInsecure yields use if a virtual host (table) has no TLS and has identity providers. It yields each port
+// only once. seen has the ports that it yielded before.
 func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen map[portKey]bool, yield func(memo.Place[manifest.Key, string], insecureUse)) {
 	if table.Chain != "" || len(signIns) == 0 || seen[table.portKey] {
 		return
@@ -182,7 +182,8 @@ func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Probl
 	return problems
 }
 
-// eachSignIn yields member for each extension of a Gateway that is not in seen, and adds the extension to seen.
+// eachSignIn yields a member with the ID member for each of extensions that is not in seen. It adds these
+// extensions to seen.
 func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bool, member string, yield func(memo.Place[signInUse, string], struct{})) {
 	for _, extension := range extensions {
 		if use := (signInUse{gateway, extension}); !seen[use] {

@@ -111,7 +111,7 @@ func (f *flatOut) below() below {
 	return out
 }
 
-// addBelow is the step of the memo.Fold below, which adds changed members to the sum.
+// addBelow is the step of the memo.Fold below. It adds new members to the sum and subtracts removed ones.
 func addBelow(sum below, members []memo.Member[flatKey, below]) below {
 	for _, m := range members {
 		sum.Rules += m.New.Rules - m.Old.Rules
@@ -196,7 +196,8 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	}}
 }
 
-// addHostShares is the step of the memo.Fold carried, which adds the changed shares of one policy.
+// addHostShares is the step of the memo.Fold carried. It returns the sum of the shares of one policy at all
+// listeners.
 func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	for _, m := range members {
 		if m.Has {
@@ -209,7 +210,7 @@ func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	return sum
 }
 
-// addTotal is the step of the memo.Folds total and width, which adds and removes changed shares.
+// addTotal is the step of the memo.Folds total and width. It adds new shares and removes old ones.
 func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal {
 	if t.Shares.Len() == 0 {
 		t.Shares = memo.NewOrdered(compareShares)
@@ -226,7 +227,7 @@ func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal
 	return t
 }
 
-// runOverload returns the shares that exceed the limit.
+// runOverload returns the shares that exceed the limit. The result is empty if the total is within the limit.
 func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	all, _ := r.loud.Get(c, struct{}{})
 	out := &overloads{Cut: all.cut(r.in.MaxCopies), Closed: map[closedKey]bool{}}
@@ -245,8 +246,9 @@ func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 }
 
 // where returns where a route attaches. If the route has too many copies, attach rejects it at all parentRefs,
-// and closed has the one rule that its tables (tableKey) then contain. If even this rule exceeds the limit, the
-// route has no places and closed is nil. Without too many copies, closed is nil, too.
+// and closed has the one rule that its virtual hosts then contain. If even this rule exceeds the limit, or if
+// the route is a TCPRoute, TLSRoute or UDPRoute, the route has no places and closed is nil. Without too many
+// copies, closed is nil, too.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
 	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]

@@ -118,8 +118,8 @@ func (r *streamRules) access(c *memo.Ctx, key manifest.Key) (*ir.Access, []polic
 	return accessOf(&resolved, level.Closed), resolved.Uses
 }
 
-// accessOf returns which clients of streams the policies allow, nil if they have no acl. If closed is not nil,
-// no client is allowed.
+// accessOf returns which clients may connect, nil if the policies have no acl. If closed is not nil, no client
+// may connect.
 func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	if closed != nil {
 		return &ir.Access{Closed: closed.Why, Parts: []ir.Part{closed.At}}

@@ -20,7 +20,7 @@ type viewIn struct {
 	rejected *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, memo.Ordered[*rejectedChild]]
 }
 
-// viewFolds collect what a ir.View shows, except policies, certificates and the allowed hosts of namespaces.
+// viewFolds collect what an ir.View shows, except policies, certificates and the allowed hosts of namespaces.
 type viewFolds struct {
 	in       viewIn
 	allHosts *memo.Fold[struct{}, tableKey, *hostOut, memo.Ordered[*hostOut]]

@@ -96,9 +96,10 @@ type rivalKey struct {
 	Other string
 }
 
-// count counts a pair, and reports whether the pair is reported to users. The result is false above maxTwins or
-// maxRivals, and for a guard with a rule below the guard. Within one namespace, it is also false for any guard,
-// and for pairs with sameMatch.
+// count counts a pair, and reports whether the pair is reported to users. If the routes of the pair are in two
+// namespaces (rivals), the result is false if one rule is a guard and the other is below it, and if both routes
+// have more than maxRivals pairs. Within one namespace, it is false for any guard, for pairs with sameMatch,
+// and above maxTwins.
 func (told pairCounts) count(t twin) bool {
 	x, y, rivals := t.rivals()
 	if !rivals {
