@@ -23,7 +23,7 @@ type attachOut struct {
 	// Bound lists, in words, the hosts that the route's namespace may serve. It is "" unless the route requests a
 	// host that the namespace may not serve.
 	Bound string
-	// Lost are the hosts that the route lost to routes of the other kind, HTTPRoute or GRPCRoute, by listener.
+	// Lost has, by listener, the host that the route lost to a route of the other kind (HTTPRoute or GRPCRoute).
 	Lost map[listenerKey]listen.Loss
 }
 

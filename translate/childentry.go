@@ -154,8 +154,8 @@ func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 }
 
 // problem returns the problem for why, a rejection of the route with the given key. Its Field is why.Field. If
-// why.Field is "", it is the path of the parentRef, or "spec" if no parentRef names the parent. If no parentRef
-// does, the message also says that the parent never reaches the route.
+// why.Field is "", it is the path of the parentRef, or "spec" without a parentRef. Without a parentRef, the
+// message also says that the parent never reaches the route.
 func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, severity manifest.Severity) manifest.Problem {
 	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {

@@ -10,7 +10,7 @@ import (
 // A Gateway can present a client certificate to backends (spec.tls.backend). In Envoy the certificate belongs
 // to a cluster, and all Gateways share clusters. So such a Gateway has its own clusters, with the name of the
 // Secret appended to the cluster name (backend.As). The routes of the Gateway are encoded once more for its
-// tables. Other Gateways are not affected.
+// virtual hosts. Other Gateways are not affected.
 
 // shownBy returns the entries of a node (flatKey) for a Gateway with a client certificate. The rules of the
 // result name the clusters of that Gateway. client is "namespace/name" of the Secret. If client is "", shownBy

@@ -34,13 +34,14 @@ func sameEntry(a, b *entry) bool {
 type closing struct {
 	Why string
 	At  ir.Part // the cause in the user's objects
-	// Unasked is as in ir.Respond.
+	// Unasked is the issuer whose discovery document was not requested, if that is the only reason
+	// (ir.Respond.Unasked). Otherwise it is "".
 	Unasked string
 }
 
-// before reports whether by replaces earlier as the reason. Both may be nil. A nil reason replaces nothing, and
-// any other reason replaces nil. A reason without Unasked also replaces a reason with Unasked, because an
-// answer of the issuer cannot remove it.
+// before reports whether the reason by replaces the reason earlier. Both may be nil. A nil reason replaces
+// nothing, and any other reason replaces nil. A reason without Unasked also replaces a reason with Unasked,
+// because an answer of the issuer cannot remove it.
 func (by *closing) before(earlier *closing) bool {
 	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
 }

@@ -43,8 +43,8 @@ func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	return e.problems
 }
 
-// turns records a time at which the problems can change. It sets until to the earlier of until and at. It
-// ignores a time that is not after from.
+// turns records a time at which the problems can change. The earliest recorded time becomes e.until. turns
+// ignores a time that is not after e.from.
 func (e *Expiry) turns(at time.Time) {
 	if at.After(e.from) && (e.until.IsZero() || at.Before(e.until)) {
 		e.until = at

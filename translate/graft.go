@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// graftOut is what a node (flatKey) adds to the tables (tableKey) of its root.
+// graftOut is what a node (flatKey) adds to the virtual hosts (tableKey) of its root.
 type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
@@ -109,9 +109,9 @@ func (out *graftOut) complain(s search) {
 	}
 }
 
-// beside records the routes that a rule rejects while it accepts others. at is the path of the rule. The
-// parent's status names all of them. Routes that the rule selects by name also get a warning if their own
-// parentRefs do not allow the parent.
+// beside records the routes that a rule rejects while it accepts others, as text in Beside. at is the path of
+// the rule. If the rule selects such a route by name, and the parentRefs of the route do not allow the parent,
+// beside also adds a warning about the rule.
 func (out *graftOut) beside(at string, s search) {
 	if len(s.rejected) == 0 {
 		return

@@ -44,10 +44,11 @@ type hostPolicy struct {
 	// Extras names.
 	Extras   *ir.Extras
 	Backends []*backend.Key
-	// Closed is set if a policy cannot be used, if too many policies apply, or if they apply to too many hosts. It
-	// is the reason why all routes of the listener answer 500.
+	// Closed is set if a policy cannot be used, if too many policies apply, or if the policies apply to too many
+	// hosts. It is the reason why all routes of the listener answer 500.
 	Closed *closing
-	// StreamsClosed is set if one of these policies may have an acl. It is the reason why connections are refused.
+	// StreamsClosed is set if one of the policies that cause Closed may have an acl. It is the reason why
+	// connections are refused.
 	StreamsClosed *closing
 }
 
@@ -177,8 +178,8 @@ func refused(why *ir.Rejection, what string) string {
 	return "an Envoy rejected " + what + ": " + why.Words
 }
 
-// attached returns the TrafficPolicies of the listener of a rule, of its route, and of the routes above it. It
-// includes policies without any effective field.
+// attached returns the TrafficPolicies that apply to a rule: those of the listener, of the rule's route, and of
+// the routes above it. It includes policies without any effective field.
 func (h *hostOut) attached(rule *ir.Rule) []manifest.Key {
 	var out []manifest.Key
 	add := func(uses []policy.Use) {

@@ -127,8 +127,8 @@ func (n *network) addPolicies(e *memo.Engine) {
 
 func (n *network) aims() aimIn { return aimIn{byKind: n.in.byKind, invalid: n.in.invalid} }
 
-// addRoutes declares the rules that attach routes to listeners and put the routes' own rules into tables. It
-// also declares the listeners of Envoy.
+// addRoutes declares the rules that attach routes to listeners and put the routes' own rules into virtual
+// hosts. It also declares the listeners of Envoy.
 func (n *network) addRoutes(e *memo.Engine) {
 	in := n.in
 	n.attachments = newAttachRules(e, attachIn{
@@ -155,7 +155,7 @@ func (n *network) addRoutes(e *memo.Engine) {
 	n.ports = newPortRules(e, portIn{gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams, Options: n.Options})
 }
 
-// addDelegation declares the rules that find child routes and add their rules to the tables (tableKey) of the
+// addDelegation declares the rules that find child routes and add their rules to the virtual hosts of the
 // roots.
 func (n *network) addDelegation(e *memo.Engine) {
 	in := n.in

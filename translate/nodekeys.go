@@ -82,8 +82,8 @@ func (k flatKey) heavy(space string) branchKey {
 	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }
 
-// linkKey is the node of a parent with a candidate: a route that the parent selects, or whose parentRefs name
-// the parent.
+// linkKey is a pair: the node of a parent, and a candidate for its child. A candidate is a route that the
+// parent selects, or whose parentRefs name the parent.
 type linkKey struct {
 	Parent flatKey
 	Child  manifest.Key

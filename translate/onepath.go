@@ -15,7 +15,7 @@ const maxOnePath = 100
 type onePath struct {
 	Rules  int
 	Prefix string
-	// First is the rule after the first maxOnePath rules.
+	// First is the first rule of the group after maxOnePath other rules.
 	First *entry
 }
 

@@ -25,7 +25,7 @@ type Options struct {
 	// WeightScope is the set of rules that the weight of a route orders. The default is VirtualHost. It has no
 	// effect without Weighted.
 	WeightScope WeightScope
-	// TrustedHops is ir.Settings.TrustedHops of all ports.
+	// TrustedHops is the number of trusted proxies in front of Envoy, for all ports (ir.Settings.TrustedHops).
 	TrustedHops uint32
 	// MaxDepth is the length of the longest chain of delegated routes. 0 means 32.
 	MaxDepth int

@@ -7,22 +7,24 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// placed are the rules of a node as its tables contain them. The rules differ from the flattened rules
-// (flatOut) if the hosts have policies.
+// placed are the rules of a node as the virtual hosts (tableKey) contain them. The rules differ from the
+// flattened rules (flatOut) if the hosts have policies.
 type placed struct {
-	// Entries has the entries for each table whose entries differ from the node's own.
+	// Entries has, by virtual host, the entries that differ from the node's own. A virtual host that is not in
+	// Entries contains the node's own entries.
 	Entries map[tableKey][]*entry
 	// Clients has the client certificate of each Gateway that presents one to backends: "namespace/name" of the
 	// Secret.
 	Clients map[string]string
 	// Closed has the reason why the rules answer 500 at a Gateway. Gateways at which they serve are not in it.
 	Closed map[string]string
-	// Problems are about rules that Envoys reject, or are too old for, in a form that differs from the node's
-	// own entry.
+	// Problems are about entries that differ from the node's own entries, if Envoys reject them or are too old for
+	// them.
 	Problems []manifest.Problem
 }
 
-// in returns the entries for a table: those in Entries, or own, the entries of the node.
+// in returns the entries for a virtual host: those in Entries, or the parameter own if there are none. own has
+// the node's own entries.
 func (p placed) in(table tableKey, own []*entry) []*entry {
 	if entries, other := p.Entries[table]; other {
 		return entries

@@ -18,8 +18,8 @@ import (
 // RejectedPart is a rule, a virtual host or a GatewayExtension that Envoys rejected, with the hash of its
 // encoding. Any change of the encoding ends the quarantine, for example by a policy or a parent.
 type RejectedPart struct {
-	// Route is the name of an Envoy route. It is "" for a virtual host without its routes. Table, the name of a
-	// RouteConfiguration, and Host are set only for a virtual host.
+	// Route is the name of the Envoy route of a rule. For a virtual host without its routes, Route is "", Table is
+	// the name of its RouteConfiguration, and Host is its domain. Otherwise Table and Host are "".
 	Table, Host, Route string
 	// Requirement is "namespace/name" of a GatewayExtension with jwt. Table, Host and Route are then "".
 	Requirement string
@@ -29,10 +29,10 @@ type RejectedPart struct {
 // Rejection is the reason why Envoys rejected a RejectedPart.
 type Rejection = ir.Rejection
 
-// Quarantine has all parts that every connected Envoy with the table (tableKey) rejected, and parts that some
-// Envoys are too old for. It is the only input that comes from Envoys (docs/design/flow.md). It changes no
-// resource: for each Envoy that rejected a part, the server leaves the part out of the table. Problems,
-// statuses and the ir.View use the Quarantine. It is immutable.
+// Quarantine has all parts that every connected Envoy of the Gateway rejected, and parts that some Envoys are
+// too old for. It is the only input that comes from Envoys (docs/design/flow.md). It changes no resource: for
+// each Envoy that rejected a part, the server leaves the part out. Problems, statuses and the ir.View use the
+// Quarantine. It is immutable.
 type Quarantine map[RejectedPart]Rejection
 
 // rejections are the entries of a Quarantine for one route, one virtual host or one GatewayExtension.

@@ -16,7 +16,7 @@ import (
 // Targets of policies. The same rules find the targets of valid and invalid policies: a valid policy applies to
 // its targets, and an invalid policy makes them fail closed.
 
-// maxListed is the largest number of objects selected by selectors that the status of a policy lists.
+// maxListed limits how many objects the status of a policy lists because selectors select them.
 const maxListed = 16
 
 // aiming has the rules for the targets of one kind of policy. It finds the objects that a policy applies to,

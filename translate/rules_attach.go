@@ -121,8 +121,8 @@ func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) copies {
 	return copies{Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces}
 }
 
-// runAttach returns where a route attaches. If the route has more places (listen.Place) than its namespace may
-// have, runAttach rejects it at all parentRefs.
+// runAttach returns where a route attaches. If the places (listen.Place) of the route do not fit into the limit
+// of its namespace, runAttach rejects the route at all parentRefs.
 func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	out := r.attachAll(c, key)
 	if out.tables() <= freePlaces {
@@ -180,8 +180,8 @@ func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// attachTo adds the result for the i-th parentRef to out. It adds nothing if the Gateway belongs to another
-// controller.
+// attachTo adds the result for the i-th parentRef to out, with its ports and problems. It adds nothing if the
+// Gateway belongs to another controller.
 func (r *attachRules) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
 	ref := from.Parents[i]
 	p, ours := r.attachment(c, parentKey(from.Key, ref), ref, from)

@@ -109,7 +109,7 @@ func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey
 	})
 }
 
-// graftUses yields the backends that a node needs at each Gateway of its tables.
+// graftUses yields the backends that a node needs at each Gateway of its virtual hosts.
 func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for _, table := range g.Tables {
@@ -127,7 +127,7 @@ func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flat
 	})
 }
 
-// eachUse yields each of the backends with the Gateway of a table, unless the pair is in seen. It adds the pair
+// eachUse yields each of the backends with the Gateway of table, unless the pair is in seen. It adds the pair
 // to seen.
 func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yield func(useKey)) {
 	for _, to := range backends {

@@ -28,7 +28,8 @@ type policyVerdict = manifest.Verdict[gwv1.PolicyConditionReason]
 // tlsPolicyOut is the result for one BackendTLSPolicy, independent of its targets.
 type tlsPolicyOut struct {
 	Policy *backend.TLSPolicy // nil if the policy does not exist
-	// Accepted and Resolved are the verdicts for its conditions. Targets can add to Accepted.
+	// Accepted and Resolved are the verdicts for the policy's conditions Accepted and ResolvedRefs. Targets can
+	// add to Accepted.
 	Accepted, Resolved policyVerdict
 	Problems           []manifest.Problem
 }

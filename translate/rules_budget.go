@@ -28,9 +28,9 @@ import (
 // depend on the order of edits.
 
 const (
-	// budgetBase and budgetPerRoute set the number of rules that delegation may create on a host: budgetBase,
-	// and budgetPerRoute for each HTTPRoute of the folder. An HTTPRoute has at most 128 matches, so that each
-	// match may be delegated twice.
+	// budgetBase and budgetPerRoute set the number of rules that delegation may create on a host: budgetBase, and
+	// budgetPerRoute for each HTTPRoute of the folder. An HTTPRoute has at most 128 matches. So 256 rules allow
+	// each match to be delegated twice.
 	budgetBase     = 1000
 	budgetPerRoute = 256
 	// allPerRoute is the number of rules that each HTTPRoute adds to the limit for all hosts together, which

@@ -77,9 +77,10 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 
 // childProblems returns the problems of a route that may be below other routes. Without entries it returns the
 // warning of nowhere. A rejection is an error if a parentRef of the route names the parent. For a route without
-// parentRefs, a rejection is an error if no parent accepts the route, and otherwise a warning if the parent
-// selects the route by name. Other rejections are no problem. childProblems adds besideProblems for each entry
-// that accepts the route, and missedEverywhere if only routes accept it and no Gateway.
+// parentRefs, a rejection is an error if no parent accepts the route. If a parent does, it is a warning if the
+// rejecting parent selects the route by name. Other rejections are no problem. childProblems adds
+// besideProblems for each entry that accepts the route. It adds missedEverywhere if a parent accepts the route
+// and no Gateway does.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })

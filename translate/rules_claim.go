@@ -18,7 +18,7 @@ type claimIn struct {
 	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// claimRules count the listeners and routes that have each host, before tables (tableKey) are built.
+// claimRules count the listeners and routes that have each host, before virtual hosts are built.
 type claimRules struct {
 	claimed *memo.Fold[tableKey, string, string, claim]
 	breadth *memo.Fold[listenerKey, tableKey, struct{}, int]

@@ -203,7 +203,7 @@ func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (table
 	return tables, slices.DeleteFunc(guests, func(t tableKey) bool { return slices.Contains(tables, t) })
 }
 
-// appendTables adds the tables of places on one port to out, each once.
+// appendTables adds to out the virtual hosts of the places on one port, each once.
 func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
 	for _, place := range places {
 		table := tableOf(gateway, place)

@@ -103,7 +103,8 @@ func (r *credentialRules) runCredentials(c *memo.Ctx, source ir.CredentialSource
 	return r.clients(c, source)
 }
 
-// users returns the users in the htpasswd file in one entry of a Secret.
+// users returns the users in the htpasswd file in one entry of a Secret. If the file is missing, invalid or too
+// large, it returns a result with only the Problem.
 func (r *credentialRules) users(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
 	secret, missing := r.secret(c, source.Secret)
 	if missing != nil {
@@ -123,7 +124,9 @@ func (r *credentialRules) users(c *memo.Ctx, source ir.CredentialSource) *creden
 	return &credentialsOut{List: list}
 }
 
-// clients returns the keys in all entries of one Secret, or of the Secrets that a selector selects.
+// clients returns the keys in all entries of one Secret, or of the Secrets that a selector selects. If one of
+// them is missing or invalid, if none is selected, or if they are too large, it returns a result with only the
+// Problem.
 func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
 	secrets, where := []manifest.Key{source.Secret}, source.Secret.String()
 	if source.Secret.Name == "" {

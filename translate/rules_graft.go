@@ -51,8 +51,8 @@ type graftIn struct {
 	Options
 }
 
-// graftRules add the rules of delegated routes to the tables (tableKey) of their roots, and return the result
-// for each child.
+// graftRules add the rules of delegated routes to the virtual hosts (tableKey) of their roots, and return the
+// result for each child.
 type graftRules struct {
 	in       graftIn
 	graft    *memo.Rule[flatKey, *graftOut]
@@ -81,9 +81,10 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft returns what a node adds to the tables (tableKey) of its root: the rules of a child, and the rule
-// Rest of each route.Point that needs it. A Point needs Rest if it accepts no route, if it names a route that
-// does not exist, if it must not delegate, or if it is Guarded.
+// runGraft returns what a node adds to the virtual hosts (tableKey) of its root: the rules of a child, and the
+// rule Rest of each route.Point that needs it. A Point needs Rest if it accepts no route, if it names a route
+// that does not exist, if it must not delegate, or if it is Guarded. If the root or the route has too many
+// copies, the rules are in no virtual host.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)

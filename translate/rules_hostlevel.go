@@ -13,10 +13,10 @@ import (
 // hostLevel is a hostPolicy, and the cost of what it adds to each virtual host.
 type hostLevel struct {
 	hostPolicy
-	// Units is the cost, in plain routes of Envoy, of the fields of policies that do not come from cluster
-	// paths.
+	// Units is the cost of what the policies add to each virtual host, in plain routes of Envoy. Policies from
+	// cluster paths do not count.
 	Units int
-	// Heaviest is the policy with the most expensive of these fields.
+	// Heaviest is the policy with the most expensive of the fields that Units counts.
 	Heaviest manifest.Key
 }
 

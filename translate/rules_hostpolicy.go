@@ -33,7 +33,7 @@ type hostPolicyIn struct {
 	quarantine *quarantineInputs
 }
 
-// hostPolicyRules apply the TrafficPolicies of Gateways, ListenerSets and listeners to tables.
+// hostPolicyRules apply the TrafficPolicies of Gateways, ListenerSets and listeners to virtual hosts.
 type hostPolicyRules struct {
 	in         hostPolicyIn
 	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
@@ -112,9 +112,9 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	return out
 }
 
-// place returns the entries of a node (flatKey) as its tables contain them. They have the policies of the
+// place returns the entries of a node (flatKey) as the virtual hosts contain them: with the policies of the
 // listeners and the client certificates of the Gateways. route is the key of the node's route. tables yields
-// each table with the node's own entries.
+// each virtual host with the node's own entries.
 func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	type place struct { // the entries of a node are the same in all tables of a listener

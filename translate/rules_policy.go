@@ -23,8 +23,8 @@ type ruleKey struct {
 	Rule  int
 }
 
-// plainRule is the index for all rules of a route without policies of their own. These rules name no policy,
-// and no policy targets them by name.
+// plainRule is the common index of all rules of a route that have no policies of their own. These rules name no
+// policy, and no policy targets them by name.
 const plainRule = -1
 
 func (k ruleKey) String() string {
@@ -54,8 +54,8 @@ type policyOut struct {
 // levelOut has the policies (a policy.Level) that apply to one rule of one route.
 type levelOut struct {
 	policy.Level
-	// Closed is the reason why the rule, and all rules below it, answer 500: a policy is missing, cannot be
-	// used, or one of too many. It is nil if the rule serves.
+	// Closed is the reason why the rule, and all rules below it, answer 500: a policy is missing or cannot be
+	// used, or too many policies apply. It is nil if the rule serves.
 	Closed   *closing
 	Problems []manifest.Problem
 	// Burden is what the policies add to each match of the rule if no other level has policies.

@@ -43,7 +43,7 @@ func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 	})
 }
 
-// loadOf returns the size of what a root adds to each table, with its policies.
+// loadOf returns the size of what a root adds to each virtual host, with its policies.
 func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	rules, targeted := route.Rules(object), r.aims.any(c, object.Key)
 	return route.LoadOf(object, func(rule int) route.Burden {
@@ -54,8 +54,8 @@ func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	})
 }
 
-// addPolicies sets the policies of each rule of a node, before the node delegates. A rule answers 500 if it
-// must not serve without a policy that cannot be used.
+// addPolicies sets the policies of each rule of a node, before the node delegates. A rule answers 500 if one of
+// its policies is missing or cannot be used, or if too many apply.
 func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
 	annotations := object.Value.GetAnnotations()
 	if _, known := policy.StrategyOf(annotations); !known {

@@ -212,8 +212,8 @@ type hostTarget struct {
 }
 
 // hostTargets returns the effects of a policy at each Gateway, ListenerSet and listener that it targets. Other
-// policies of the same objects can override its fields. Fields that single routes set for themselves do not
-// count. Targets without listeners are omitted.
+// policies of these objects can override fields; fields that single routes set do not count. Targets without
+// listeners, and selected objects after maxListed targets, are omitted.
 func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range r.in.aims.targets.Get(c, key) {

@@ -173,8 +173,8 @@ func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKe
 	}
 }
 
-// lossProblems returns the problems of a route that lost streams to older routes, or that won streams of other
-// namespaces.
+// lossProblems returns the problems of a route that lost connections to older routes, or that won connections
+// from routes of other namespaces.
 func lossProblems(lost memo.Ordered[*loss]) []manifest.Problem {
 	var out []manifest.Problem
 	for l := range lost.All() {

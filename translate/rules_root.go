@@ -11,8 +11,8 @@ import (
 // mountOut says where a route attaches, and has the rules that it serves there.
 type mountOut struct {
 	Attach *attachOut
-	// closed is the rule that replaces all rules of the route in tables (tableKey), nil if the route serves
-	// normally.
+	// closed has the only rule of the route in its virtual hosts if the route has too many copies. It is nil for
+	// other routes.
 	closed *flatOut
 	// flats are the rules of the route for each port, in the order of Attach.Ports. If the route serves on no
 	// port, flats has one value for port 0.
@@ -56,7 +56,7 @@ type rootIn struct {
 	routes *objects
 }
 
-// rootRules put the rules of routes that attach to listeners into tables.
+// rootRules put the rules of routes that attach to listeners into virtual hosts.
 type rootRules struct {
 	in    rootIn
 	mount *memo.Rule[manifest.Key, *mountOut]
@@ -73,7 +73,8 @@ func (r *rootRules) report(all *problemFold) {
 	problemsFrom(all, "mount", r.mount, func(m *mountOut) []manifest.Problem { return m.placed.Problems })
 }
 
-// inTables returns the key of an HTTPRoute or GRPCRoute, nil for other kinds, whose rules are not in tables.
+// inTables returns the key of an HTTPRoute or GRPCRoute, nil for other kinds, whose rules are not in virtual
+// hosts.
 func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return nil

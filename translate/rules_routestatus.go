@@ -16,7 +16,7 @@ import (
 type outcome struct {
 	Attach *attachOut
 	// Whole is true if no rule of the route works as it is written. Unsupported says which fields do not work.
-	// Closed says for a Gateway why the rules answer 500 there.
+	// Closed has, by Gateway, the reason why the rules answer 500 there.
 	Whole       bool
 	Unsupported []string
 	Closed      map[string]string

@@ -42,7 +42,7 @@ type shadowKey struct {
 	Rule, Other string
 }
 
-// compare returns 0 if two shadows of a route are the same pair of matches, even if their tables (tableKey) or
+// compare returns 0 if two shadows of a route are the same pair of matches, even if their virtual hosts or
 // parents differ.
 func (s *shadow) compare(other *shadow) int {
 	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), manifest.CompareKeys(s.By.Route, other.By.Route),
@@ -58,8 +58,8 @@ type shadowIn struct {
 	host *memo.Rule[tableKey, *hostOut]
 }
 
-// shadowRules collect the matches that never serve, by route and over all tables. If the two matches of a pair
-// are in different namespaces, both routes have a problem.
+// shadowRules collect the matches that never serve, by route and over all virtual hosts. If the two matches of
+// a pair are in different namespaces, both routes have a problem.
 type shadowRules struct {
 	in       shadowIn
 	twins    *memo.Rule[tableKey, []twin]
@@ -150,8 +150,8 @@ func (s spot) String() string {
 	return out
 }
 
-// shadowProblems returns one warning for each pair of matches, even if the pair occurs in several tables.
-// shadows must not be empty.
+// shadowProblems returns one warning for each pair of matches, even if the pair occurs in several virtual
+// hosts. shadows must not be empty.
 func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem) {
 	var first, last *shadow
 	more := 0
@@ -170,7 +170,7 @@ func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem)
 	return append(problems, first.problem(more))
 }
 
-// problem returns the problem of a shadow. more is the number of other tables (tableKey) with the same pair.
+// problem returns the problem of a shadow. more is the number of other virtual hosts with the same pair.
 func (s *shadow) problem(more int) manifest.Problem {
 	requests := fmt.Sprintf("host %q on port %d of Gateway %s", s.Table.Domain, s.Table.Port, s.Table.Gateway)
 	if more > 0 {
@@ -216,7 +216,8 @@ func (s spot) owner() string {
 	return s.String()
 }
 
-// runTwins returns the pairs of equal matches of a host that are reported. Equal tables have equal pairs.
+// runTwins returns the pairs of equal matches of a host that are reported. Virtual hosts with equal rules have
+// equal pairs.
 func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 	host := r.in.host.Get(c, key)
 	if host == nil {

@@ -182,8 +182,8 @@ func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Probl
 	return problems
 }
 
-// eachSignIn yields a member with the ID member for each of extensions that is not in seen. It adds these
-// extensions to seen.
+// eachSignIn yields each of extensions at a Gateway, unless the pair is in seen. It adds the pair to seen. The
+// parameter member identifies what uses the extensions.
 func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bool, member string, yield func(memo.Place[signInUse, string], struct{})) {
 	for _, extension := range extensions {
 		if use := (signInUse{gateway, extension}); !seen[use] {

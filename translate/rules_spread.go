@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// A match of a route is in the table of every host of every port that its route serves on. Each copy contains
+// A match of a route is in every virtual host of every port that its route serves on. Each copy contains
 // everything that its rule and its policies add. A few routes with 16 hostnames can become a million routes of
 // Envoy. So the cost of copies is computed before they are built (route.Load). For each match, freeTables
 // copies are free. All namespaces have equal shares of the rest, Options.MaxCopies. A namespace that needs less
@@ -19,12 +19,12 @@ import (
 // routes answer 500. Each such host has one rule, which also counts. Without the rule, a host would answer 404,
 // or a wider host would get the requests. All this has no effect while the total cost is at most MaxCopies.
 //
-// A route below others is counted in the tables of each root above it, because namespaces can share a root. The
-// rules of the route are built before they are counted, within the limits of rules_budget.go. The copies of the
-// rules are built later.
+// A route below others is counted in the virtual hosts of each root above it, because namespaces can share a
+// root. The rules of the route are built before they are counted, within the limits of rules_budget.go. The
+// copies of the rules are built later.
 
-// reach is the number of tables (tableKey) and ports with rules of a root. Shares depend only on reach, so that
-// other edits of the root do not affect them.
+// reach is the number of virtual hosts (Tables) and of ports that have rules of a root. Shares depend only on
+// reach, so that other edits of the root do not affect them.
 type reach struct {
 	Tables, Ports int
 	// Team is true if path policies are in force and the root does not come from cluster paths. The namespace
@@ -46,7 +46,7 @@ type spreadIn struct {
 	Options
 }
 
-// spreadRules limit the cost of the copies of matches in tables (tableKey), and of policies on virtual hosts.
+// spreadRules limit the cost of the copies of matches, and of policies on virtual hosts.
 type spreadRules struct {
 	in       spreadIn
 	below    *memo.Fold[shareKey, flatKey, below, below]
@@ -101,8 +101,7 @@ func (r *spreadRules) report(all *problemFold) {
 	problemsFrom(all, "overload", r.overload, (*overloads).problems)
 }
 
-// below returns the number and cost of the rules that a node adds to each table (tableKey) of its root on one
-// port.
+// below returns the number and cost of the rules that a node adds to each virtual host of its root on one port.
 func (f *flatOut) below() below {
 	out := below{Rules: len(f.Entries) + len(f.Points), Cost: len(f.Points)}
 	for _, e := range f.Entries {
@@ -120,8 +119,8 @@ func addBelow(sum below, members []memo.Member[flatKey, below]) below {
 	return sum
 }
 
-// runReach returns the number of tables (tableKey) and ports of a route that attaches to listeners. It is zero
-// if the route does not exist.
+// runReach returns the number of virtual hosts and ports of a route that attaches to listeners. It is zero if
+// the route does not exist.
 func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
 	object, ok := r.in.routes.Get(c, key)
 	attach := r.in.admitted.Get(c, key)
@@ -132,7 +131,7 @@ func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
 }
 
 // runAlone returns the cost of the copies of a route's own rules, without building the rules. It is zero for a
-// route in no table.
+// route in no virtual host.
 func (r *spreadRules) runAlone(c *memo.Ctx, key manifest.Key) copies {
 	object, ok := r.in.routes.Get(c, key)
 	tables := r.in.admitted.Get(c, key).tables()

@@ -67,7 +67,7 @@ func (r *tableRules) report(all *problemFold) {
 	problemsFrom(all, "host", r.host, (*hostOut).problems)
 }
 
-// markHosts yields a mark (see mark) for the table of every host of a listener.
+// markHosts yields a mark (see mark) for the virtual host of every domain of a listener.
 func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
 	if g == nil {
 		return
@@ -77,8 +77,8 @@ func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey
 	}
 }
 
-// runHost returns the virtual host of a table. It returns nil if only guests are in the table (see tablesOf): a
-// wider host then gets the requests.
+// runHost returns a virtual host with its rules. It returns nil if no route or listener has the domain, so that
+// all rules are guests (see tablesOf). A wider host then gets the requests.
 func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	if of, _ := r.in.claimed.Get(c, key); of.Count == 0 {
 		return nil

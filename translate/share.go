@@ -11,16 +11,17 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// freeTables is the number of tables (tableKey) of each match that do not count toward the limit: two
-// hostnames, on HTTP and HTTPS.
+// freeTables is the number of virtual hosts of each match that do not count toward the limit: two hostnames, on
+// HTTP and HTTPS.
 const freeTables = 4
 
-// freeUnits is the cost, in plain routes, that policies may add to each virtual host for free: 2 KB.
+// freeUnits is the cost, in plain routes of Envoy, that policies may add to each virtual host without counting
+// toward the limit: 2 KB.
 const freeUnits = 4
 
-// shareKey identifies a share. Without Child, it is the rules of the route Root in tables. With Child, it is
-// the rules of Child in the tables (tableKey) of Root. If Root is a TrafficPolicy, it is what the policy adds
-// to virtual hosts.
+// shareKey identifies a share. Without Child, the share is the rules of the route Root in its virtual hosts.
+// With Child, it is the rules of Child in the virtual hosts of Root. If Root is a TrafficPolicy, it is what the
+// policy adds to virtual hosts.
 type shareKey struct{ Root, Child manifest.Key }
 
 // object returns the route or policy that causes the copies.
@@ -42,17 +43,18 @@ func compareShareKeys(a, b shareKey) int {
 	return cmp.Or(manifest.CompareKeys(a.Root, b.Root), manifest.CompareKeys(a.Child, b.Child))
 }
 
-// copies are the number and cost of copies in tables. The type is small, because every route has a value of it.
+// copies are the number and cost of copies in virtual hosts. The type is small, because every route has a value
+// of it.
 type copies struct {
 	// Owner is the namespace that is responsible for the copies: that of the root. If the root is shared by
 	// namespaces, it is "root>child", the namespaces of the root and of the child.
 	Owner string
-	// Tables is the number of tables (tableKey) with copies. Cost is the cost of all copies, in plain routes of
-	// Envoy. Free is the amount of the cost that does not count.
+	// Tables is the number of virtual hosts with copies. Cost is the cost of all copies, in plain routes of Envoy.
+	// Free is the amount of the cost that does not count.
 	Tables, Cost, Free int
 }
 
-// newCopies returns the copies of a load in a number of tables. owner is the field Owner.
+// newCopies returns the copies of a load in a number of virtual hosts (tables). owner is the field Owner.
 func newCopies(owner string, tables int, load route.Load) copies {
 	return copies{Owner: owner, Tables: tables, Cost: tables * load.Made, Free: max(load.Written, freeTables*load.Matches)}
 }
@@ -110,8 +112,9 @@ type overloads struct {
 // 500. Limit is the limit of the namespace that is responsible.
 type overload struct {
 	Tables, Cost, Limit int
-	// Closed is true if the hosts of the route answer 500. It is false if the rules for this exceed the limit,
-	// too: then the route has no hosts.
+	// Closed is true if the hosts of the route answer 500. It is false if even the rules for these answers exceed
+	// the limit: then the route has no hosts. It is also false for a policy, a route below a root, and a TCPRoute,
+	// TLSRoute or UDPRoute.
 	Closed bool
 	// Field is the field of a policy with the highest cost, "" for a route.
 	Field string
@@ -124,8 +127,8 @@ func (o overload) String() string {
 	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
 }
 
-// cuts reports whether the rules of a node must not be in tables. That is the case if its root has too many
-// copies, or if its route has too many copies below the root.
+// cuts reports whether the rules of a node must not be in any virtual host. That is the case if its root has
+// too many copies, or if its route has too many copies below the root.
 func (o *overloads) cuts(key flatKey) bool {
 	_, root := o.Cut[shareKey{Root: key.root()}]
 	_, own := o.Cut[shareKey{key.root(), key.Route}]

@@ -77,8 +77,8 @@ func twinsAmong(group []*entry) []*entry {
 // twin is a pair of entries of a host with the same match. Later never gets a request.
 type twin struct{ First, Later *entry }
 
-// hostsIn returns the hosts of a table (tableKey) that a rule serves, as text. It returns "" if the rule serves
-// all requests of domain.
+// hostsIn returns the hosts of domain that a rule serves, as text. It returns "" if the rule serves all
+// requests of domain.
 func hostsIn(domain string, rule *ir.Rule) string {
 	if len(rule.Match.Hosts) == 0 || listen.Covers(ir.HostsOf(rule.Match.Hosts...), domain) {
 		return ""
@@ -97,7 +97,7 @@ type rivalKey struct {
 }
 
 // count counts a pair, and reports whether the pair is reported to users. If the routes of the pair are in two
-// namespaces (rivals), the result is false if one rule is a guard and the other is below it, and if both routes
+// namespaces (rivals), the result is false if one rule is a guard and the other is below it, or if both routes
 // have more than maxRivals pairs. Within one namespace, it is false for any guard, for pairs with sameMatch,
 // and above maxTwins.
 func (told pairCounts) count(t twin) bool {

@@ -53,7 +53,8 @@ func (k Key) Cluster() string {
 	return As(name, k.Client)
 }
 
-// Raw returns the name of the cluster for connections without TLS by Envoy. No policy changes that.
+// Raw returns the name of the cluster for connections without TLS by Envoy. No BackendTLSPolicy applies to that
+// cluster.
 func Raw(cluster string) string { return cluster + "/raw" }
 
 // As returns the name of the cluster for Gateways that send the client certificate of a Secret,
@@ -270,8 +271,7 @@ func (r Reference) ToBackend() Resolution {
 	return To(Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP})
 }
 
-// Named returns r with DNSName set, if all endpoints of the Backend have the same DNS name. Otherwise it
-// returns r unchanged. b may be nil.
+// Named returns r. It sets DNSName if all endpoints of the Backend have the same DNS name. b may be nil.
 func (r Resolution) Named(b *api.Backend) Resolution {
 	if b == nil || b.Spec.Static == nil {
 		return r

@@ -117,8 +117,8 @@ func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	return t
 }
 
-// Edit returns the tree without the items gone, and with the items come. It panics if the tree lacks an item of
-// gone.
+// Edit returns the tree without the items in gone and with the items in come. It panics if the tree lacks an
+// item of gone.
 func (t *Tree[T, L]) Edit(gone, come []T) *Tree[T, L] {
 	edited := *t
 	for _, it := range t.items(gone) {
@@ -163,8 +163,8 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	return leaves
 }
 
-// Crowds returns the items of each prefix with more items than the parameter most, in the order of the list.
-// most must be at least Full. It visits only nodes that lead to a result.
+// Crowds returns a list for each prefix with more items than the parameter most: these items, in the order of
+// the whole list. most must be at least Full. Crowds visits only nodes that lead to a result.
 func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
 
 // crowds appends the results of Crowds for n and the nodes below.
@@ -224,7 +224,7 @@ func part[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// pick returns the items that the function is accepts. number is how many these are.
+// pick returns the items for which the parameter is returns true. number is the number of these items.
 func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
 	if number == 0 {
 		return nil

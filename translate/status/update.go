@@ -16,8 +16,9 @@ type Update struct {
 	// Envoy is the name of the Envoy listener that serves each listener of the object, by the listener's name.
 	Envoy map[string]string
 	// Status is *gwv1.GatewayClassStatus, *gwv1.GatewayStatus, *gwv1.ListenerSetStatus, *gwv1.RouteStatus (for
-	// every kind of route), *gwv1.PolicyStatus or *api.GatewayExtensionStatus. It is nil if the object was
-	// removed. Conditions have no transition time: the server sets it. If only Envoy's answer is missing, the
-	// condition Programmed is Unknown/Pending. The server replaces that condition when Envoys answer.
+	// every kind of route), *gwv1.PolicyStatus or *api.GatewayExtensionStatus. It is nil if the object no longer
+	// has a status, for example because it was removed. Conditions have no transition time: the server sets it. If
+	// only Envoy's answer is missing, the condition Programmed is Unknown/Pending. The server replaces that
+	// condition when Envoys answer.
 	Status any
 }
