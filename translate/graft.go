@@ -136,8 +136,8 @@ func (out *graftOut) beside(at string, s search) {
 	}
 }
 
-// tooMany adds the problem that a rule does not delegate, because it would create too many rules. over contains
-// the message.
+// tooMany adds the problem that a rule does not delegate, because it would create too many rules. The parameter
+// over contains the message.
 func (out *graftOut) tooMany(point *route.Point, over *budgetOut) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
 	out.Problems = append(out.Problems, manifest.Problem{

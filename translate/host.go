@@ -159,8 +159,8 @@ func asServed(rule *ir.Rule) *ir.Rule {
 	return closed
 }
 
-// closedHost returns the only rule of a virtual host that Envoys rejected for the reason why. The rule answers
-// 500 to every request.
+// closedHost returns the only rule of a virtual host that Envoys rejected. The rule answers 500 to every
+// request. The parameter why is the rejection.
 func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	return &ir.Rule{
 		Name: "rejected", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
@@ -169,8 +169,8 @@ func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	}
 }
 
-// refused returns the message for a rule or host that an Envoy rejected or is too old for. what names the rule
-// or host.
+// refused returns the message for a rule or host that an Envoy rejected or is too old for. The parameter what
+// names the rule or host.
 func refused(why *ir.Rejection, what string) string {
 	if why.Lacks != "" {
 		return "an Envoy is too old for " + what + ": " + why.Words

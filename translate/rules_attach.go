@@ -50,8 +50,8 @@ func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	return r
 }
 
-// attachment returns the result for ref, a parentRef of the route from. parent is the Gateway or ListenerSet
-// that ref names. ours is false if the Gateway belongs to another controller.
+// attachment returns the result for one parentRef (ref) of a route (from). parent is the Gateway or ListenerSet
+// that the parentRef names. ours is false if the Gateway belongs to another controller.
 func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
 	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	of := r.in.gateways

@@ -76,8 +76,8 @@ func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	return out
 }
 
-// bindHosts limits the hosts of a route to those that its namespace may serve. It modifies from, and returns
-// the limit of the namespace (bound). narrower is true if it removed a host.
+// bindHosts limits the hosts of a route to those that its namespace may serve. It modifies the parameter from,
+// and returns the limit of the namespace (bound). narrower is true if it removed a host.
 func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
 	bound = r.bound.Get(c, from.Key.Namespace)
 	if bound.Hosts.Every() || !from.Kind.Hosts {
@@ -89,8 +89,8 @@ func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound liste
 }
 
 // hostProblems returns a problem for each hostname of a route that its namespace may not serve, or may serve
-// only partly. For a route without hostnames, it returns a problem if the route serves no host. from has the
-// hosts after bindHosts.
+// only partly. For a route without hostnames, it returns a problem if the route serves no host. The route
+// (from) has the hosts after bindHosts.
 func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.Problem) {
 	for i, hostname := range from.Hostnames {
 		left := listen.Narrow(ir.HostsOf(hostname), bound.Hosts)

@@ -189,8 +189,8 @@ func notUsable(message, hint string) *credentialsOut {
 	return &credentialsOut{Problem: &manifest.Problem{Code: policy.BadCredentials, Message: message, Hint: hint}}
 }
 
-// tooLarge returns a result without credentials, with the problem that they exceed maxCredentialBytes. where
-// names the Secrets.
+// tooLarge returns a result without credentials, with the problem that they exceed maxCredentialBytes. The
+// parameter where names the Secrets.
 func tooLarge(where string, size int) *credentialsOut {
 	return notUsable(fmt.Sprintf("%s: %d bytes are over the limit of %d", where, size, maxCredentialBytes), "ask a service by extAuth where there are so many users")
 }

@@ -35,7 +35,8 @@ func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTT
 	return nil
 }
 
-// namesPolicies reports whether the filters of a rule name TrafficPolicies. of is the rule's route.
+// namesPolicies reports whether the filters of a rule name TrafficPolicies. The parameter of is the rule's
+// route.
 func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 	return slices.ContainsFunc(rule.Filters, func(f gwv1.HTTPRouteFilter) bool {
 		_, ok := extension(of.Namespace, f)

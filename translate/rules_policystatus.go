@@ -255,7 +255,7 @@ func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, sect
 	return out
 }
 
-// setAt returns the ListenerSet with the key at, nil for an object of another kind.
+// setAt returns the ListenerSet of a key, nil for an object of another kind.
 func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 	if at.Kind != kindListenerSet {
 		return nil

@@ -88,7 +88,7 @@ func (r *gatewayStatusRules) runGatewayStatus(c *memo.Ctx, key manifest.Key) *st
 }
 
 // runListenerSetStatus returns the status of a ListenerSet. It returns nil if gatefold does not serve the
-// Gateway of the set.
+// Gateway of the set. The status of a set that is not accepted has no listeners.
 func (r *gatewayStatusRules) runListenerSetStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	set := r.in.listenerSet.Get(c, key)
 	if set == nil {

@@ -51,9 +51,10 @@ type signInKey struct {
 }
 
 // addSignInRules returns the rules for callback and logout of a node, two for each identity provider. Below a
-// parent, they match only requests that the parent delegates. The function above returns the identity provider
-// of the policies above a rule. If the rule has the same provider, no rules are added, because the parent
-// already has them. If the parent's path does not contain the two paths, no rules are added, but a problem is.
+// parent, they match only requests that the parent delegates. The parameter above is a function that returns
+// the identity provider of the policies above a rule. If the rule has the same provider, no rules are added,
+// because the parent already has them. If the parent's path does not contain the two paths, no rules are added,
+// but a problem is.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)

@@ -127,8 +127,8 @@ type Reference struct {
 	UDP bool
 }
 
-// Refer returns a reference in the object from, with its defaults filled in (Gateway API: group "", kind
-// Service, the object's namespace).
+// Refer returns a reference with its defaults filled in (Gateway API: group "", kind Service, the object's
+// namespace). The parameter from is the object that contains the reference.
 func Refer(from manifest.Key, ref gwv1.BackendObjectReference) Reference {
 	to := manifest.Key{Kind: "Service", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Group != nil {

@@ -74,8 +74,8 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 // filling counts the fields that a policy sets (set), and how many of these are in force (used).
 type filling struct{ set, used int }
 
-// all copies the settings in from to the settings in into, except those that into already has. It counts the
-// settings in f.
+// all fills the parameter into: it copies each setting that the parameter from has and into lacks. It counts
+// the settings in f.
 func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.ConnectTimeout, from.ConnectTimeout)
 	fill(f, &into.BufferLimit, from.BufferLimit)

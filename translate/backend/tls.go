@@ -106,7 +106,8 @@ func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 	closeCluster(cluster, p.Closed)
 }
 
-// closeCluster removes the endpoints of a cluster. Envoy then answers 503. why is the reason as text.
+// closeCluster removes the endpoints of a cluster, so that Envoy answers 503. The parameter why is the reason,
+// as text.
 func closeCluster(cluster *ir.Cluster, why string) {
 	cluster.Closed, cluster.Discovery, cluster.Endpoints = why, ir.Static, nil
 }

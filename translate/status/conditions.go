@@ -119,7 +119,8 @@ func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition
 // of the listener answers 500 because of a policy.
 const ListenerConditionClosed gwv1.ListenerConditionType = "gatefold.io/ClosedByPolicy"
 
-// ListenerClosed returns the condition ListenerConditionClosed. why names the policy and what is wrong with it.
+// ListenerClosed returns the condition ListenerConditionClosed. The parameter why names the policy and what is
+// wrong with it.
 func ListenerClosed(generation int64, why string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(ListenerConditionClosed), Status: metav1.ConditionTrue, ObservedGeneration: generation,
@@ -178,8 +179,9 @@ func RouteResolvedRefs(generation int64, verdict manifest.Verdict[gwv1.RouteCond
 	return c
 }
 
-// RoutePartiallyInvalid returns the condition PartiallyInvalid of a route. what names the rules that are not
-// served as written. The Gateway API requires the words "Dropped Rule" at the beginning of the message.
+// RoutePartiallyInvalid returns the condition PartiallyInvalid of a route. The parameter what names the rules
+// that are not served as written. The Gateway API requires the words "Dropped Rule" at the beginning of the
+// message.
 func RoutePartiallyInvalid(generation int64, what string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(gwv1.RouteConditionPartiallyInvalid), Status: metav1.ConditionTrue,

@@ -16,8 +16,8 @@ import (
 const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProgrammed"
 
 // SetAccepted returns the condition Accepted of a ListenerSet. It is True if the Gateway accepts the
-// ListenerSet and at least one of its listeners can be served. in is the Part of the ListenerSet in that
-// Gateway, nil if the Gateway does not exist.
+// ListenerSet and at least one of its listeners can be served. The parameter in is the Part of the ListenerSet
+// in that Gateway, nil if the Gateway does not exist.
 func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, served := setRejection(set, in)
 	c := condition(gwv1.ListenerSetConditionAccepted, set.Generation, gwv1.ListenerSetReasonAccepted, bad)
