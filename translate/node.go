@@ -164,7 +164,7 @@ func (out *pointsOut) shuts(namespace string) bool {
 	return out.Closed[""]
 }
 
-// linkOut is the result for the node (flatKey) of a parent and a candidate.
+// linkOut is the result for a link (linkKey): the node of a parent, and a candidate for its child.
 type linkOut struct {
 	route.Linked
 	// Hosts are the hosts of the root that the child serves.

@@ -34,7 +34,8 @@ func Examples(root string) ([]*Case, error) {
 	return out, nil
 }
 
-// example returns the case of an example folder.
+// example returns the case of an example folder. It returns an error if a file cannot be read, or if the case
+// is invalid.
 func example(folder string) (*Case, error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {
