@@ -108,7 +108,7 @@ func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool
 	e.Accepted.Message = route.Several(unfit)
 }
 
-// drop adds the matches and settings of a binding that are not served to Dropped.
+// drop adds to Dropped the matches and settings of a binding that are not served.
 func (e *childEntry) drop(b *bindingOf) {
 	for _, miss := range b.Missed {
 		if words := miss.String(); !slices.Contains(e.Dropped, words) {

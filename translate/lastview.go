@@ -31,7 +31,7 @@ type lastView struct {
 	issuers []string
 }
 
-// watch makes l follow the folds of net.
+// watch makes the folds of net set the fields of l when their values change.
 func (l *lastView) watch(net *network) {
 	memo.Watch(net.views.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.views.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })

@@ -33,7 +33,7 @@ type flatOut struct {
 	Policies map[string]*policy.Resolved
 	// SignIns are the GatewayExtensions of the identity providers that users of the rules sign in with.
 	SignIns []manifest.Key
-	// Whole is true if no rule of the route works as it is written.
+	// Whole is true if no rule of the route works as it is written. Unsupported then says why.
 	Whole bool
 	// rejected are the rejections of the route's rules by Envoys.
 	rejected rejections
@@ -123,7 +123,7 @@ func (out *flatOut) use(uses []policy.Use) {
 	}
 }
 
-// addBackends adds backends that the Gateways of the node need to Backends, each once.
+// addBackends adds to Backends the backends that the Gateways of the node need, each once.
 func (out *flatOut) addBackends(backends []*backend.Key) {
 	out.Backends = backend.Unique(append(out.Backends, backends...))
 }

@@ -48,7 +48,7 @@ type gatewayFate struct {
 
 func compareGatewayFates(a, b gatewayFate) int { return cmp.Compare(a.Gateway, b.Gateway) }
 
-// targetOut is a target that a policy cannot apply to.
+// targetOut is a target that does not exist, or a selector that selects no object.
 type targetOut struct {
 	Target  store.Target
 	Problem manifest.Problem // Code is the reason of the condition

@@ -123,7 +123,7 @@ func (t twin) shadows(table tableKey) (out []*shadow) {
 	return out
 }
 
-// spotOf returns the match of a rule itself.
+// spotOf returns the spot of a rule's own match.
 func spotOf(rule *ir.Rule) spot {
 	out := spot{Route: rule.Source.Key, Field: matchField(rule)}
 	if out.SignIn = rule.SignIn; out.SignIn != (manifest.Key{}) {

@@ -170,7 +170,7 @@ func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen 
 	yield(memo.Place[manifest.Key, string]{Key: use.Route, ID: use.By + " " + table.portKey.String()}, use)
 }
 
-// insecureProblems returns one warning for each port.
+// insecureProblems returns one warning for each port in uses.
 func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Problem) {
 	var last portKey
 	for use := range uses.All() {

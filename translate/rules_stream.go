@@ -67,7 +67,7 @@ func compareClaimants(a, b *listen.Claimant) int {
 	return route.CompareOrigins(a.Route.Origin, b.Route.Origin)
 }
 
-// places returns the places of the route by port, sorted, each once.
+// places returns, by port, each listen.Place of the route once, sorted.
 func (s *streamOut) places() map[portKey][]listen.Place {
 	out := map[portKey][]listen.Place{}
 	for _, parent := range s.Attach.Parents {

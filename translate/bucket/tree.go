@@ -85,7 +85,7 @@ type settlement[T any] struct {
 	twinGroups int       // the number of groups of twins, in this node and below
 }
 
-// child is the node that follows for one more byte (at).
+// child is a child of a node, with the byte (at) that follows the node's own bytes.
 type child[T, L any] struct {
 	at byte
 	*node[T, L]
