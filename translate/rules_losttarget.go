@@ -85,8 +85,8 @@ func (r *policyStatusRules) lostSet(c *memo.Ctx, at manifest.Key, section string
 	return lostListener(at, section, set.Listeners)
 }
 
-// lostListener returns the problem of a target whose sectionName names no listener of the object at. It returns
-// nil if section is "" or if the listener exists.
+// lostListener returns the problem of a target whose sectionName names no listener of the target (at). It
+// returns nil if section is "" or if the listener exists.
 func lostListener(at manifest.Key, section string, listeners []*listen.Listener) *manifest.Problem {
 	var names []string
 	for _, l := range listeners {
