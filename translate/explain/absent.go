@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// noListener sets the report's Reason for a request to a port that no listener serves. It suggests URLs with
-// the ports that have rules for the request's host. If there is no such port, it suggests URLs with other
-// ports.
+// noListener sets the report's Reason for a request that no listener accepts. It suggests URLs with the ports
+// whose rules serve the request's host. If no port has such rules, it suggests URLs with the other ports that
+// accept the host.
 func (b *requestReporter) noListener() {
 	what := fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, b.query.Scheme)
 	if b.query.Gateway != "" {
@@ -71,8 +71,9 @@ func (b *requestReporter) otherwise() string {
 	return ""
 }
 
-// notFound sets the report's Reason for a request that no rule matches. It suggests similar hosts if the host
-// has no rules, and similar paths if no rule has the request's path.
+// notFound sets the report's Reason for a request that no rule matches. If the host has no rules, it suggests
+// similar hosts, or paths under other hosts that would match. If no rule has the request's path, it suggests
+// similar paths. If a rule delegated the path, it adds that rule to the report.
 func (b *requestReporter) notFound() {
 	port, host, _ := pick(b.facts.View, b.query)
 	name, elsewhere := hostname(b.query.Host), b.elsewhere(port, host)
@@ -104,9 +105,9 @@ func (b *requestReporter) whatDiffers() string {
 	return "its headers, query or method do not"
 }
 
-// noPath sets the report's Reason if no rule of the host has the request's path. It reports the rule that
-// delegated the path, if a rule did. It suggests similar paths of the host, and after them the texts in
-// elsewhere.
+// noPath sets the report's Reason if no rule of the host has the request's path. If a rule delegated the path,
+// it adds that rule to the report. It suggests similar paths of the host, and after them the texts in
+// elsewhere, at most maxSuggestions in all.
 func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	everyRule := func(*ir.Rule) bool { return true }
 	b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)
@@ -123,10 +124,11 @@ func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	b.report.Suggestions = near[:min(len(near), maxSuggestions)]
 }
 
-// elsewhere returns the paths of rules under other hosts that would match the request, as texts. It returns at
-// most one path for each host, and at most maxSuggestions. It skips the virtual host not, which may be nil, and
-// rules for every path. For example, a child route narrows the hosts of its parent, and the other hosts then
-// have no rule (GEP-1058, Hostname Settings).
+// elsewhere returns, as texts, the paths of rules under other virtual hosts of the port that would match the
+// request. For example, a child route narrows the hosts of its parent, and its rules are then not under the
+// other hosts (GEP-1058, Hostname Settings). It returns at most one path for each virtual host and at most
+// maxSuggestions, and compares at most maxCompared rules. It skips rules for every path. It also skips the
+// virtual host in the parameter not, which may be nil.
 func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 	var out []string
 	looked := 0
@@ -151,7 +153,7 @@ func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []strin
 	return out
 }
 
-// hostsOf returns the domains of the virtual hosts of a port that have rules.
+// hostsOf returns the domains of those virtual hosts of a port that have rules.
 func hostsOf(port *ir.PortView) []string {
 	var names []string
 	for _, h := range port.Hosts {

@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// aclWords returns, as text, which client addresses may pass the policies' acl.
+// aclWords returns, as text, which client addresses pass the field acl of the policies. The text says that
+// every address may pass if there is no acl, or if the acl denies no address.
 func aclWords(extras *ir.Extras) string {
 	acl := extras.ACL
 	if acl == nil || !denies(acl) {
@@ -47,7 +48,8 @@ func aclRules(acl *ir.ACL, allow bool) string {
 // maxShownRanges bounds how many rules of a policy, and how many ranges of a rule, a text shows.
 const maxShownRanges = 4
 
-// aclRuleWords returns the name and the first ranges of a rule as text.
+// aclRuleWords returns the name of a rule and its ranges as text. It shows at most maxShownRanges ranges and
+// counts the others.
 func aclRuleWords(rule *ir.ACLRule) string {
 	words := strings.Join(rule.Ranges[:min(len(rule.Ranges), maxShownRanges)], ", ")
 	if more := len(rule.Ranges) - maxShownRanges; more > 0 {
@@ -77,11 +79,11 @@ func aclGate(rule *ir.Rule, r *request) gate {
 	return aclDecision(acl, &rule.Action, r.client, fmt.Sprintf(" (%d)", aclStatus(acl)))
 }
 
-// addressUnknown ends a caveat that the client's address would decide.
+// addressUnknown is the end of a caveat that applies only to some client addresses.
 const addressUnknown = ", which is not known"
 
-// WithAddressHint returns a caveat of a Report. If the client's address would decide it, the hint
-// follows: how that address is given, in the words of the one who shows the caveat.
+// WithAddressHint returns a caveat of a Report as it is shown. If the caveat depends on the client's address,
+// the result ends with the hint, which says how to add that address to the query.
 func WithAddressHint(caveat, hint string) string {
 	if strings.HasSuffix(caveat, addressUnknown) {
 		return caveat + ": " + hint
@@ -89,10 +91,10 @@ func WithAddressHint(caveat, hint string) string {
 	return caveat
 }
 
-// aclDecision returns what an acl does with a client. The gate is empty if the address may pass. Otherwise it
-// has a status. If the address is not valid and the acl allows some addresses, the gate has no status. In this
-// case unless says that the acl may deny the address. answer says, as text, what a denied client gets. The
-// Parts of the action name the policies.
+// aclDecision returns what an acl does with the address client. The gate is empty if the address may pass, and
+// has a status if the acl denies it. If the address is not valid and the acl allows some addresses, the gate
+// has no status. Its field unless then has a text: the policies may deny the address. The parameter answer is
+// the end of this text, for example " (403)". The Parts of the action name the policies.
 func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer string) gate {
 	by := partsOf(action, ir.FieldACL.PartKind())
 	if !client.IsValid() && allows(acl) {
@@ -118,8 +120,9 @@ func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer strin
 	return denied
 }
 
-// accessGate returns what the policies of a stream do with a client. The gate has a status if Envoy closes the
-// connection. It is empty if the connection passes. access may be nil.
+// accessGate returns what the policies of a TCPRoute, TLSRoute or UDPRoute do with the address client. The gate
+// has a status if Envoy closes the connection. It is empty if the connection passes, and if access is nil. For
+// an address that is not valid, see aclDecision.
 func accessGate(access *ir.Access, client netip.Addr) gate {
 	switch {
 	case access == nil:
@@ -132,8 +135,9 @@ func accessGate(access *ir.Access, client netip.Addr) gate {
 	return aclDecision(access.ACL, &ir.Action{Parts: access.Parts}, client, "")
 }
 
-// onlySource returns the source of the field below, which is inside field, in the policy that sets field. It
-// returns an empty Source if no policy or several policies set field.
+// onlySource returns the policy that sets the policy field, and the path of a field inside it. The parameter
+// below is the path from the policy field, for example "rules[0]". It returns an empty Source if no policy sets
+// the policy field, or if several policies set it.
 func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	for _, part := range action.Parts {
 		if part.Kind != field.PartKind() {
@@ -164,16 +168,16 @@ func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
 	return allow, rule
 }
 
-// denies reports whether the acl may deny an address: the default action, or the action of a rule with ranges,
-// is to deny.
+// denies reports whether the acl may deny an address. The acl then has the action deny, as default or in a rule
+// with ranges.
 func denies(acl *ir.ACL) bool { return decides(acl, false) }
 
-// allows reports whether the acl may let an address pass: the default action, or the action of a rule with
-// ranges, is to allow.
+// allows reports whether the acl may let an address pass. The acl then has the action allow, as default or in a
+// rule with ranges.
 func allows(acl *ir.ACL) bool { return decides(acl, true) }
 
-// decides reports whether the default action, or the action of a rule with ranges, is to allow. If allow is
-// false, it reports whether such an action is to deny.
+// decides reports whether the acl has the action allow (or deny, if the parameter allow is false). This is its
+// default action, or the action of a rule with ranges.
 func decides(acl *ir.ACL, allow bool) bool {
 	if acl.Allow == allow {
 		return true

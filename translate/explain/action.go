@@ -36,7 +36,7 @@ type Outcome struct {
 	Backends []Backend
 	// Unless are texts about facts that are not known and may change the outcome.
 	Unless []string
-	// Host and Path (with the query) are those of the request that Envoy forwards.
+	// Host, and Path with its query, belong to the request that Envoy forwards. They are "" without Backends.
 	Host, Path string
 }
 
@@ -94,8 +94,8 @@ func forward(rule *ir.Rule, r *request) Outcome {
 	return result
 }
 
-// unserved sets o.Status. It is 0 if a backend answers at least one share of the requests. Otherwise it is the
-// status of the backend with the greatest share.
+// unserved sets o.Status: 0 if one of o.Backends answers, otherwise the status of the backend with the greatest
+// share. Without backends it changes nothing.
 func (o *Outcome) unserved() {
 	var most float64
 	for _, b := range o.Backends {
@@ -109,8 +109,9 @@ func (o *Outcome) unserved() {
 	}
 }
 
-// hostFor returns the Host header that a backend receives. It is the host that the backend reference rewrites
-// to. Without that, it is the DNS name of the endpoint if autoHostRewrite applies. Otherwise it is host.
+// hostFor returns the Host header that a backend receives: the host to which the backend reference rewrites it.
+// If the backend reference does not rewrite the host, it returns the names of endpointNames, joined with OneOf.
+// If there are no names, it returns the parameter host.
 func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) string {
 	if backend.Rewrite != nil {
 		return backend.Rewrite.Hostname
@@ -118,8 +119,9 @@ func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) s
 	return cmp.Or(strings.Join(r.endpointNames(action, backend), OneOf), host)
 }
 
-// endpointNames returns the DNS names of the endpoints if Envoy sends the name of the chosen endpoint as Host
-// (autoHostRewrite). It returns nil if Envoy sends another Host.
+// endpointNames returns the DNS names that a backend may receive as Host because of autoHostRewrite. It returns
+// no names if Envoy does not send the name of the chosen endpoint as Host. If a backend reference of the action
+// rewrites its host, the only name is the DNSName of the backend.
 func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string {
 	cluster := r.clusters[backend.Cluster]
 	if backend.Rewrite != nil || action.Rewrite != nil && action.Rewrite.Hostname != "" ||
@@ -187,7 +189,7 @@ func reachable(cluster *ir.Cluster) bool {
 	return slices.ContainsFunc(cluster.Endpoints, func(e ir.Endpoint) bool { return panics || !e.Draining })
 }
 
-// ownHosts reports whether a backend reference of the action rewrites the host. In that case xds sets the host
+// ownHosts reports whether a backend reference of the action rewrites the host. If one does, xds sets the host
 // for each backend, and Envoy does not write x-envoy-original-host. The action must have a Forward.
 func ownHosts(action *ir.Action) bool {
 	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })

@@ -17,11 +17,11 @@ const maxShown = 20
 // Answer is what happens to a request.
 type Answer struct {
 	// Port is the listener that accepts the request. It is nil if no listener accepts the request, or if listeners
-	// of several Gateways accept it. In the second case Candidates are the names of those Gateways.
+	// of several Gateways accept it. If there are several, Candidates are the names of their Gateways.
 	Port       *ir.Port
 	Candidates []string
-	// Chain is the filter chain of Port that the TLS handshake selects. It is nil if Port is nil, or if no chain
-	// has the server name.
+	// Chain is the filter chain of Port that the TLS handshake selects. Without TLS it is the only chain of Port.
+	// It is nil if Port is nil, or if no chain has the server name.
 	Chain *ir.Chain
 	// Domain is the domain of the virtual host, "" if the host has no virtual host.
 	Domain string
@@ -37,8 +37,9 @@ type Answer struct {
 	// Unsure are rules before Rule that may match the request, at most 20. Such a rule compares a value that the
 	// query lacks.
 	Unsure []Unsure
-	// Considered are rules before Rule that match the request's path, but not its other values: the first 20.
-	// Passed is the number of all rules that were compared before Rule.
+	// Considered are rules before Rule that match the request's path, but certainly or perhaps not its other
+	// values: the first 20. Passed is the number of all rules that were compared before Rule. If Rule is nil, all
+	// rules count as before it.
 	Considered []Miss
 	Passed     int
 	// Behind are rules after Rule that match, too, at most 20.
@@ -47,7 +48,7 @@ type Answer struct {
 	Costly bool
 }
 
-// Miss is a rule that does not match a request, and the reason as text.
+// Miss is a rule that does not match a request, or perhaps does not, and the reason as text.
 type Miss struct {
 	Rule   *ir.Rule
 	Reason string
@@ -118,7 +119,8 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 }
 
 // tryRules compares the request with the rules of a virtual host, in order. It sets Rule, Passed, Unsure,
-// Considered, Behind and Costly. forged names the headers that are removed once a rule is chosen.
+// Considered, Behind and Costly. It stops if the answer is Costly, or if Behind has maxShown rules. The
+// parameter forged names the headers that Envoy removes after it has chosen a rule.
 func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request) {
 	for rule := range rules {
 		result, reason := r.matches(&rule.Match)
@@ -145,9 +147,10 @@ func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request)
 	}
 }
 
-// pick returns the listener that accepts a query, and the virtual host for the query's host. If several
-// listeners accept the query, pick chooses the listener that has a virtual host for that host. If none or
-// several remain, port and host are nil, and candidates are the Gateways of the several.
+// pick returns the listener that accepts a query, and the virtual host for the query's host. host is nil if the
+// listener has no such virtual host. If several listeners accept the query, pick prefers those with a virtual
+// host for that host. If no listener is left, port is nil. If several are left, port is also nil, and
+// candidates are the names of their Gateways.
 func pick(view *ir.View, query Query) (port *ir.PortView, host *ir.HostView, candidates []string) {
 	var fits []*ir.PortView
 	for _, gateway := range view.Gateways {
@@ -200,9 +203,9 @@ func (q Query) misdirected(port *ir.Port) bool {
 	return is
 }
 
-// otherListener reports whether a hostname belongs to another listener than the filter chain with the name
-// chain. In that chain, requests for the hostname are answered with 421. listen.TLSNames.Misdirected returns
-// these hostnames.
+// otherListener reports whether a hostname belongs to another listener than the filter chain whose name is the
+// parameter chain. In that chain, Envoy answers 421 to requests for the hostname. On a port with many TLS
+// names, this is also true for the hostname "*". listen.TLSNames.Misdirected returns these hostnames.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	if !port.Secure() || hostname == chain {
 		return false
@@ -216,7 +219,7 @@ func otherListener(port *ir.Port, chain, hostname string) bool {
 }
 
 // chainOf returns the name of the filter chain that a server name selects. The name is "" for a port without
-// TLS. found is false if no chain fits, or if the server name belongs to a stream.
+// TLS. found is false if no chain fits, or if an ir.Stream of the port has the server name.
 func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	if !port.Secure() {
 		return "", true
@@ -228,8 +231,9 @@ func chainOf(port *ir.Port, name string) (chain string, found bool) {
 	return port.Chains[i].Name, true
 }
 
-// chainIndex returns the index of the filter chain that a server name selects. It is -1 if the server name
-// belongs to a stream. found is false if neither a chain nor a stream fits.
+// chainIndex returns the index of the filter chain that a server name selects. It returns 0 for a port without
+// TLS, and -1 if an ir.Stream of the port has the server name. found is false if neither a chain nor an
+// ir.Stream fits.
 func chainIndex(port *ir.Port, name string) (i int, found bool) {
 	if !port.Secure() {
 		return 0, len(port.Chains) > 0
@@ -240,13 +244,13 @@ func chainIndex(port *ir.Port, name string) (i int, found bool) {
 	})
 }
 
-// streams reports whether a stream of the port has pattern among its hostnames.
+// streams reports whether an ir.Stream of the port has pattern among its hostnames.
 func streams(port *ir.Port, pattern string) bool {
 	return slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return slices.Contains(s.Domains, pattern) })
 }
 
-// findHost returns the virtual host for a hostname, which is also the server name. It returns nil if there is
-// none.
+// findHost returns the virtual host for a hostname, in the filter chain that the same name selects as server
+// name. It returns nil if there is no such chain or virtual host.
 func findHost(port *ir.PortView, name string) *ir.HostView {
 	chain, found := chainOf(port.Port, name)
 	if !found {
@@ -255,8 +259,8 @@ func findHost(port *ir.PortView, name string) *ir.HostView {
 	return hostIn(port, chain, name)
 }
 
-// hostIn returns the virtual host for a hostname in the route table of a filter chain. It returns nil if there
-// is none, or if the host belongs to another listener and answers 421.
+// hostIn returns the virtual host for a hostname among those of a filter chain. It returns nil if the chain has
+// no such virtual host, or if Envoy answers 421 because the hostname belongs to another listener.
 func hostIn(port *ir.PortView, chain, name string) *ir.HostView {
 	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
 		i, own := slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {

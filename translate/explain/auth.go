@@ -58,7 +58,8 @@ func httpAuthWords(auth *ir.AuthService) []string {
 }
 
 // authGate returns what extAuth does with a request. The gate is empty if Envoy certainly lets the request
-// pass. If the gate has no status, unless says what the authorization service may do.
+// pass. If the gate has no status, its field unless describes the answers of the authorization service that
+// reject the request. authGate also sets r.answered to the headers that the service sets for the backend.
 func authGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.AuthInForce()
 	if auth == nil {
@@ -75,7 +76,7 @@ func authGate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// decision returns what extAuth does with a request if the function climbs is false for the request's path.
+// decision returns what extAuth does with a request that authGate has not yet rejected because of its path.
 func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
 	service := auth.Extension
 	name, percent := service.Service.Cluster, service.Auth.Percent
@@ -124,7 +125,7 @@ func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 }
 
 // replaceIdentity removes the request headers that an HTTP authorization service sets. If Envoy calls the
-// service, these headers get the value unknownAnswer, the placeholder for the service's answer.
+// service, it then sets these headers to unknownAnswer, the placeholder for values of the service's answer.
 func replaceIdentity(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.ExtAuth
 	if auth == nil || auth.Extension.Auth.HTTP == nil {

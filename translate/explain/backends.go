@@ -11,7 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// addCluster adds to the report the objects, endpoints and TLS settings of the backend's cluster.
+// addCluster adds to the report the objects, endpoints and TLS settings of the backend's cluster. It also sets
+// Closed.
 func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	for _, object := range cluster.Objects {
 		r.Objects = append(r.Objects, Source{Object: object})
@@ -37,7 +38,7 @@ func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	}
 }
 
-// unservedWords returns, as text, why none of the backends gets requests.
+// unservedWords returns, as text, why none of the backends gets requests. It names each reason once.
 func unservedWords(all []BackendReport) string {
 	var words []string
 	for _, b := range all {
@@ -52,8 +53,8 @@ func unservedWords(all []BackendReport) string {
 	return strings.Join(words, "; ")
 }
 
-// Endpoints returns the addresses of a cluster, each as "address:port", with " (draining)" after a draining
-// one.
+// Endpoints returns the addresses of a cluster's endpoints, each as "address:port". The text of a draining
+// endpoint ends with " (draining)".
 func Endpoints(cluster *ir.Cluster) []string {
 	var all []string
 	for _, e := range cluster.Endpoints {

@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// narrowed is a rule that would answer the request if it served the request's host. Its route has no hostnames,
-// and may serve other hosts only: those of its namespace's annotation (tenancy.AnnotationHosts).
+// narrowed is a rule that would answer the request if one route could serve the request's host. The namespace
+// of this route has an annotation with hosts (tenancy.AnnotationHosts), and the request's host is not among
+// them.
 type narrowed struct {
 	rule  *ir.Rule
 	route manifest.Key
@@ -22,7 +23,8 @@ type narrowed struct {
 }
 
 // bounded adds to NotAccepted the routes that would answer the request if their namespaces could serve its
-// host. It leaves out routes with hostnames, because a problem reports them.
+// host, until NotAccepted has maxNotAccepted entries. It leaves out routes with hostnames, because a problem
+// reports them.
 func (b *requestReporter) bounded() {
 	port, host, _ := pick(b.facts.View, b.query)
 	if port == nil || len(b.facts.View.Bounds) == 0 {
@@ -50,9 +52,9 @@ func (b *requestReporter) bounded() {
 	}
 }
 
-// narrowed returns the rules that would answer the request, but whose namespaces may not serve its host. It
-// searches the virtual hosts of the request's listener. own is the request's virtual host, or nil. It compares
-// at most maxCompared rules, and returns at most maxNotAccepted.
+// narrowed returns the rules that would answer the request if their namespaces could serve its host. It
+// searches the virtual hosts of the request's listener. The parameter own is the request's virtual host, or
+// nil. It compares at most maxCompared rules, and returns at most maxNotAccepted.
 func (b *requestReporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
 	chain, name := "", hostname(b.query.Host)
 	if c, ok := chainOf(port.Port, b.query.SNI); ok {
@@ -89,8 +91,9 @@ func domainOf(l ir.Listener) string {
 	return l.Hostname
 }
 
-// outOfBounds returns the first route on the way to the rule whose namespace may not serve the host name: a
-// delegating route, or the route of the rule. ok is false if every such route may serve the host.
+// outOfBounds looks at the routes that delegate to the rule, from the root on, and then at the rule's own
+// route. It returns the first route whose namespace may not serve the host name. ok is false if every such
+// route may serve the host.
 func (b *requestReporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := b.facts.View.Bounds[hop.Route.Namespace]
@@ -102,8 +105,9 @@ func (b *requestReporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, o
 	return n, false
 }
 
-// wouldTake reports whether a rule would answer the request if it served the request's host. If another rule
-// answers now, the rule must come before it.
+// wouldTake reports whether a rule would or may answer the request if it served the request's host. It returns
+// false for a Guard. It also returns false if the request is now answered by a rule that comes first in Envoy's
+// order and is not a Guard.
 func (b *requestReporter) wouldTake(r *request, rule *ir.Rule) bool {
 	match := rule.Match
 	match.Hosts = nil

@@ -58,8 +58,9 @@ func (b *requestReporter) route() {
 	}
 }
 
-// unreachableWords returns why Envoy cannot call the external service of the rule's Parts of a kind. It is ""
-// if Envoy can call it, or if these Parts have no service.
+// unreachableWords returns why Envoy cannot call the external service that a policy field of the answer's rule
+// uses. The parameter kind is the Part kind of this field. The text begins with ", as now: ". It is "" if Envoy
+// can call the service, or if the field uses no service.
 func (b *requestReporter) unreachableWords(kind string) string {
 	for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
 		if reason := unreachable(b.facts.View.Clusters, use.Extension); kind == use.PartKind() && reason != "" {
@@ -88,7 +89,8 @@ func (b *requestReporter) addNearMiss(rule *ir.Rule, reason string) {
 	})
 }
 
-// outcome sets the report's Outcome. If no backend answers, it also sets Reason.
+// outcome sets the report's Outcome. If Envoy answers the request itself, without a redirect, it also sets
+// Reason, and ReasonAt if the policy field that decides is known.
 func (b *requestReporter) outcome() {
 	rule := b.answer.Rule
 	switch {
@@ -120,9 +122,15 @@ func (b *requestReporter) outcome() {
 	}
 }
 
-// whyResponds returns why a rule answers without a backend. It uses the first reason that exists: the object
-// that closes the rule, the reason in the answer, the rule's own problems, or problems of the delegating rules
-// above it.
+// whyResponds returns why a rule answers without a backend. It uses the first reason that exists:
+//
+//   - the object that makes the rule fail closed
+//   - the reason in the answer
+//   - the problems of the rule
+//   - that no delegated route matches, if the rule is a Guard
+//   - the problems in filters of a rule that delegates to this rule
+//
+// Without such a reason, the text is that the rule answers by itself.
 func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	if reason := b.whatCloses(); reason != "" {
 		return reason

@@ -11,18 +11,20 @@ import (
 
 // ConnectionAnswer is what happens to a connection or datagram.
 type ConnectionAnswer struct {
-	// Port and Candidates are as in Answer.
+	// Port is the listener that accepts the connection. It is nil if no listener accepts the connection, or if
+	// listeners of several Gateways accept it. If there are several, Candidates are the names of their Gateways.
 	Port       *ir.Port
 	Candidates []string
-	// Stream is the stream of the port that accepts the connection. It is nil if no stream has the server name.
+	// Stream is the ir.Stream of the port that accepts the connection. It is nil if none has the server name.
 	Stream *ir.Stream
 	// Domain is the hostname of the Stream that matches the server name, "" without TLS.
 	Domain string
 	// Backends are the backends that share the connections. There are none if the connection is closed or the
 	// datagram is dropped.
 	Backends []Share
-	// Denied is why a policy closes the connection, as text; "" if none does. At is the field that decides, if it
-	// is known. Unless says what a policy may do if the client's address is not known.
+	// Denied is why a policy closes the connection, "" if no policy closes it. At is the field that decides, or
+	// empty if the field is not known. Unless are texts about policies that may close the connection, if the
+	// client's address is not known.
 	Denied string
 	At     Source
 	// By are the objects with the settings that close the connection, as in Outcome.
@@ -36,7 +38,8 @@ type Share struct {
 	Percent float64
 }
 
-// Connection returns what Envoy does with a connection, or with the first datagram of a session.
+// Connection returns what Envoy does with a connection, or with the first datagram of a session. If several
+// Gateways listen on the query's port, it prefers those that listen on the IP address in the query's Host.
 func Connection(view *ir.View, query Query) ConnectionAnswer {
 	var fits []*ir.Port
 	for _, gateway := range view.Gateways {
@@ -78,8 +81,8 @@ func Connection(view *ir.View, query Query) ConnectionAnswer {
 	return answer
 }
 
-// deniers returns the objects of the policies that close a connection: the object of at if it is set, otherwise
-// all objects that set acl.
+// deniers returns the objects of the policies that close a connection. If the parameter at has an object, this
+// is the only one. Otherwise these are all objects that set acl.
 func deniers(at Source, access *ir.Access) []manifest.Key {
 	if at.Object != (manifest.Key{}) {
 		return []manifest.Key{at.Object}
@@ -93,8 +96,9 @@ func bindsHost(port *ir.Port, host string) bool {
 	return err == nil && slices.Contains(port.Addresses, ip.Unmap().String())
 }
 
-// streamOf returns the stream that Envoy chooses: for TLS, the stream with the most specific hostname that
-// covers the server name. domain is that hostname, "" without TLS. It returns nil if no stream fits.
+// streamOf returns the ir.Stream that Envoy chooses. For TLS, this is the one with the most specific hostname
+// that covers the server name, and domain is that hostname. For other schemes it is the one without hostnames,
+// and domain is "". stream is nil if none fits, or if an HTTPS listener has a more specific hostname.
 func streamOf(port *ir.Port, query Query) (stream *ir.Stream, domain string) {
 	if query.Scheme != "tls" {
 		i := slices.IndexFunc(port.Streams, func(s ir.Stream) bool { return s.Domains == nil })

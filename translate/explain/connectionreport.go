@@ -30,8 +30,9 @@ func explainConnection(f Facts, q Query) (*Report, error) {
 	return b.report, nil
 }
 
-// policies adds to the report the policies of the connection's Gateway, listener and route. It returns the
-// policyReporter. The caller calls its method place after the report has its places.
+// policies adds to the report the policies of the connection's Gateway, listener and route. Without a route it
+// adds none. It returns the policyReporter. The caller calls the method place of the policyReporter after the
+// objects of the report have file and line.
 func (b *connectionReporter) policies() *policyReporter {
 	policies := newPolicyReporter(&requestReporter{reporter: b.reporter})
 	if b.report.Route == nil {
@@ -69,8 +70,8 @@ func (b *connectionReporter) listener() {
 	b.report.Listener = l
 }
 
-// stream adds to the report the route that the stream belongs to, its backends, and the routes with a lower
-// precedence. It does nothing if no route has the stream.
+// stream adds to the report the route that gets the connection, its backends, and the routes with a lower
+// precedence. It does nothing if no route gets the connection.
 func (b *connectionReporter) stream() {
 	stream := b.answer.Stream
 	if stream == nil || stream.Route == nil {
@@ -113,7 +114,8 @@ func (b *connectionReporter) share(share Share) BackendReport {
 	return out
 }
 
-// outcome sets the report's Outcome. If the connection is not served, it also sets Reason.
+// outcome sets the report's Outcome. If the connection is not served, it also sets Reason, and Suggestions if
+// no listener accepts the connection. If the connection is forwarded, it sets Caveats.
 func (b *connectionReporter) outcome() {
 	stream, gateway := b.answer.Stream, "some Gateway"
 	if b.answer.Port != nil {
@@ -144,7 +146,7 @@ func (b *connectionReporter) outcome() {
 	}
 }
 
-// whyClosed returns, as text, why a stream has no backend.
+// whyClosed returns, as text, why the connections of an ir.Stream reach no backend.
 func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 	if stream.Route == nil {
 		if b.query.Scheme == "tls" {
@@ -157,8 +159,8 @@ func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 }
 
 // problems adds to the report the problems of the objects that lead to the answer. If no backend gets the
-// connection, it adds the problems of Gateways, of routes of the connection's kind, and of files. MoreProblems
-// counts the problems above maxProblems.
+// connection, it also adds the problems of Gateways, of routes of the connection's kind, and of files. It adds
+// at most maxProblems, and counts the others in MoreProblems.
 func (b *connectionReporter) problems() {
 	part := map[manifest.Key]bool{}
 	if b.report.Listener != nil {
@@ -188,8 +190,8 @@ func (b *connectionReporter) problems() {
 	}
 }
 
-// streams returns the URLs of streams that are most like the query's URL. If the query names a Gateway, only
-// the streams of that Gateway are considered.
+// streams returns URLs of connections that a listener accepts, those that are most like the query's URL. If the
+// query names a Gateway, it considers only the listeners of that Gateway.
 func (b *connectionReporter) streams() []string {
 	var urls []string
 	for _, gateway := range b.facts.View.Gateways {
@@ -205,7 +207,7 @@ func (b *connectionReporter) streams() []string {
 	return nearest(b.query.URL(), unique(urls))
 }
 
-// streamWords returns, as text, which connections a stream accepts.
+// streamWords returns, as text, which connections an ir.Stream accepts.
 func streamWords(stream *ir.Stream) string {
 	if stream.Domains == nil {
 		return "all that comes to the listener"
@@ -213,7 +215,8 @@ func streamWords(stream *ir.Stream) string {
 	return "the handshake asks for " + strings.Join(stream.Domains, " or ")
 }
 
-// streamURL returns a URL for a query about a stream. host is used in the URL if the stream has no hostname.
+// streamURL returns a URL for a query about an ir.Stream. The URL has its first hostname. For UDP, and for an
+// ir.Stream without hostnames, the URL has the parameter host.
 func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 	switch {
 	case port.UDP:

@@ -68,8 +68,8 @@ func basicAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{}
 }
 
-// userOf returns the user whose name and password the request has. If there is no such user, why is the reason.
-// Otherwise why is "".
+// userOf returns the name of the user whose name and password the request has, and "" for why. If no user fits,
+// it returns "" for name, and why is the reason.
 func userOf(r *request, auth *ir.BasicAuth) (name, why string) {
 	values := r.headers["authorization"]
 	if len(values) == 0 || values[0] == "" {
@@ -112,7 +112,7 @@ func replacePassword(r *request, headers headerFields, extras *ir.Extras) {
 }
 
 // apiKeyAuthGate compares the key of a request as Envoy does. It answers 401 without a valid key. The gate is
-// empty if the request passes.
+// empty if the request passes. apiKeyAuthGate also sets r.keyClient to the name of the client with the key.
 func apiKeyAuthGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.Extras.OrNone().APIKeyAuth
 	if auth == nil {
@@ -190,8 +190,9 @@ func cookieOf(r *request, name string) string {
 	return ""
 }
 
-// replaceKey removes the key from a request that apiKeyAuth lets pass, unless the key is forwarded. It adds the
-// header with the client's name. A key in a query parameter is not removed.
+// replaceKey removes the key from a request that apiKeyAuth lets pass, unless the key is forwarded. A key in a
+// query parameter is not removed. If apiKeyAuth has a ClientHeader, replaceKey sets this header to the client's
+// name.
 func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.APIKeyAuth
 	if auth == nil {
@@ -210,7 +211,8 @@ func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
 	}
 }
 
-// dropCookie removes the cookie of that name from the header cookie, and joins the other cookies in one line.
+// dropCookie removes the cookie with the parameter name from the header cookie, and joins the other cookies in
+// one line.
 func (f headerFields) dropCookie(name string) {
 	var kept []string
 	for _, line := range f["cookie"] {

@@ -18,14 +18,16 @@ const maxDelegates = 3
 // delegatingMatch is a match of a rule that delegates, with the matches above it.
 type delegatingMatch struct {
 	chain []ir.Hop // from the root's match down to this match
+	// path is that of the delegating match above this one, until follow sets it to the path of this match.
 	path  store.PathOutline
 	below map[ir.Hop]*delegatingMatch
 }
 
-// findDelegation returns the match with the longest path that delegates the request's path. It returns nil if
-// there is no such match. It reads the paths from the routes' documents, because virtual hosts contain the
-// rules of child routes only. It reads them level by level: if a match does not cover the path, no match below
-// it does.
+// findDelegation returns the delegating match that covers the request's path. If several matches cover it,
+// findDelegation returns the match with the longest path, and among equal paths the match with the longest
+// chain. It returns nil if no match covers the path. It reads the paths from the routes' documents, because
+// virtual hosts contain the rules of child routes only. It reads them level by level: if a match does not cover
+// the path, no match below it does.
 func (b *requestReporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	over, root := b.overlaps(), chainsOf(host)
 	var best *delegatingMatch
@@ -56,8 +58,8 @@ func (d *delegatingMatch) longerThan(other *delegatingMatch) bool {
 	return cmp.Or(cmp.Compare(len(d.path.Value), len(other.path.Value)), cmp.Compare(len(d.chain), len(other.chain))) > 0
 }
 
-// chainsOf returns the chains of delegation under a virtual host as a tree. It reads at most maxCompared rules.
-// The root of the tree is the virtual host, and has no match.
+// chainsOf returns the delegating matches above the rules of a virtual host, as a tree. It considers at most
+// maxCompared rules. The root of the tree is the virtual host, and has no match.
 func chainsOf(host *ir.HostView) *delegatingMatch {
 	root, looked := &delegatingMatch{}, 0
 	for rule := range host.Rules {
@@ -94,8 +96,10 @@ func (d *delegatingMatch) children() []*delegatingMatch {
 	return all
 }
 
-// follow sets d.path: the path of the match, joined with the path of the match above it. It reports whether
-// d.path covers the request's path. It returns false if the document of the route has no such rule.
+// follow sets d.path from the document of the match's route, and reports whether d.path covers the request's
+// path. If the match includes its route under a parent's path, d.path is the parent's path joined with its own.
+// Otherwise it is its own path, or the parent's path if its own is "/". follow returns false if the document
+// has no such rule.
 func (o *overlaps) follow(d *delegatingMatch) bool {
 	last := d.chain[len(d.chain)-1]
 	rules := o.outlines[last.Route].Rules

@@ -46,8 +46,8 @@ func policyFields() []policyField {
 	}
 }
 
-// ActionWords returns, as text, what an action's Parts of the kind of part do together. It returns "" if the
-// kind has no text.
+// ActionWords returns, as text, what the action does for all of its Parts that have the same kind as part. It
+// returns "" if there is no text for the kind.
 func ActionWords(part ir.Part, a *ir.Action) string {
 	if field, ok := part.PolicyField(); ok && a.Extras != nil {
 		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
@@ -122,7 +122,7 @@ func policyTimeoutWords(extras *ir.Extras) string {
 	return timeoutWords(namedTimeout{"request", extras.RequestTimeout}, namedTimeout{"streamIdle", extras.IdleTimeout})
 }
 
-// processorWords returns, as text, which service processes requests and answers (extProc), or TurnedOff if a
+// processorWords returns, as text, which service may change requests and answers (extProc), or TurnedOff if a
 // policy turns it off.
 func processorWords(extras *ir.Extras) string {
 	if extras.ExtProc == nil {
@@ -196,7 +196,7 @@ func transformationWords(extras *ir.Extras) string {
 	return strings.Join(words, ", ")
 }
 
-// hashWords returns, as text, which parts of a request choose the endpoint. It returns "" without hashes.
+// hashWords returns, as text, which values of a request choose the endpoint. It returns "" without hashes.
 func hashWords(hashes []ir.Hash) string {
 	var words []string
 	for _, hash := range hashes {
@@ -215,8 +215,8 @@ func hashWords(hashes []ir.Hash) string {
 	return "the endpoint follows from " + strings.Join(words, ", ")
 }
 
-// outageWords returns, as text, what happens to requests while an external service does not answer. open is
-// true if they pass. Otherwise they are answered with status.
+// outageWords returns, as text, what happens to requests while an external service does not answer. If the
+// parameter open is true, requests pass. Otherwise they are answered with status.
 func outageWords(open bool, status uint32) string {
 	if open {
 		return "requests pass while it does not answer"
@@ -224,7 +224,7 @@ func outageWords(open bool, status uint32) string {
 	return fmt.Sprintf("%d while it does not answer", status)
 }
 
-// descriptorWords returns, as text, by which parts of requests a rate limit service counts.
+// descriptorWords returns, as text, by which values of requests a rate limit service counts.
 func descriptorWords(descriptors [][]ir.LimitEntry) string {
 	var all []string
 	for _, descriptor := range descriptors {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// filterWords returns, as text, what the Parts of one kind do. It returns "" for an unknown kind, and for
-// fields of policies.
+// filterWords returns, as text, what the action does for its Parts of a kind. It returns "" for an unknown
+// kind, and for fields of policies.
 func filterWords(kind string, a *ir.Action) string {
 	switch kind {
 	case string(gwv1.HTTPRouteFilterRequestHeaderModifier):
@@ -180,9 +180,9 @@ func location(redirect *ir.Redirect, r *request) string {
 	return scheme + "://" + host + path
 }
 
-// host returns the request's host for the Location of a redirect with that scheme. It leaves out the port if
-// the redirect writes another port (newPort). It also leaves out the default port of the old scheme if the
-// scheme changes.
+// host returns the request's host for the Location header of a redirect. The parameter scheme is the scheme of
+// the Location. host leaves out the port if the redirect writes a port itself (newPort). It also leaves out the
+// default port of the request's scheme if the Location has another scheme.
 func (r *request) host(scheme string, newPort bool) string {
 	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
 	i := portStart(host)
@@ -201,8 +201,8 @@ func (r *request) host(scheme string, newPort bool) string {
 	return host
 }
 
-// changePath returns path after a change (Gateway API, HTTPPathModifier). path and result have no query. It
-// returns path unchanged if change is nil, or if path does not have the prefix.
+// changePath returns path after a change (Gateway API, HTTPPathModifier). The parameter path has no query.
+// changePath returns path unchanged if change is nil, or if path does not have the prefix.
 func changePath(change *ir.PathChange, path string) string {
 	if change == nil {
 		return path

@@ -33,8 +33,8 @@ func serverName(host string) string { return strings.TrimSuffix(host, ".") }
 const maxHostname = 253
 
 // mostSpecific calls lookup with patterns for a name, in Envoy's order: the exact name, wildcards from the
-// longest to the shortest, and "*". It returns the result of the first call that returns true. If none does, it
-// returns the result for "*".
+// longest to the shortest, and "*". It returns the result of the first call that returns true. If no call
+// returns true, it returns the result for "*".
 func mostSpecific(name string, lookup func(pattern string) (int, bool)) (int, bool) {
 	if i, found := lookup(name); found && name != "*" {
 		return i, true
@@ -65,8 +65,8 @@ func moreSpecific(a, b string) bool {
 }
 
 // listenerOf returns the listener with the most specific hostname that covers host (Gateway API,
-// Listener.hostname). If no hostname covers host and all contains only one listener, it returns that listener.
-// In any other case found is false.
+// Listener.hostname). If no hostname covers host, it returns the only listener of all. If all then has no or
+// several listeners, found is false.
 func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 	for _, l := range all {
 		if covers(l.Hostname, host) && (!found || moreSpecific(l.Hostname, best.Hostname)) {
@@ -83,13 +83,13 @@ func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 func listenerField(l ir.Listener) string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }
 
 // Chain returns the name of the port's filter chain that a server name selects, "" without TLS. found is false
-// if no chain fits, or if the server name belongs to a stream.
+// if no chain fits, or if an ir.Stream of the port has the server name.
 func Chain(port *ir.Port, serverName string) (chain string, found bool) {
 	return chainOf(port, serverName)
 }
 
-// Table returns the virtual host for a host in a filter chain of a port. It returns nil if there is none, or if
-// the host belongs to another listener and answers 421.
+// Table returns the virtual host for a host among those of a filter chain. It returns nil if the chain has no
+// such virtual host, or if Envoy answers 421 because the host belongs to another listener.
 func Table(port *ir.PortView, chain, host string) *ir.HostView { return hostIn(port, chain, host) }
 
 // Covers reports whether a hostname, or a wildcard such as "*.example.com", covers a host in lower case. "" and

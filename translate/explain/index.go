@@ -36,8 +36,9 @@ func (x *Index) Request(query Query) Answer {
 // hostIndex has the rules of a virtual host in order, indexed by path.
 type hostIndex struct {
 	rules []*ir.Rule
-	// exact are the rules for a whole path, by path. below are the rules for a path prefix, by prefix without its
-	// last "/". others are the rules with a regular expression. The three fields contain indexes in rules.
+	// These fields contain indexes in rules. The field exact has the rules for a whole path, by this path. The
+	// field below has the rules for a path prefix, by the prefix without its last "/". The field others has the
+	// rules with a regular expression for the path.
 	exact, below map[string][]int
 	others       []int
 }

@@ -10,8 +10,8 @@ import (
 
 // No text of this file contains a token or a part of a token.
 
-// jwtAuthWords returns, as text, whose tokens jwtAuth of the policies requires, or TurnedOff if a policy turns
-// it off.
+// jwtAuthWords returns, as text, from which providers jwtAuth of the policies requires a token, or TurnedOff if
+// a policy turns it off.
 func jwtAuthWords(extras *ir.Extras) string {
 	if extras.JWTAuth == nil {
 		return TurnedOff
@@ -44,7 +44,8 @@ type tokenFault struct {
 }
 
 // jwtAuthGate checks the tokens of a request as Envoy does. The gate is empty if the request passes. If only
-// Envoy can verify the token, the gate has no status, and unless says that the token may be rejected.
+// Envoy can verify the token, the gate has no status, and its field unless has a text: the token may be
+// rejected.
 func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.Extras.OrNone().JWTAuth
 	if auth == nil {
@@ -69,10 +70,13 @@ func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + by + ": " + fault.why}
 }
 
-// provider returns the first provider that accepts the tokens of a request, or may accept them, and its last
-// token. fault is nil if the provider certainly accepts. If no provider accepts, accepts and last are nil, and
-// fault is the fault that Envoy reports. A missing token is reported only without another fault. A token of
-// another issuer is reported only without a third kind of fault.
+// provider returns the first provider that accepts the tokens of a request, or may accept them. last is the
+// token that verified returns for this provider. fault is nil if the provider certainly accepts. If no provider
+// accepts, accepts and last are nil, and fault is the fault that Envoy reports:
+//
+//   - the last fault that is neither missing nor foreign
+//   - without such a fault, the first foreign fault
+//   - without a foreign fault, that the token is missing
 func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token, fault *tokenFault) {
 	fault = &tokenFault{why: "it has no token", missing: true}
 	for i := range tokens.Providers {
@@ -90,8 +94,9 @@ func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token
 	return nil, nil, fault
 }
 
-// verified returns the last token that the request has for a provider. fault is the reason why the provider
-// does not accept the tokens, nil if it accepts. Envoy rejects the request if one of several tokens is invalid.
+// verified returns the first of the tokens that the request has for a provider, which Envoy verifies last.
+// fault is the reason why the provider does not accept the tokens, nil if it accepts. last is nil if the
+// provider certainly does not accept. Envoy rejects the request if one of several tokens is invalid.
 func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
 	texts := r.tokensAt(p)
 	if len(texts) == 0 {
@@ -113,7 +118,8 @@ func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
 	return last, unknown
 }
 
-// tokensAt returns the tokens of a request in the header or query parameter that a provider names.
+// tokensAt returns the tokens of a request in the header or query parameter that a provider names. It leaves
+// out header values without the provider's Prefix.
 func (r *request) tokensAt(p *ir.JWTProvider) (texts []string) {
 	if p.Header == "" {
 		if text := parameterOf(r, p.Query); text != "" {
@@ -143,8 +149,9 @@ func inToken(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
-// writeClaims removes the token from a request that jwtAuth lets pass, unless the token is forwarded. It
-// removes the headers for claims that the client sent, and adds the headers for the token's claims.
+// writeClaims changes the headers of a request that jwtAuth lets pass. It removes the headers for claims that
+// the client sent, and adds the headers for the token's claims. It removes the header with the token, unless
+// the token is forwarded. A token in a query parameter is not removed.
 func writeClaims(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.JWTAuth
 	if auth == nil {

@@ -66,7 +66,7 @@ func (r *request) readByCodec() *localReply {
 }
 
 // managed returns the local reply of the connection manager to a request that the codec accepts. It returns nil
-// if the connection manager accepts the request, too.
+// if the connection manager accepts the request, too. It also replaces the host (see readDatagramTarget).
 func (r *request) managed() *localReply {
 	path, _, _ := strings.Cut(r.query.Path, "?")
 	switch {
@@ -83,8 +83,8 @@ func (r *request) managed() *localReply {
 }
 
 // readDatagramTarget replaces the host of a request with the header upgrade: connect-udp by the host in its
-// path (RFC 9298). Envoy does so with or without a Connection header. It returns false if the path of such a
-// request has no host, and true otherwise.
+// path (RFC 9298). Envoy does so with or without a Connection header. readDatagramTarget returns false if the
+// path of such a request has no host. It returns true for every other request.
 func (r *request) readDatagramTarget() bool {
 	if !strings.EqualFold(r.headers.first("upgrade"), "connect-udp") {
 		return true
@@ -105,9 +105,9 @@ func (r *request) readDatagramTarget() bool {
 	return true
 }
 
-// cleanConnection removes the headers that the Connection header names. It does not change a request for an
-// upgrade, except to h2c, which Envoy does not support. If Envoy answers 400, it returns the reply of refuse.
-// Otherwise it returns nil.
+// cleanConnection removes the headers that the Connection header names. If it names Host, cleanConnection sets
+// r.hostless. It does not change a request for an upgrade, except to h2c, which Envoy does not support. If
+// Envoy answers 400, it returns the reply of refuse. Otherwise it returns nil.
 func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
 	if r.upgrades() {
 		if !strings.EqualFold(r.headers.first("upgrade"), "h2c") {
@@ -204,7 +204,7 @@ func addressText(address netip.Addr) string {
 type localReply struct {
 	status uint32
 	why    string
-	// raw is true if gRPC clients get the answer with its HTTP status, as other clients do. Envoy has not read the
-	// headers yet.
+	// raw is true if gRPC clients get the answer with its HTTP status, as other clients do, because Envoy has not
+	// read the headers yet.
 	raw bool
 }

@@ -45,8 +45,8 @@ var stripped = map[string]string{
 	"transfer-encoding": "it is of the client's connection",
 }
 
-// receive does what Envoy's HTTP connection manager does with a request before it looks for a route. It returns
-// the request with the headers that Envoy changes. The localReply is nil unless Envoy answers the request
+// receive returns the request as Envoy's HTTP connection manager changes it before it looks for a route: its
+// headers, path, host, client address and scheme. The localReply is nil unless Envoy answers the request
 // itself.
 func receive(query Query, port *ir.Port) (*request, *localReply) {
 	r := newRequest(query)

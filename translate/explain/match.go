@@ -24,8 +24,9 @@ const (
 	takes
 )
 
-// matches reports whether a request meets a match. reason is, as text, the first condition that the request
-// does not meet, or the last condition that depends on an unknown value. It is "" if the result is takes.
+// matches reports whether a request meets a match. The result reason is, as text, the first condition that the
+// request does not meet, or the last condition that depends on an unknown value. It is "" if the result is
+// takes.
 func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	if !r.matchesPath(match.Path) || !within(r.path, match.Within) {
 		return misses, pathDiffers
@@ -58,8 +59,8 @@ func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	return result, reason
 }
 
-// matchesHeader reports whether a header of the request has the wanted value, with a reason. The reason says so
-// if Envoy removes the header before it looks for a route.
+// matchesHeader reports whether a header of the request has the wanted value. The text is the reason for a
+// result other than takes. If Envoy removes the header before it looks for a route, the reason contains this.
 func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
 	values := r.headers[want.Name]
 	why, taken := stripped[want.Name]

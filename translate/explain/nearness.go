@@ -34,7 +34,7 @@ type nearPath struct {
 
 // pathsOf returns the paths of rules as texts, at most maxSuggestions. Paths that share more segments with path
 // from its beginning come first, and then those whose other segments differ less. It skips rules for which pick
-// returns false.
+// returns false. It compares at most maxCompared paths.
 func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string {
 	var near []nearPath
 	seen, asked := map[string]bool{}, segmentsOf(path[:min(len(path), maxComparedText)])
@@ -58,8 +58,8 @@ func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string 
 	return words
 }
 
-// compared returns the nearPath of a rule's path. words is that path as text, and asked has the segments of the
-// requested path.
+// compared returns the nearPath of a rule's path. The parameter words is that path as text, and asked has the
+// segments of the requested path.
 func compared(words string, path ir.Path, asked []string) nearPath {
 	own := segmentsOf(path.Value[:min(len(path.Value), maxComparedText)])
 	shared := 0

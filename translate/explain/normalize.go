@@ -41,7 +41,7 @@ func stripDotParameters(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// dotLength returns the length of a dot at path[i:]: 1 for ".", 3 for "%2e", and 0 if there is none.
+// dotLength returns the length of a dot at path[i:]: 1 for ".", 3 for "%2e", and 0 if there is no dot.
 func dotLength(path string, i int) int {
 	switch {
 	case i < len(path) && path[i] == '.':
@@ -53,7 +53,7 @@ func dotLength(path string, i int) int {
 }
 
 // afterDot reads path from i, the index after the first dot of a segment. isDirectory is true if the segment is
-// "." or "..". In that case next is the index of the next segment, and up is true for "..".
+// "." or "..". If isDirectory is true, next is the index of the next segment, and up is true for "..".
 func afterDot(path string, i int) (next int, up, isDirectory bool) {
 	if next, ok := segmentEnd(path, i); ok {
 		return next, false, true
@@ -66,7 +66,8 @@ func afterDot(path string, i int) (next int, up, isDirectory bool) {
 	return next, true, ok
 }
 
-// segmentEnd reports whether a segment ends at i. next is the index of the next segment, or i.
+// segmentEnd reports whether a segment ends at i. If a segment ends at i, next is the index of the next
+// segment. Otherwise next is i.
 func segmentEnd(path string, i int) (next int, ok bool) {
 	switch {
 	case i == len(path):

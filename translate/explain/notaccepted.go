@@ -11,8 +11,8 @@ import (
 const maxNotAccepted = 20
 
 // notAccepted adds to NotAccepted the routes that might match the request, and that a parent route rejects,
-// entirely or in part. It does so only if no route matches the request. The reasons are those in the routes'
-// statuses.
+// entirely or in part. It adds none if a rule other than a Guard matches the request. NotAccepted gets at most
+// maxNotAccepted entries. The reasons are those in the routes' statuses.
 func (b *requestReporter) notAccepted() {
 	if b.answer.Rule != nil && !b.answer.Rule.Guard {
 		return

@@ -32,9 +32,15 @@ func origin(uri string) string {
 	return parsed.Scheme + "://" + parsed.Host
 }
 
-// oauth2Gate returns what Envoy's OAuth2 filter does with a request. Without the cookies of a signed-in user,
-// and for a logout, Envoy redirects the request or answers 401. Only Envoy can verify these cookies. A request
-// with them passes, and unless says what happens if they are not valid.
+// oauth2Gate returns what Envoy's OAuth2 filter does with a request. The gate is empty if the rule has no
+// oauth2. Otherwise:
+//
+//   - Envoy redirects a request for the logout path.
+//   - It answers 401 to a request for the redirect path. If that may continue a login, unless says that Envoy
+//     redirects instead.
+//   - A request with the cookies of a signed-in user, or with a refresh token, passes. Only Envoy can verify
+//     these cookies, and unless says what happens if they are not valid.
+//   - Envoy redirects any other request to sign in, or answers 401 if denyRedirect selects the request.
 func oauth2Gate(rule *ir.Rule, r *request) gate {
 	use := rule.Action.Extras.OrNone().OAuth2
 	if use == nil {
@@ -121,8 +127,8 @@ func replaceToken(_ *request, headers headerFields, extras *ir.Extras) {
 }
 
 // unlessAsked returns a text for Unless if the rule answers an error only because the discovery document of an
-// issuer was not requested. `gatefold serve` requests the document, and users sign in instead. Otherwise it
-// returns nil.
+// issuer was not requested. It returns nil for other rules. `gatefold serve` requests the document, and users
+// sign in instead.
 func unlessAsked(respond *ir.Respond) []string {
 	if respond.Unasked == "" {
 		return nil

@@ -77,8 +77,8 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	return Outcome{Unless: unless}, false
 }
 
-// by returns the Outcome with By set: the objects that make a field's filter answer. It is the object of o.At
-// if that is known. Otherwise it is every object that sets the field.
+// by returns the Outcome with By set to the objects that make a field's filter answer. If o.At has an object,
+// By has only that object. Otherwise By has every object that sets the field.
 func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
 	kind := field.PartKind()
 	switch {

@@ -67,8 +67,8 @@ func (o outline) mayBeDelegated() bool {
 	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent manifest.Key) bool { return parent.Kind == "HTTPRoute" })
 }
 
-// read adds the outlines of keys, without those that it already has, until maxOutlined is reached. outlines may
-// be nil.
+// read adds the outlines of keys, without those that it already has, until it has maxOutlined. If outlines is
+// nil, it adds empty outlines.
 func (o *overlaps) read(keys []manifest.Key, outlines func([]manifest.Key) []store.Outline) {
 	var unknown []manifest.Key
 	for _, key := range keys {
@@ -122,8 +122,9 @@ func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	return n
 }
 
-// compare returns the greatest fit of the paths of an outline. It is at least 1 if the paths of a rule are not
-// known.
+// compare returns the greatest fit of the paths of an outline. If another route may delegate to the route, its
+// paths may also fit below the parent's path (see fitBelow). The result is at least 1 if the paths of a rule
+// are not known.
 func (o *overlaps) compare(outline outline) int {
 	best := 0
 	below := outline.mayBeDelegated()
@@ -142,7 +143,7 @@ func (o *overlaps) compare(outline outline) int {
 }
 
 // fitPath returns the number of characters of path that an outlined path covers, plus 1. For an exact path it
-// adds 2. It returns 0 if the outlined path does not match.
+// returns this number plus 2. It returns 0 if the outlined path does not match.
 func (o *overlaps) fitPath(outline store.PathOutline, path string) int {
 	switch outline.Type {
 	case "Exact":
@@ -159,8 +160,9 @@ func (o *overlaps) fitPath(outline store.PathOutline, path string) int {
 	return 0
 }
 
-// fitPattern returns the length of path plus 1 if the regular expression matches, or cannot be compiled. It
-// returns 0 if the expression does not match.
+// fitPattern returns the length of path plus 1 if the regular expression matches. It returns 0 if the
+// expression does not match. If the expression is invalid or one of the limits is reached, it returns the
+// length of path plus 1, unless the literal beginning of the expression differs.
 func (o *overlaps) fitPattern(pattern, path string) int {
 	if !strings.HasPrefix(path, literalPrefix(pattern)) {
 		return 0
@@ -181,7 +183,8 @@ func (o *overlaps) fitPattern(pattern, path string) int {
 }
 
 // fitBelow returns the greatest fit of the path of a child route, which may be relative to its parent's path.
-// For this, it compares the outlined path with suffixes of path.
+// For this, it compares the outlined path with the suffixes of path, at most maxSuffixes. It returns 0 if no
+// suffix fits, or if the outlined path is "/".
 func (o *overlaps) fitBelow(outline store.PathOutline, path string) int {
 	best := 0
 	for range maxSuffixes {

@@ -139,8 +139,8 @@ func (b *policyReporter) addUnserved() {
 	}
 }
 
-// isTarget reports whether a policy of an unserved kind targets the object. section is the section that the
-// policy names, "" if it names none.
+// isTarget reports whether a policy of an unserved kind targets the object. The result section is the section
+// that the policy names, "" if it names none.
 func (s policyTarget) isTarget(policy manifest.Unserved) (section string, ok bool) {
 	for _, target := range policy.Targets {
 		target, labels, _ := strings.Cut(target, " with ")
@@ -236,8 +236,8 @@ func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	return target, ok
 }
 
-// addTraffic adds a TrafficPolicy. target is its target as text. lost is why that target does not exist or does
-// not apply, "" if it applies.
+// addTraffic adds a TrafficPolicy. The parameter target is its target as text. The parameter lost is why that
+// target does not exist or does not apply, "" if it applies.
 func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	rule := b.answer.Rule
 	out := PolicyReport{Object: p.Key, Target: target, State: ir.NotInForce, At: Source{Object: p.Key}}
@@ -332,7 +332,7 @@ func targetsPort(target ir.PolicyTarget, cluster *ir.Cluster) bool {
 		slices.ContainsFunc(target.Ports, func(port uint32) bool { return strings.HasSuffix(cluster.Name, fmt.Sprintf("/%d", port)) })
 }
 
-// addBackendPolicy adds a policy of a backend. words is its target as text.
+// addBackendPolicy adds a policy of a backend. The parameter words is its target as text.
 func (b *policyReporter) addBackendPolicy(p *ir.Policy, target ir.PolicyTarget, words string, cluster *ir.Cluster) {
 	out := PolicyReport{Object: p.Key, Target: words, State: target.State, At: Source{Object: p.Key}}
 	for _, other := range cluster.Objects {
@@ -356,7 +356,7 @@ func withoutName(p *ir.Policy) string {
 }
 
 // addPolicy adds a policy, unless the Report already has it with the same target. For a stale policy, it adds
-// the mistake of the newest version.
+// to Reason the mistake of the newest version.
 func (b *policyReporter) addPolicy(out PolicyReport) {
 	at := policyAt{out.Object, out.Target}
 	if b.named[at] {

@@ -12,7 +12,7 @@ import (
 )
 
 // gate is what a filter of Envoy's chain does with a request: it answers with status, or passes the request on.
-// An empty gate passes the request on in any case. unless lists, as texts, what the filter may do instead,
+// An empty gate always passes the request on. The field unless lists, as texts, what the filter may do instead,
 // because some facts are not known.
 type gate struct {
 	status uint32 // 0 if the filter passes the request on
@@ -28,7 +28,8 @@ type gate struct {
 	http bool
 }
 
-// outcome returns the Outcome of a request that the filter answers. Its Unless has unless, and then g.unless.
+// outcome returns the Outcome of a request that the filter answers. Its Unless has the texts of the parameter
+// unless, and after them those of g.unless.
 func (g gate) outcome(unless []string) Outcome {
 	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
@@ -43,8 +44,8 @@ func corsGate(rule *ir.Rule, r *request) gate {
 }
 
 // csrfGate returns what the CSRF filter does with a request. The gate is empty if the request passes. It
-// answers 403 to a request from another origin if the filter rejects all of these. If the filter rejects only a
-// share of these requests, the gate has no status, and unless says so.
+// answers 403 to a request from another origin if the filter rejects all of these requests. If the filter
+// rejects only a share of them, the gate has no status, and its field unless has the text of unlessForged.
 func csrfGate(rule *ir.Rule, r *request) gate {
 	csrf := rule.Action.Extras.OrNone().CSRF
 	if csrf == nil || csrf.Enabled < 100 || !forged(csrf, r) {
@@ -53,8 +54,8 @@ func csrfGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusForbidden, why: "Envoy rejects the request by " + partsOf(&rule.Action, ir.FieldCSRF.PartKind()) + ": " + forgedWords(r)}
 }
 
-// unlessForged returns, as text, what the CSRF filter does with a share of the requests from another origin. It
-// returns nil if the filter treats all requests the same.
+// unlessForged returns a text if the CSRF filter rejects only a share of the requests from another origin, and
+// the request is from another origin. Otherwise it returns nil.
 func unlessForged(csrf *ir.CSRF, r *request) []string {
 	switch {
 	case csrf == nil || !forged(csrf, r):
@@ -66,8 +67,8 @@ func unlessForged(csrf *ir.CSRF, r *request) []string {
 	return nil
 }
 
-// bufferGate answers 413 if the body of a request is longer than the policies' buffer. Otherwise the gate is
-// empty.
+// bufferGate answers 413 if the body of a request is longer than the policies' buffer. The gate is empty for
+// other requests, for upgrades, and without a buffer.
 func bufferGate(rule *ir.Rule, r *request) gate {
 	most := int64(rule.Action.Extras.OrNone().BufferBytes)
 	if most == 0 || r.bodyBytes() <= most || r.upgrades() {
@@ -76,8 +77,9 @@ func bufferGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf("the request has a body of %d bytes, and %s takes %d", r.bodyBytes(), partsOf(&rule.Action, ir.FieldBuffer.PartKind()), most)}
 }
 
-// localLimitGate returns an empty gate if the rule has no local rate limit. Otherwise unless says that Envoy
-// may answer 429, because the number of earlier requests is not known.
+// localLimitGate returns an empty gate if the rule has no local rate limit, or one that rejects no request.
+// Otherwise the field unless says that Envoy may answer 429, because the number of earlier requests is not
+// known.
 func localLimitGate(rule *ir.Rule, _ *request) gate {
 	limit := rule.Action.Extras.OrNone().RateLimit
 	if limit == nil || limit.Enabled == 0 || limit.Enforced == 0 {
@@ -119,7 +121,8 @@ func preflight(cors *ir.CORS, r *request) bool {
 }
 
 // forged reports whether another site may have forged a request (CSRF): its method changes something, and it
-// comes neither from its own host nor from an additional origin.
+// comes neither from its own host nor from an additional origin. A request without Origin and Referer may be
+// forged, too.
 func forged(csrf *ir.CSRF, r *request) bool {
 	if !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch}, r.query.Method) {
 		return false

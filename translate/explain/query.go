@@ -134,8 +134,8 @@ func checkSize(method, address string, headers []string) error {
 	return nil
 }
 
-// parseAuthority parses the scheme and host of a URL. It keeps the rest as the path, even if the path is not
-// escaped correctly. It returns an error if scheme or host are invalid.
+// parseAuthority parses the scheme and host of a URL. It keeps all that follows the host as the path, even if
+// this is not escaped correctly. It returns an error if scheme or host are invalid.
 func parseAuthority(address string) (*url.URL, error) {
 	_, rest, _ := strings.Cut(address, "://")
 	path := ""

@@ -55,7 +55,7 @@ func rbacWords(extras *ir.Extras) string {
 
 // rbacGate returns what the RBAC filter does with a request. It evaluates the expressions as Envoy does: an
 // expression with an error is false. The gate is empty if the request passes. If the result depends on facts
-// that are not known, the gate has no status, and unless says so.
+// that are not known, the gate has no status, and its field unless says that the request may be denied.
 func rbacGate(rule *ir.Rule, r *request) gate {
 	rbac := rule.Action.Extras.OrNone().RBAC
 	if rbac == nil {
@@ -111,7 +111,8 @@ func isIn(client netip.Addr, ranges []string) certainty {
 }
 
 // matchesOne reports whether one of the expressions is true. first is the index of the first true expression,
-// -1 if none is true. Without expressions it returns yes and -1.
+// -1 if none is true. Without expressions it returns yes and -1. It returns unknown if no expression is true
+// and one of them depends on unknown attributes, or if CEL does not accept the attributes.
 func (r *request) matchesOne(expressions []string) (out certainty, first int) {
 	if len(expressions) == 0 {
 		return yes, -1

@@ -30,8 +30,8 @@ func newEffort() *effort { return &effort{maxEffort} }
 // spent reports whether an expression was not compared because the limit was reached.
 func (e *effort) spent() bool { return e.left < 0 }
 
-// matchesWhole is the function matchesWhole within the limit. It returns false if the limit is reached.
-// Compiling an expression costs as much as comparing 256 bytes.
+// matchesWhole calls the function matchesWhole, and subtracts the cost from the limit. It returns false if the
+// limit is reached. Compiling an expression costs as much as comparing 256 bytes.
 func (e *effort) matchesWhole(pattern, value string) bool {
 	const compiling = 256
 	if !strings.HasPrefix(value, literalPrefix(pattern)) {
@@ -43,7 +43,7 @@ func (e *effort) matchesWhole(pattern, value string) bool {
 	return matchesWhole(pattern, value)
 }
 
-// latin1 returns a text with one letter for each byte.
+// latin1 returns a text with one rune for each byte.
 func latin1(text string) string {
 	letters := make([]rune, len(text))
 	for i := range len(text) {
@@ -52,8 +52,9 @@ func latin1(text string) string {
 	return string(letters)
 }
 
-// literalPrefix returns a text that every value begins with that the pattern matches. It looks for the first
-// special character, and does not compile the pattern. It returns "" if the pattern contains "|".
+// literalPrefix returns the beginning of the pattern that has no special characters, without a last character
+// that may be absent. Every value that the pattern matches begins with this text. literalPrefix does not
+// compile the pattern. It returns "" if the pattern contains "|".
 func literalPrefix(pattern string) string {
 	if strings.Contains(pattern, "|") {
 		return ""

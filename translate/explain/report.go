@@ -115,7 +115,8 @@ type RouteReport struct {
 	Match string `json:"match"`
 	// Weight is the weight of the route (EP-11466).
 	Weight int32 `json:"weight,omitempty"`
-	// Guard is true if the rule answers 500 in place of a rule or route that could not be resolved.
+	// Guard is true if the rule gets the requests that no child route of a delegating rule matches. It answers
+	// 500, or sends them to the Services of the delegating rule.
 	Guard bool `json:"guard,omitempty"`
 	// Hops are the matches from the root route down to the route with the rule, which is the last.
 	Hops []HopReport `json:"hops"`
@@ -128,8 +129,8 @@ type HopReport struct {
 	Rule     int    `json:"rule"`
 	RuleName string `json:"ruleName,omitempty"`
 	Match    int    `json:"match"`
-	// By says how the next hop was found. It is "delegation" if this rule names the route, and "inclusion" if the
-	// route names this one as its parent. It is "" for the last hop.
+	// By says how the next hop was found. It is "delegation" if this rule names the route of the next hop. It is
+	// "inclusion" if the route of the next hop names this route as its parent. It is "" for the last hop.
 	By      string `json:"by,omitempty"`
 	At      Source `json:"at"`
 	RuleAt  Source `json:"ruleAt"`
@@ -172,7 +173,8 @@ type BackendReport struct {
 	Receives *ReceivesReport `json:"receives,omitempty"`
 }
 
-// LocalReply returns, as text, what clients get for the share of a backend that gets no requests.
+// LocalReply returns, as text, what clients get for the share of a backend that gets no requests. It returns
+// "closed" for a backend of connections.
 func (b BackendReport) LocalReply() string {
 	if b.Status == 0 {
 		return "closed"
@@ -297,11 +299,12 @@ type PolicyReport struct {
 	State  ir.PolicyState `json:"state"`
 	// Fields are the fields of a TrafficPolicy that are in force, as paths below spec.
 	Fields []string `json:"fields,omitempty"`
-	// Overridden are its fields that are not in force.
+	// Overridden are the fields of a TrafficPolicy that are not in force.
 	Overridden []string `json:"overridden,omitempty"`
 	// By are the objects that set the Overridden fields, or that share a field in force with the policy.
 	By []manifest.Key `json:"by,omitempty"`
-	// Reason says why the policy is not in force. If Stale is set, it says what is wrong with the newest version.
+	// Reason says why the policy is not in force. If Stale is set, it also says what is wrong with the newest
+	// version.
 	Reason string `json:"reason,omitempty"`
 	// Stale is true if this is the last valid version of an invalid policy.
 	Stale bool   `json:"stale,omitempty"`
@@ -316,7 +319,8 @@ func (h *HopReport) ruleWords() string {
 	return fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
 }
 
-// Words returns the object, names and last day of the certificate as text in one line.
+// Words returns the object, the first names (at most maxSuggestions) and the last day of the certificate as
+// text in one line.
 func (c CertificateReport) Words() string {
 	words := c.Object.String()
 	if len(c.Names) > 0 {

@@ -44,8 +44,8 @@ type requestReporter struct {
 	over   *overlaps // nil until the method overlaps is called
 }
 
-// messages returns the messages of the problems for which the function of returns true, joined and without
-// duplicates.
+// messages returns the messages of the problems that the function of selects. The messages are joined, without
+// duplicates. It returns "" if the function selects no problem.
 func (b *reporter) messages(of func(manifest.Problem) bool) string {
 	var messages []string
 	for _, p := range b.facts.Problems {
@@ -56,12 +56,12 @@ func (b *reporter) messages(of func(manifest.Problem) bool) string {
 	return strings.Join(messages, "; ")
 }
 
-// ofRule reports whether a problem is about a rule.
+// ofRule reports whether a problem is about a rule, or about a field inside the rule.
 func ofRule(p manifest.Problem, rule *ir.Rule) bool {
 	return concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
 }
 
-// concerns reports whether a problem is about a field of an object, or about a field below it.
+// concerns reports whether a problem is about a field of an object, or about a field inside that field.
 func concerns(p manifest.Problem, object manifest.Key, field string) bool {
 	rest, inside := strings.CutPrefix(p.Field, field)
 	return p.Object == object && inside && (rest == "" || rest[0] == '.')

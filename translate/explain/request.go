@@ -58,7 +58,8 @@ func firstParameters(search string) map[string]string {
 	return out
 }
 
-// forges returns those names that the request has as headers. Only filters may set the headers in names.
+// forges returns the names in the list that the request has as headers. The list has the headers that only
+// filters may set.
 func (r *request) forges(names []string) (out []string) {
 	for _, name := range names {
 		if r.headers.has(name) {
@@ -68,7 +69,7 @@ func (r *request) forges(names []string) (out []string) {
 	return out
 }
 
-// without returns the request without the headers of these names. It does not change r.
+// without returns the request without the headers that the parameter names lists. It does not change r.
 func (r *request) without(names []string) *request {
 	if len(r.forges(names)) == 0 {
 		return r
@@ -88,7 +89,7 @@ func (r *request) upgrades() bool {
 	})
 }
 
-// upgradeRejected is the reason if Envoy rejects a request for another protocol than websocket.
+// upgradeRejected is the reason if Envoy rejects an upgrade to a protocol other than websocket.
 const upgradeRejected = "Envoy rejects the upgrade: only the protocol websocket is open"
 
 // upgradesToUnknown reports whether a request wants to change to a protocol other than websocket. Envoy does
@@ -117,7 +118,7 @@ func (r *request) bodyBytes() int64 {
 	return n
 }
 
-// asksByGRPC reports whether Envoy treats a request as a gRPC call and answers with a gRPC status.
+// asksByGRPC reports whether a request is a gRPC call for Envoy, to which Envoy answers with a gRPC status.
 func (r *request) asksByGRPC() bool {
 	rest, ok := strings.CutPrefix(r.headers.first("content-type"), "application/grpc")
 	return ok && (rest == "" || rest[0] == '+')

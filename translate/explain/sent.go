@@ -52,7 +52,7 @@ func rewritesHost(action *ir.Action) bool {
 	return action.Rewrite != nil && action.Rewrite.Hostname != ""
 }
 
-// frame sets the headers that mark the end of the body for a backend of HTTP/1.1.
+// frame changes content-length and transfer-encoding as Envoy does when it sends the request to a backend.
 func (r *request) frame(headers headerFields, backend *ir.Backend) {
 	cluster := r.clusters[backend.Cluster]
 	switch asked := r.query.Headers.Get("Content-Length") != ""; {
@@ -75,8 +75,8 @@ func mayHaveBody(method string) bool {
 	return true
 }
 
-// expected returns the time limit that the router writes for the backend: the limit of one attempt if it is
-// shorter, otherwise the limit of the whole request. It returns 0 if there is no limit.
+// expected returns the time limit that the router writes into x-envoy-expected-rq-timeout-ms: the limit of one
+// attempt if it is shorter, otherwise the limit of the whole request. It returns 0 if there is no limit.
 func expected(action *ir.Action) time.Duration {
 	value := func(d *time.Duration) time.Duration {
 		if d == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// unreachable returns why Envoy cannot call a service: its cluster is closed, or has no endpoint. In that case
-// calls fail at once. It returns "" if Envoy can call the service.
+// unreachable returns why calls of Envoy to a service fail at once: the service's cluster is closed, or has no
+// endpoint. It returns "" if Envoy can call the service, or if the cluster is not known.
 func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string {
 	cluster := clusters[service.Service.Cluster]
 	if cluster == nil || reachable(cluster) {
@@ -19,14 +19,15 @@ func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string 
 	return cmp.Or(cluster.Closed, "it has no endpoint")
 }
 
-// outage returns a gate that answers with status because Envoy cannot call a service. reason is why it cannot.
+// outage returns a gate that answers with status because Envoy cannot call a service. The parameter reason says
+// why Envoy cannot call it.
 func outage(action *ir.Action, use ir.ExtensionUse, status uint32, reason string) gate {
 	return gate{status: status, why: fmt.Sprintf("Envoy cannot ask %s for %s: %s",
 		use.Extension.Service.Cluster, partsOf(action, use.PartKind()), reason)}
 }
 
-// orNoAnswer returns a text that says that Envoy answers with status if a service does not answer. It returns
-// "" if open is true: requests then pass.
+// orNoAnswer returns the end of a text: Envoy answers with status if a service does not answer. It returns ""
+// if the parameter open is true, because requests then pass.
 func orNoAnswer(open bool, status uint32) string {
 	if open {
 		return ""
@@ -35,8 +36,9 @@ func orNoAnswer(open bool, status uint32) string {
 }
 
 // globalLimitGate returns what the filter of rateLimit.global does with a request. The gate is empty if Envoy
-// does not call the rate limit service: for example, the rule is a redirect or answers directly. If the gate
-// has no status, unless says what the service may do.
+// does not call the rate limit service: for example, the rule is a redirect or answers directly. It is also
+// empty if Envoy cannot call the service and requests then pass. If the gate has no status, its field unless
+// describes the answers of the service that reject the request.
 func globalLimitGate(rule *ir.Rule, r *request) gate {
 	extras := rule.Action.Extras.OrNone()
 	limit := extras.GlobalLimit
@@ -56,8 +58,9 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 	return outage(&rule.Action, limit.ExtensionUse, http.StatusInternalServerError, reason)
 }
 
-// counted returns takes if Envoy calls the rate limit service for the request, and misses if not. Envoy leaves
-// out a descriptor if its header is missing. The result is may if extAuth may add the missing header.
+// counted returns takes if Envoy calls the rate limit service for the request, and misses if Envoy does not
+// call it. Envoy leaves out a descriptor if its header is missing. The result is may if extAuth may add the
+// missing header.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool {
 		return entry.Header != "" && (len(templateReader{r, r.headers}.read(entry.Header)) == 0 || slices.Contains(r.answered, entry.Header))
@@ -74,8 +77,8 @@ func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 }
 
 // processorGate returns what the filter of extProc does with a request. The gate is empty if the rule has no
-// extProc. If the gate has no status, unless says what the processor may do. answerGate does the same for the
-// answer to the request.
+// extProc. If the gate has no status, its field unless says what the processor may change or answer. answerGate
+// returns the gate for the answer to the request.
 func processorGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -90,8 +93,8 @@ func processorGate(rule *ir.Rule, r *request) gate {
 }
 
 // answerGate returns what the filter of extProc does with the answer to a request. The gate is empty if the
-// rule has no extProc. The processor also gets answers of the filters before it, and the answer to a rejected
-// upgrade.
+// rule has no extProc, or if Envoy sends the processor nothing of the answer. The processor also gets answers
+// of the filters before it, and the answer to a rejected upgrade.
 func answerGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -105,10 +108,15 @@ func answerGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, sent, reason)
 }
 
-// unprocessed returns the gate if Envoy cannot call a processor because of reason. sent says whether Envoy
-// sends the processor a part of the request or answer. If sent is takes, the gate answers 500. If sent is may,
-// unless says so. The gate is empty if sent is misses, if reason is "", or if requests pass without the
-// processor.
+// unprocessed returns the gate of extProc if Envoy cannot call the processor. The parameter reason says why
+// Envoy cannot call it, "" if it can. The parameter sent says whether Envoy sends the processor anything of the
+// request or answer:
+//
+//   - takes: the gate answers 500.
+//   - may: the gate has no status, and its field unless says that Envoy may answer 500.
+//   - misses: the gate is empty.
+//
+// The gate is also empty if reason is "", or if requests pass without the processor.
 func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
 	proc := rule.Action.Extras.ExtProc
 	switch {
@@ -132,8 +140,8 @@ func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
 }
 
-// requestSent returns takes if Envoy sends a part of the request to a processor, and misses if not. The result
-// is may if that depends on the body or on trailers.
+// requestSent returns takes if Envoy sends headers, body or trailers of the request to a processor, and misses
+// if Envoy sends nothing. The result is may if that depends on the body or on trailers.
 func (r *request) requestSent(rule *ir.Rule) verdict {
 	mode := modeOf(rule.Action.Extras.ExtProc)
 	body := sendsBody(mode.RequestBody)

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// streamTree returns the node of a stream. Below it are the route that serves the stream, and the routes with a
-// lower precedence. If no route serves the stream, the node's name says so.
+// streamTree returns the node of an ir.Stream. Below it are the route that gets the connections, and the routes
+// with a lower precedence. If no route gets the connections, the node's name says so.
 func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: strings.Join(stream.Domains, ", "), domains: stream.Domains}
 	switch {
@@ -37,7 +37,8 @@ func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 	return node
 }
 
-// handedTo returns the backends of a stream's route, with their weights, as text.
+// handedTo returns the backends of a TCPRoute, TLSRoute or UDPRoute as text, with their weights if there are
+// several. The text for a backend reference that is not resolved is "closed".
 func handedTo(route *ir.StreamRoute) string {
 	var names []string
 	for _, b := range route.Backends {

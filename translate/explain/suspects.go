@@ -75,8 +75,9 @@ func (b *requestReporter) problems() {
 	}
 }
 
-// mentions returns those problems of rest whose object a listed problem names. For example, a listed problem
-// says that a backend does not exist. The error in the document of that backend is then of interest, too.
+// mentions returns those problems in the parameter rest whose object is named in the message of a listed
+// problem. For example, a listed problem says that a backend does not exist. An error in the document of that
+// backend is then of interest, too. mentions searches the first maxProblems listed problems.
 func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
 	var text strings.Builder
 	for _, p := range listed[:min(len(listed), maxProblems)] {
@@ -101,13 +102,14 @@ type suspects struct {
 	*overlaps
 	// least is how much of the path a rule must cover to have precedence over the rule that answers (see fit).
 	least int
-	// unheard is true if no listener has the port. Only Gateways and invalid files can be the cause.
+	// unheard is true if no listener accepts the request. Only Gateways and invalid files can be the cause.
 	unheard bool
 	// lost is true if no rule answers. Files that cannot be read may then be the cause, too.
 	lost bool
 }
 
-// suspects returns the suspects of the request. It reads the outlines of all routes that have a problem.
+// suspects returns the suspects of the request. If a listener accepts the request, it also reads the outlines
+// of all routes that have a problem.
 func (b *requestReporter) suspects() *suspects {
 	s := &suspects{
 		rule: b.answer.Rule, way: b.way(), rules: map[manifest.Field]bool{}, near: map[manifest.Field]bool{}, overlaps: b.overlaps(),
@@ -227,9 +229,9 @@ func (s *suspects) rankRoute(p manifest.Problem) (rank, fit int) {
 	return unrelated, 0
 }
 
-// ruleField returns the rule and the match that contain a field of a route. rule is the path of the rule, and
-// index and match count from 0. rule is "" and index is -1 if the field is not in a rule. match is -1 if it is
-// not in a match.
+// ruleField returns the rule and the match that contain a field of a route. The result rule is the path of the
+// rule, and index and match count from 0. If the field is not in a rule, rule is "", and index and match are
+// -1. If the field is in a rule but not in a match, match is -1.
 func ruleField(field string) (rule string, index, match int) {
 	index, rest := indexAfter(field, "spec.rules[")
 	if index < 0 {
@@ -239,8 +241,9 @@ func ruleField(field string) (rule string, index, match int) {
 	return fmt.Sprintf("spec.rules[%d]", index), index, match
 }
 
-// indexAfter returns the index after a prefix, and the rest after its bracket: 3 and ".rest" for
-// "prefix3].rest". index is -1 if the text has another form.
+// indexAfter returns the index after a prefix, and the text after the bracket that ends the index. For example,
+// these are 3 and ".name" for the prefix "rules[" and the text "rules[3].name". If the text has another form,
+// index is -1.
 func indexAfter(text, prefix string) (index int, rest string) {
 	text, ok := strings.CutPrefix(text, prefix)
 	digits, rest, closed := strings.Cut(text, "]")

@@ -7,7 +7,7 @@ import (
 
 // TLSReport describes the TLS between Envoy and a backend.
 type TLSReport struct {
-	// Policy is the BackendTLSPolicy that configures it.
+	// Policy is the BackendTLSPolicy that configures the TLS.
 	Policy Source `json:"policy"`
 	// Hostname is the server name in the TLS handshake (SNI). The backend's certificate must have one of Names,
 	// such as "DNS cart.example.com" or "URI spiffe://…".

@@ -105,8 +105,8 @@ func (t *token) readClaims() (why string) {
 // defaultSkew is Envoy's default for ClockSkew.
 const defaultSkew = time.Minute
 
-// fault returns why a provider does not accept a token, nil if it accepts the token. The checks are in Envoy's
-// order.
+// fault returns why a provider does not accept a token, nil if it accepts the token. If only Envoy can verify
+// the signature, it returns a fault with unknown set. The checks are in Envoy's order.
 func (t *token) fault(p *ir.JWTProvider, now time.Time) *tokenFault {
 	skew := defaultSkew
 	if p.ClockSkew > 0 {
@@ -236,8 +236,8 @@ func decodeBytes(text string) []byte {
 // bigOf returns the number in a base64url text, 0 if the text is invalid.
 func bigOf(text string) *big.Int { return new(big.Int).SetBytes(decodeBytes(text)) }
 
-// claim returns a claim as Envoy writes it into a header. path is the name of a claim, or names of nested
-// claims with dots. It returns "" if there is no such claim.
+// claim returns a claim as Envoy writes it into a header. The parameter path is the name of a claim, or names
+// of nested claims with dots. It returns "" if there is no such claim.
 func (t *token) claim(path string) string {
 	var value any = t.payload
 	if whole, found := t.payload[path]; found {

@@ -19,9 +19,9 @@ const maxNotAcceptedShown = 100
 
 // Tree returns what is served: a node for each port, its virtual hosts and their routes. Below each delegating
 // rule are its child routes, and the routes that the rule does not accept. Listeners and routes that a Gateway
-// does not accept are below the Gateway's port. Nodes for those without a port follow the ports. The last node
-// has the routes that an error keeps from being served. filter selects nodes. Tree reads the View, Problems,
-// Statuses and Places of facts.
+// does not accept are below the Gateway's port. If they belong to no port, they are in nodes after the ports.
+// The last node has the routes that an error keeps from being served. The parameter filter selects nodes. Tree
+// uses only the View, Problems, Statuses and Places of facts.
 func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 	t := newTreeMaker(&facts)
 	var out []*TreeNode
@@ -60,7 +60,8 @@ type treeMaker struct {
 	bindings    map[binding][]*TreeNode             // nodes for what is not accepted and not in the tree yet
 }
 
-// delegationKey is the key of a delegating match. way has "namespace/name 0.1>" for each hop.
+// delegationKey is the key of a delegating match. For each hop from the root route to this match, way has
+// "namespace/name 0.1>", with the indexes of the rule and of the match.
 type delegationKey struct {
 	port int32
 	way  string
@@ -88,7 +89,8 @@ func newTreeMaker(facts *Facts) *treeMaker {
 	return t
 }
 
-// addProblem stores the first error of each object, and what a problem says about a rule (see addFault).
+// addProblem stores a problem if it is the first error of its object, or the first error of its object with its
+// code. It also stores the problem of a rule (see addFault).
 func (t *treeMaker) addProblem(p *manifest.Problem) {
 	if p.Severity == manifest.Error {
 		if _, more := t.mistakes[p.Object]; !more {
@@ -101,8 +103,9 @@ func (t *treeMaker) addProblem(p *manifest.Problem) {
 	t.addFault(p)
 }
 
-// portName returns the name of a port's node. It has the name of the listener if the port has only one. If it
-// has several, the nodes of virtual hosts have the names of listeners.
+// portName returns the name of a port's node. If the port has only one listener, of a Gateway, the name
+// contains the listener's name. If the port has several, it contains their number, and the nodes of virtual
+// hosts have the names of listeners.
 func portName(gateway string, port *ir.Port) string {
 	name := fmt.Sprintf("Gateway %s, port %d", gateway, port.Port)
 	switch {
@@ -128,8 +131,8 @@ func matchWay(route manifest.Key, rule, match int) string {
 	return fmt.Sprintf("%s/%s %d.%d>", route.Namespace, route.Name, rule, match)
 }
 
-// host returns the node of a virtual host, with all nodes below it. Its name has the listener if the port has
-// several listeners, or if the listener is in a ListenerSet.
+// host returns the node of a virtual host, with all nodes below it. The node's name contains the name of the
+// listener if the port has several listeners, or if the listener is in a ListenerSet.
 func (t *treeMaker) host(port *ir.Port, host ir.HostView) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: host.Domain, domains: []string{host.Domain}}
 	if own, ok := listenerOf(port.Listeners, hostname(host.Domain)); ok && (own.Object.Kind == "ListenerSet" || len(port.Listeners) > 1) {
@@ -147,7 +150,9 @@ func (t *treeMaker) host(port *ir.Port, host ir.HostView) *TreeNode {
 	return node
 }
 
-// insert adds the node of a rule to the node of its virtual host, below the nodes of its chain.
+// insert adds the node of a rule to the node of its virtual host, below the nodes of the delegating matches
+// that lead to the rule. For a rule that answers what the child routes of a delegating match do not serve, it
+// adds a node of the kind RestNode below that match.
 func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
 	at, way := host, ""
 	for _, hop := range rule.Chain {
@@ -177,8 +182,8 @@ func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
 	t.explainFault(leaf, &rule.Action, host.domains)
 }
 
-// route returns the node of a route below n. It adds the node if it does not exist, with the routes that the
-// route does not accept.
+// route returns the node of a route directly below n. If the node does not exist, it adds the node, with nodes
+// for the child routes that the route does not accept.
 func (t *treeMaker) route(n *TreeNode, key manifest.Key) *TreeNode {
 	before := len(n.Below)
 	node := n.child(RouteNode, manifest.Field{Object: key})
@@ -207,8 +212,9 @@ func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNo
 	return node
 }
 
-// settle adds to the node of each delegating match the routes that the match does not accept. It removes these
-// from the node of the route.
+// settle visits n and all nodes below n. To the node of each delegating match, it adds nodes for the routes
+// that the match does not accept. From the node of each route, it removes nodes for routes that are also below
+// one of its matches as not accepted.
 func (t *treeMaker) settle(n *TreeNode) {
 	for _, child := range n.Below {
 		t.settle(child)
@@ -303,7 +309,7 @@ func matchField(key manifest.Key, rule, match int) manifest.Field {
 }
 
 // leadsTo returns, as text, what an action does with requests: its backends with their weights, a redirect, or
-// a status.
+// a status. The text for a backend reference that is not resolved is "500".
 func leadsTo(a *ir.Action) string {
 	switch {
 	case a.Redirect != nil:

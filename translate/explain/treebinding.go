@@ -19,15 +19,14 @@ type binding struct {
 	section string
 }
 
-// codedKey is an object and the code of a problem: the key of the object's first error with this code.
+// codedKey identifies the first error of an object with a code.
 type codedKey struct {
 	object manifest.Key
 	code   string
 }
 
-// readBindings sets t.bindings from the statuses: nodes for what Gateways and ListenerSets do not accept. These
-// nodes are for their listeners, for routes that name them as parent, and for Gateways and ListenerSets
-// themselves.
+// readBindings adds to t.bindings a node for each status of an object that a Gateway or ListenerSet does not
+// accept: a listener, a route that names it as parent, or the Gateway or ListenerSet itself.
 func (t *treeMaker) readBindings(facts *Facts) {
 	for _, update := range facts.Statuses {
 		switch s := update.Status.(type) {
@@ -58,9 +57,10 @@ func (t *treeMaker) refuse(at binding, node *TreeNode) {
 	t.bindings[at] = append(t.bindings[at], node)
 }
 
-// refusedObject adds a node if a Gateway or ListenerSet is not accepted. It adds no node if the only reason is
-// that its listeners are not valid, because these have nodes of their own. The tree shows the node under the
-// Gateway above.
+// refusedObject adds a node if the Gateway or ListenerSet key is not accepted. It adds no node if the only
+// reason is that its listeners are not valid, because these have nodes of their own. The tree shows the node
+// under the object in the parameter above. This is the Gateway itself, or the Gateway of the ListenerSet if it
+// is known.
 func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if c.Type == string(gwv1.GatewayConditionAccepted) && c.Status == metav1.ConditionFalse && c.Reason != string(gwv1.GatewayReasonListenersNotValid) {
@@ -69,7 +69,8 @@ func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.C
 	}
 }
 
-// refusedListener adds a node if a listener is not accepted, or if its references are not resolved.
+// refusedListener adds a node if a listener is not accepted, or if its references are not resolved. The
+// parameter of is the Gateway or ListenerSet that defines the listener.
 func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if resolved := c.Type == string(gwv1.ListenerConditionResolvedRefs); (resolved || c.Type == string(gwv1.ListenerConditionAccepted)) && c.Status == metav1.ConditionFalse {
@@ -111,8 +112,8 @@ func (t *treeMaker) refusedRoute(route manifest.Key, parent gwv1.RouteParentStat
 	t.refuse(at, node)
 }
 
-// ofPort returns the nodes for what the listeners of a port do not accept. It removes these from t.bindings, so
-// that each is once in the tree.
+// ofPort returns nodes for what the listeners of a port do not accept (see shownNotAccepted). It removes the
+// listeners from t.bindings, so that each node is once in the tree.
 func (t *treeMaker) ofPort(port *ir.Port) (out []*TreeNode) {
 	for _, l := range port.Listeners {
 		at := binding{l.Object, l.Name}
@@ -122,8 +123,8 @@ func (t *treeMaker) ofPort(port *ir.Port) (out []*TreeNode) {
 	return shownNotAccepted(out)
 }
 
-// unserved returns a node for each Gateway and ListenerSet in t.bindings. Below it are the nodes for what the
-// object does not accept and no port has.
+// unserved returns a node for each Gateway and ListenerSet that is still in t.bindings after ofPort was called
+// for all ports. Below it are the nodes in t.bindings for what this object does not accept.
 func (t *treeMaker) unserved() (out []*TreeNode) {
 	compare := func(a, b binding) int {
 		return slices.Compare([]string{a.parent.Kind, a.parent.Namespace, a.parent.Name, a.section}, []string{b.parent.Kind, b.parent.Namespace, b.parent.Name, b.section})

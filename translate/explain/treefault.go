@@ -30,8 +30,9 @@ func (t *treeMaker) addFault(p *manifest.Problem) {
 	}
 }
 
-// explainFault adds to the node of a rule why the rule answers 500. If it does not answer 500 but is shadowed
-// for one of the domains, it adds that problem.
+// explainFault sets Why of a rule's node, and adds it to the node's Name. Why is the reason why the rule
+// answers 500. If there is no such reason, Why is the problem Shadowed, if the rule has one for one of the
+// domains. explainFault changes nothing if Why is set, or if there is no reason and no such problem.
 func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
 	if n.Why != "" {
 		return

@@ -55,8 +55,9 @@ func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 	return f.keep(nodes, request, f.Namespace == "" && f.Route == "")
 }
 
-// keep returns the nodes that are selected, or that have a selected node below. within is true below a selected
-// route.
+// keep returns the nodes that are selected, or that have a selected node below. It changes their lists of nodes
+// below. The parameter within is true below a selected route, and everywhere if the filter has neither
+// Namespace nor Route.
 func (f TreeFilter) keep(nodes []*TreeNode, request *request, within bool) (out []*TreeNode) {
 	for _, n := range nodes {
 		selected := within || f.selects(n)
@@ -78,8 +79,8 @@ func (f TreeFilter) keep(nodes []*TreeNode, request *request, within bool) (out 
 	return out
 }
 
-// selects reports whether Namespace and Route select the node of a route. If Route is "", other nodes of the
-// kind NotAcceptedNode are selected, too.
+// selects reports whether Namespace and Route select a node. It returns false unless the node is of the kind
+// RouteNode or NotAcceptedNode. If Route is set, the node must be about a route.
 func (f TreeFilter) selects(n *TreeNode) bool {
 	key := n.field.Object
 	return (n.Kind == RouteNode || n.Kind == NotAcceptedNode) && (f.Route == "" || isRoute(key)) &&
@@ -107,7 +108,8 @@ func (f TreeFilter) showsAlone(n *TreeNode) bool {
 	return f.Path == "" && (f.Host == "" || n.Kind != PortNode) || n.path != nil || n.Kind == NotAcceptedNode
 }
 
-// hosts returns the nodes below a port that serve the filter's host. It returns all if the filter has no host.
+// hosts returns the nodes below a port with the most specific domain that covers the filter's host. It returns
+// all nodes if the filter has no host.
 func (f TreeFilter) hosts(nodes []*TreeNode) []*TreeNode {
 	if f.Host == "" {
 		return nodes

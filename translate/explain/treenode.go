@@ -9,14 +9,14 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// TreeNode is a line of the tree: a port of a Gateway, a virtual host or a stream, a route, one match of a
-// rule, or an object that is not accepted.
+// TreeNode is a line of the tree: a port of a Gateway, a virtual host, connections or datagrams of a listener,
+// a route, one match of a rule, or an object that is not accepted.
 type TreeNode struct {
 	Kind TreeKind `json:"kind"`
 	// Name is the line as people read it: the object, and the texts of Match, To and Why.
 	Name string `json:"name"`
-	// Match is, as text, which requests a match selects. To is where the rule sends them, or the child routes that
-	// it delegates them to.
+	// Match describes the requests that the match selects. To is where the rule sends them, or the child routes
+	// that it delegates them to.
 	Match string `json:"match,omitempty"`
 	To    string `json:"to,omitempty"`
 	// Why says why a route or listener is not accepted, or why a rule answers 500 or gets no requests.
@@ -38,10 +38,10 @@ type TreeNode struct {
 	delegation *ir.Delegation // of a PointNode whose delegation is in the View
 }
 
-// Shadowed reports whether the node is a match that gets no request, because another one takes them all.
+// Shadowed reports whether the node is a match that gets no request, because another match gets them all.
 func (n *TreeNode) Shadowed() bool { return n.Code == codeShadowed }
 
-// childKey is the key of a node among the nodes directly below another one.
+// childKey is the key of a node among the nodes directly below another node.
 type childKey struct {
 	kind  TreeKind
 	field manifest.Field
@@ -98,7 +98,7 @@ func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *Tre
 	return node
 }
 
-// sort orders the nodes below n: rules as in the object, then routes by name. Nodes of the kind RestNode are
+// sort orders all nodes below n: rules as in the object, then routes by name. Nodes of the kind RestNode are
 // last.
 func (n *TreeNode) sort() {
 	slices.SortStableFunc(n.Below, func(a, b *TreeNode) int {
@@ -127,7 +127,7 @@ func locate(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	}
 }
 
-// LocateNodes sets At of these nodes, unless it is set. It does not change the nodes below them.
+// LocateNodes sets At of the parameter nodes, unless At is set. It does not change the nodes below them.
 func LocateNodes(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	fields := make([]manifest.Field, len(nodes))
 	for i, n := range nodes {

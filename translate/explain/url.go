@@ -14,7 +14,7 @@ type address struct {
 	fragment bool
 }
 
-// parseAddress reads an absolute URL. It returns false for every other text.
+// parseAddress parses an absolute URL. It returns false for every other text.
 func parseAddress(text string) (a address, ok bool) {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found || !isScheme(scheme) {
@@ -58,7 +58,8 @@ func isHostPort(text string) bool {
 	return host != "" && all(host, func(c byte) bool { return isLetter(c) || isDigit(c) || c == '.' || c == '-' })
 }
 
-// all reports whether the function is returns true for every byte of a text.
+// all reports whether every byte of a text has a property. The function is reports whether a byte has this
+// property.
 func all(text string, is func(byte) bool) bool {
 	for i := range len(text) {
 		if !is(text[i]) {

@@ -61,8 +61,8 @@ func rpcWords(rpc ir.RPC) string {
 	return strings.Join(words, ", ")
 }
 
-// valueWords returns the name and value of a header or query parameter as text. is separates both if value is
-// not a regular expression.
+// valueWords returns the name and value of a header or query parameter as text. The parameter is separates name
+// and value, unless the value is a regular expression.
 func valueWords(v ir.ValueMatch, is string) string {
 	if v.Regex {
 		return v.Name + " matching " + v.Value
