@@ -103,8 +103,10 @@ func (c *comparison) name(cluster string) string {
 	return name
 }
 
-// outcome adds differences between the outcome that the line expects and what happens to its request. rule is
-// the rule that matches the request, or nil.
+// outcome adds differences between the outcome that the line expects and what happens to its request. Unless
+// the outcome itself differs, it also compares the details of the line about the denying object, about what the
+// backend receives, and about the answer's headers. The parameter rule is the rule that matches the request, or
+// nil.
 func (c *comparison) outcome(got explain.Outcome, rule *ir.Rule) {
 	want, words := c.request, gotWords(got)
 	shares := map[string]float64{}
@@ -141,8 +143,10 @@ func statusWords(status int) string {
 	return strconv.Itoa(status)
 }
 
-// by adds a difference if the object that the line expects to deny the request is not among objects. Because of
-// these objects, Envoy answers instead of the rule. why is their reason as text.
+// by compares the object that the line expects to deny the request with objects. These are the objects because
+// of which Envoy answers instead of the rule, and why is the reason as text. It adds a difference if the
+// expected object is not among them, and a doubt if it is one of several. It adds nothing if the line expects
+// no object.
 func (c *comparison) by(objects []manifest.Key, why string) {
 	want := c.request.By
 	if want.Kind == "" {
@@ -239,7 +243,7 @@ func (c *comparison) mirrors(rule *ir.Rule) {
 	}
 }
 
-// copies returns how many in 100 requests are copied to a backend, 0 if none are.
+// copies returns how many in 100 requests are copied to a backend, 0 if the backend gets no copies.
 func (c *comparison) copies(name string, mirrors []ir.Mirror) int {
 	for _, m := range mirrors {
 		if m.Cluster != "" && c.name(m.Cluster) == name {

@@ -20,7 +20,8 @@ type CoverageReport struct {
 	Unreached []explain.Source `json:"unreached,omitempty"`
 }
 
-// coverage returns the report on the rules of a View. reached has the rules that lines have reached.
+// coverage returns the report on the rules of a View. The parameter reached has the rules that lines have
+// reached. Unreached is not sorted yet.
 func coverage(view *ir.View, reached map[manifest.Field]bool) (out CoverageReport) {
 	all := rulesOf(view)
 	out.Rules, out.Percent = len(all), 100
@@ -37,7 +38,7 @@ func coverage(view *ir.View, reached map[manifest.Field]bool) (out CoverageRepor
 	return out
 }
 
-// rulesOf returns the rules of all routes that are served.
+// rulesOf returns the rules of all routes that are served, also those that only delegate to other routes.
 func rulesOf(view *ir.View) map[manifest.Field]bool {
 	all := map[manifest.Field]bool{}
 	for _, gateway := range view.Gateways {
@@ -59,7 +60,8 @@ func rulesOf(view *ir.View) map[manifest.Field]bool {
 	return all
 }
 
-// reachedBy returns the rule of the route that serves a stream. It returns nil if no route serves it.
+// reachedBy returns the rule of the route that serves an ir.Stream. It returns nil if stream is nil, or if no
+// route serves it.
 func reachedBy(stream *ir.Stream) []manifest.Field {
 	if stream == nil || stream.Route == nil {
 		return nil

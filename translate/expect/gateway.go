@@ -15,8 +15,8 @@ const gatewayGroup = "gateway.networking.k8s.io"
 // maxNamed bounds the Gateways that a hint names.
 const maxNamed = 5
 
-// KnownGateways returns the lines that name no GATEWAY, or one that exists in the folder. For each other line,
-// it returns a problem.
+// KnownGateways returns the lines without a GATEWAY, and those with a GATEWAY that exists in the folder. For
+// each other line, it returns a problem.
 func KnownGateways(facts explain.Facts, requests []Request) (known []Request, problems []manifest.Problem) {
 	var serving []string
 	for _, gateway := range facts.View.Gateways {
@@ -45,7 +45,8 @@ func KnownGateways(facts explain.Facts, requests []Request) (known []Request, pr
 	return known, problems
 }
 
-// gatewayHint returns the hint for a line with an unknown Gateway. all are the names of the served Gateways.
+// gatewayHint returns the hint for a line with an unknown Gateway. The parameter all has the names of the
+// served Gateways.
 func gatewayHint(name string, all []string) string {
 	switch near := manifest.Nearest(name, all); {
 	case len(all) == 0:

@@ -30,9 +30,11 @@ type Result struct {
 	Line, URL, Want string
 
 	Verdict Verdict
-	// Differences are the parts of the line that are wrong. If the verdict is Unknown, they do not decide.
+	// Differences are the parts of the line that differ from what happens. If the verdict is Unknown, facts that
+	// are not known may be their cause.
 	Differences []Difference
-	// Doubts are the parts of the line that cannot be judged. They are why the verdict is Unknown or Skipped.
+	// Doubts are the parts of the line that cannot be judged. If there are no Differences, they are why the
+	// verdict is Unknown or Skipped.
 	Doubts []Doubt
 	// Got is what happens to the request, in the syntax of a line.
 	Got string
@@ -92,7 +94,8 @@ func splitCluster(cluster string) (namespace, name string) {
 	return parts[1], parts[2]
 }
 
-// Query returns the query of a line for explain.
+// Query returns the query of a line for explain. If the line contains no client address, the query has
+// j.Client.
 func (j *Judge) Query(r Request) explain.Query {
 	query := r.query()
 	if !query.From.IsValid() {
@@ -101,7 +104,8 @@ func (j *Judge) Query(r Request) explain.Query {
 	return query
 }
 
-// Judge returns the verdict about a line.
+// Judge returns the verdict about a line. The verdict is Skipped if the line says that only Envoy can answer
+// it.
 func (j *Judge) Judge(r Request) Result {
 	c := &comparison{judge: j, request: r, result: Result{Request: r}}
 	if r.OnlyEnvoy {
@@ -127,7 +131,8 @@ type comparison struct {
 	result  Result
 	// caveats is true if there is a doubt about the outcome: something else may happen than explain answers.
 	caveats bool
-	// other is true if another rule may match the request, and the line expects what this rule does.
+	// other is true if facts that are not known may let another rule serve the request, and the line may be right
+	// then.
 	other bool
 	rule  *ir.Rule // the rule that matches the request, or nil
 }
@@ -146,8 +151,9 @@ func (c *comparison) doubt(of, why string) {
 	}
 }
 
-// conclude sets the verdict. A line with differences is Unknown instead of Failed if unknown facts may lead to
-// the expected outcome: another rule, or an answer instead of a backend's answer.
+// conclude sets the verdict. With differences it is Failed, with doubts alone Unknown, otherwise Passed. With
+// differences it is Unknown instead of Failed in two cases. Either c.other is set, or the line expects an
+// answer or closed connection without a backend, and c.caveats is set.
 func (c *comparison) conclude() {
 	answered := len(c.request.Backends) == 0 && !c.request.Closed || c.request.Closed && c.request.Connection()
 	switch differ, doubtful := len(c.result.Differences) > 0, len(c.result.Doubts) > 0; {
@@ -278,7 +284,8 @@ func (c *comparison) connection(answer explain.ConnectionAnswer) {
 	}
 }
 
-// reached returns the fields of a rule and of the rules that delegate to it. It returns nil if rule is nil.
+// reached returns the fields of a rule and of the rules that delegate to it. It leaves out a rule that was
+// added for oauth2. It returns nil if rule is nil.
 func reached(rule *ir.Rule) (all []manifest.Field) {
 	if rule == nil {
 		return nil

@@ -118,8 +118,8 @@ func parseLine(line string) (Request, error) {
 	return r, r.checkWhole()
 }
 
-// parseQuestion reads the part of a line before "->": method, URL, headers and options. It returns a mistake if
-// that part is wrong.
+// parseQuestion sets in r what a line says before "->": method, URL, headers and options. It returns a mistake
+// if that text is wrong.
 func (r *Request) parseQuestion(text string) error {
 	if strings.Count(text, `"`)%2 != 0 {
 		return &mistake{`"`, "a quotation mark has no end", `write a value with spaces as NAME:"VALUE"`}
@@ -157,8 +157,8 @@ func fields(text string) []string {
 	})
 }
 
-// parseURL reads method and URL. It keeps the path as written, with "//" and "..". It returns a mistake if
-// method or URL are wrong.
+// parseURL sets Method, URL, Target, SNI and Authority from method and URL. It keeps the path as written, with
+// "//" and "..". It returns a mistake if method or URL are wrong.
 func (r *Request) parseURL(method, text string) error {
 	authority, rest, found := strings.Cut(text, "://")
 	target := "/"

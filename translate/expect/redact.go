@@ -16,9 +16,9 @@ const redacted = "[redacted]"
 // could be a part of any text.
 const minSecret = 6
 
-// redaction removes the credentials of lines from the texts that are shown. Credentials are cookies, and the
-// values of headers and query parameters that a rule of the View compares with credentials, or whose name says
-// so.
+// redaction removes the credentials of lines from the texts that are shown. Credentials are the values of some
+// headers and query parameters: those that a rule of the View compares with credentials, and those with a name
+// for credentials, such as cookie (see ir.NamesCredential).
 type redaction struct {
 	headers, parameters map[string]bool
 }
@@ -159,8 +159,8 @@ func (d *redaction) value(name, value string) string {
 	return redacted
 }
 
-// result sets URL, Line and Want of a result, and removes the credentials of the line from its other texts.
-// more removes further credentials.
+// result sets URL, Line and Want of a result, and removes the credentials of the line from its other texts. The
+// function more removes further credentials from a text.
 func (d *redaction) result(c *Result, more func(string) string) {
 	own := d.hide(c.Request)
 	hide := func(text string) string { return more(own(d.url(text))) }

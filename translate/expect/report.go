@@ -58,7 +58,8 @@ type LineReport struct {
 	Near []explain.NearMissReport `json:"near,omitempty"`
 }
 
-// Run returns the verdicts of explain about lines. client is Judge.Client.
+// Run returns the Report with the verdicts of explain about lines. The parameter client is Judge.Client. Only
+// the first maxExplained failed lines get a Reason, a Rule and Near.
 func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	judge := NewJudge(facts.View, client)
 	report, all := &Report{Lines: []LineReport{}}, map[manifest.Field]bool{}
@@ -147,7 +148,8 @@ func (r Request) url() string {
 	return r.URL.Scheme + "://" + r.URL.Host + target
 }
 
-// explain adds why a failed line has its answer: the reason, the rule, and rules that nearly matched.
+// explain adds why a failed line has its answer: the reason, the rule, and rules that nearly matched. If
+// explain.Explain returns an error, Reason is this error.
 func (l *LineReport) explain(facts explain.Facts, query explain.Query) {
 	report, err := explain.Explain(facts, query)
 	if err != nil {

@@ -88,7 +88,8 @@ func compare(r Request, seen []Seen) Result {
 	return c.result
 }
 
-// allWords returns answers in the syntax of a line, without duplicates.
+// allWords returns answers in the syntax of a line. It returns equal answers once, if they follow each other in
+// the list.
 func allWords(seen []Seen) string {
 	var words []string
 	for _, s := range seen {
@@ -138,7 +139,8 @@ func (c *comparison) seen(s Seen) (name string) {
 }
 
 // answerer adds differences between the backend and status that the line expects and those of the answer. It
-// returns the same name as seen.
+// returns the name of the backend that answered, "" if the name is not known. It returns the status of Envoy's
+// own answer if the line expects no backend, or expects this status for a share of the requests.
 func (c *comparison) answerer(s Seen) (name string) {
 	r, status := c.request, strconv.Itoa(s.Status)
 	byBackend := s.Echo != nil || s.Headers.Get(upstreamTime) != ""

@@ -79,7 +79,7 @@ func isAddress(text string) bool {
 	return err == nil && address.Zone() == ""
 }
 
-// parseWord reads one word NAME:VALUE of a line: an option or a header. A value with spaces is in quotation
+// parseWord sets in r one word NAME:VALUE of a line: an option or a header. A value with spaces is in quotation
 // marks. It returns a mistake if the word is wrong.
 func (r *Request) parseWord(word, name, value string) error {
 	var names []string
@@ -111,8 +111,9 @@ func (r *Request) parseWord(word, name, value string) error {
 	return nil
 }
 
-// parseHost reads a Host header. It replaces the host of the URL, but not its port, and not the server name in
-// the TLS handshake. It returns a mistake if the host is wrong, or if it is the second Host header.
+// parseHost sets Authority from a Host header. Authority replaces the host of the URL, but not its port, and
+// not the server name in the TLS handshake. parseHost returns a mistake if the host is wrong, or if it is the
+// second Host header.
 func (r *Request) parseHost(word, value string) error {
 	switch {
 	case r.Connection():
@@ -126,8 +127,8 @@ func (r *Request) parseHost(word, value string) error {
 	return nil
 }
 
-// parseOutcome reads the outcome of a line: closed, a status, or backends. It returns a mistake if the outcome
-// is wrong.
+// parseOutcome sets in r the outcome of a line: closed, a status, or backends. It returns a mistake if the
+// outcome is wrong.
 func (r *Request) parseOutcome(words []string) error {
 	switch {
 	case len(words) == 0:
@@ -147,8 +148,8 @@ func (r *Request) parseOutcome(words []string) error {
 	return nil
 }
 
-// parseStatus reads an outcome that begins with a status. A location may follow. It returns a mistake if the
-// outcome is wrong.
+// parseStatus sets in r an outcome that begins with a status. A location may follow. It returns a mistake if
+// the outcome is wrong.
 func (r *Request) parseStatus(status int, words []string) error {
 	r.Status = status
 	switch {
@@ -169,8 +170,8 @@ func (r *Request) parseStatus(status int, words []string) error {
 // backendName is the regular expression for a backend in a line, with or without its namespace.
 const backendName = `^([a-z0-9][a-z0-9.-]*/)?[a-z0-9][a-z0-9.-]*$`
 
-// parseShare reads a backend with its weight: NAME or NAME=WEIGHT. The weight is 1 if the line has none. It
-// returns a mistake if the word is wrong.
+// parseShare adds to r.Backends a backend with its weight: NAME or NAME=WEIGHT. The weight is 1 if the line has
+// none. It returns a mistake if the word is wrong, or if r.Backends already has the backend.
 func (r *Request) parseShare(word string) error {
 	name, weight, weighted := strings.Cut(word, "=")
 	n := 1
@@ -199,7 +200,7 @@ func details() map[string]string {
 	}
 }
 
-// parseDetail reads one detail of a line. It returns a mistake if the detail is wrong.
+// parseDetail sets in r one detail of a line. It returns a mistake if the detail is wrong.
 func (r *Request) parseDetail(detail string) error {
 	kind, rest, _ := strings.Cut(detail, " ")
 	want, known := details()[kind]
@@ -275,8 +276,8 @@ func (r *Request) takeDetail(kind, rest string) (ok bool) {
 	return ok
 }
 
-// takeMirror reads the value of the detail mirror: BACKEND or BACKEND=PERCENT. It returns false for other
-// texts.
+// takeMirror adds to r.Mirrors the value of the detail mirror: BACKEND or BACKEND=PERCENT. It returns false for
+// other texts.
 func (r *Request) takeMirror(text string) (ok bool) {
 	name, share, weighted := strings.Cut(text, "=")
 	r.Mirrors[name] = 100
@@ -288,8 +289,8 @@ func (r *Request) takeMirror(text string) (ok bool) {
 	return regexp.MustCompile(backendName).MatchString(name)
 }
 
-// takeObject reads the value of the detail by: KIND NAMESPACE/NAME, or KIND NAME for a kind without namespaces.
-// It returns false for other texts.
+// takeObject sets r.By to the value of the detail by: KIND NAMESPACE/NAME, or KIND NAME for a kind without
+// namespaces. It returns false for other texts.
 func (r *Request) takeObject(text string) (ok bool) {
 	kind, name, found := strings.Cut(text, " ")
 	namespace, own, namespaced := strings.Cut(name, "/")
