@@ -13,8 +13,9 @@ import (
 // weightAnnotation is the annotation of EP-11466 for the weight of a route.
 const weightAnnotation = "kgateway.dev/route-weight"
 
-// readWeight reads the weight annotation of the route (EP-11466) into b.weight. An invalid weight counts as 0
-// and is reported. If weighted is false, the annotation has no effect, and readWeight only warns of it.
+// readWeight sets b.weight from the weight annotation of the route (EP-11466). An invalid weight counts as 0
+// and is reported. If the parameter weighted is false, weights are off. readWeight then only warns that the
+// annotation has no effect.
 func (b *builder) readWeight(weighted bool) {
 	text, ok := b.object.Value.GetAnnotations()[weightAnnotation]
 	if !ok {
@@ -46,8 +47,8 @@ func (b *builder) ignoreWeight() {
 }
 
 // bind sets b.links to the links under which the rules are placed. All inclusions of a pair of parent and child
-// succeed or fail together. If one rule conflicts, all Included links are removed, but no Delegated link
-// (GEP-1058, Binding Parent and Child Routes).
+// succeed or fail together. If one rule conflicts with its parent, bind sets b.flat.Conflict and leaves out all
+// Included links, but no Delegated link (GEP-1058, Binding Parent and Child Routes).
 func (b *builder) bind(route *api.HTTPRoute, links []Link) {
 	b.links = links
 	if conflict := includeConflict(route, links); conflict != "" {
@@ -61,8 +62,8 @@ func (b *builder) bind(route *api.HTTPRoute, links []Link) {
 	}
 }
 
-// includeConflict returns the first conflict of an Included link with a rule of the route. It returns "" if
-// there is none.
+// includeConflict returns the first conflict of an Included link with a rule of the route. It returns "" if no
+// such link conflicts.
 func includeConflict(route *api.HTTPRoute, links []Link) string {
 	for _, link := range links {
 		if link.Mode != Included {
@@ -77,8 +78,8 @@ func includeConflict(route *api.HTTPRoute, links []Link) string {
 	return ""
 }
 
-// ruleConflict returns why a rule cannot be included under a link: its matches or its filters conflict with the
-// parent's. i is the index of the rule. It returns "" if there is no conflict.
+// ruleConflict returns why a rule cannot be included under a link: its matches or its filters conflict with
+// those of the parent's rule. The parameter i is the index of the rule. It returns "" if there is no conflict.
 func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	for j := range rule.Matches {
 		if _, refused := Combine(link, httpMatch(&rule.Matches[j])); refused != "" {
@@ -93,9 +94,9 @@ func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	return ""
 }
 
-// filterConflict returns why an included child cannot have its filters below a level. Either both sides set a
-// filter that can be set only once, or the parent's rule redirects (docs/design/routes.md). It returns "" if
-// there is no conflict.
+// filterConflict returns why the rule of an included child with these filters cannot be below a level. Either
+// the level's rule redirects, or both rules have a filter that only one of them may have
+// (docs/design/routes.md). It returns "" if there is no conflict.
 func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
 	if level.Action.Redirect != nil {
 		return "the parent's rule redirects, so that no request can reach a child"

@@ -59,9 +59,9 @@ const (
 	maxFanout = math.MaxInt32
 )
 
-// Fanout returns how many routes the children of a node can add at most. It is the sum, over all candidates, of
-// the matches that each can place under the node's Points. It builds no routes. offered returns the Breadth of
-// all candidates with a property.
+// Fanout returns how many routes the children of a node can add at most, limited to maxFanout. It is the sum,
+// over all candidates, of the matches that each candidate can place under the node's Points. Fanout builds no
+// routes. The function offered returns the Breadth of all candidates with a property.
 func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth) int {
 	total := 0
 	for property, under := range byProperty(route, points) {
@@ -70,8 +70,8 @@ func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth)
 	return total
 }
 
-// Spread returns the result of Fanout separately for the children of each namespace. offered returns the
-// Breadths of a property by namespace.
+// Spread returns the result of Fanout separately for the children of each namespace. The function offered
+// returns the Breadths of a property by namespace.
 func Spread(route manifest.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
 	out := map[string]int{}
 	for property, under := range byProperty(route, points) {
@@ -97,7 +97,8 @@ func saturating(a, b int) int {
 	return a * b
 }
 
-// byProperty groups Points by the properties of the children that they select.
+// byProperty returns the Points by the properties of the children that they select. A Point is in the list of
+// each of its properties.
 func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 	out := map[Property][]*Point{}
 	for _, p := range points {

@@ -9,8 +9,8 @@ import (
 )
 
 // Combine returns the match of a child's rule below a Link: the conjunction of the parent's match and the
-// child's. If the two cannot be combined, refused is the reason as text; otherwise it is "". Only Combine
-// distinguishes delegation by the parent (EP-10943) from inclusion by the child (GEP-1058).
+// child's. If the two cannot be combined, refused is the reason as text; otherwise it is "". The rules for a
+// Delegated link are those of EP-10943, and for an Included link those of GEP-1058.
 func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	parent := link.Point.Matcher
 	switch {
@@ -24,8 +24,9 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	return within(parent, child)
 }
 
-// levels returns the levels above a child. If the child is included, its values win over those of the parent's
-// rule, independent of the parent's annotation (docs/design/routes.md).
+// levels returns the levels above a child. For an included child, the last level does not have PreferParent:
+// the child's values win over those of the parent's rule, independent of the parent's annotation
+// (docs/design/routes.md).
 func (l *Link) levels() []Level {
 	levels := slices.Clone(l.Point.Levels)
 	if l.Mode == Included {
@@ -35,7 +36,8 @@ func (l *Link) levels() []Level {
 }
 
 // within returns the child's match if it lies within the parent's (EP-10943, Path matching; Header, query
-// parameter, and method matching). Otherwise it returns the reason why not. It compares paths by segment.
+// parameter, and method matching). Otherwise it returns the reason why not. It compares paths by segment. A
+// regular expression gets the parent's path as Within.
 func within(parent, child ir.Match) (ir.Match, string) {
 	if parent.Path.Kind != ir.PathPrefix {
 		return child, "the parent's path is not of type PathPrefix, so that nothing can lie within it"
@@ -78,9 +80,9 @@ func containsAll(all, some []ir.ValueMatch) bool {
 }
 
 // inherit joins the child's match to the parent's (EP-10943, Matcher inheritance). The child's path follows the
-// parent's. Headers and query parameters of both matches are joined. If parent and child have the same name, or
-// each has a method, the parent's value wins. It returns a reason if the paths cannot be joined, and ""
-// otherwise.
+// parent's. The result has the headers and query parameters of both matches. If both have a header or query
+// parameter of the same name, or a method, the parent's value wins. It returns a reason if the paths cannot be
+// joined, and "" otherwise.
 func inherit(parent, child ir.Match) (ir.Match, string) {
 	path, refused := joinPaths(parent.Path, child.Path)
 	if refused != "" {

@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// externalAuth reads the filter ExternalAuth: an external service decides about the requests of a rule
-// (GEP-1494). The filter replaces the field extAuth of policies. It returns false if the service cannot be
-// used: then the rule answers 500.
+// externalAuth sets ExternalAuth from the filter ExternalAuth: an external service decides about the requests
+// of a rule (GEP-1494). The filter replaces the field extAuth of policies. externalAuth returns false if the
+// service cannot be used. The rule then answers 500.
 func externalAuth(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	from := f.ExternalAuth
 	calls := from.ExternalAuthProtocol == gwv1.HTTPRouteExternalAuthGRPCProtocol

@@ -15,8 +15,8 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// readFilter reads a filter into the action of a. field is the path of the filter. ok is false if requests must
-// not pass without the filter.
+// readFilter sets the fields of a.action for a filter. The parameter field is the path of the filter. ok is
+// false if requests must not pass without the filter.
 type readFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
 
 // part describes something that a rule configures besides its backends: a filter, or a field of the rule. It
@@ -124,7 +124,7 @@ func Features() (names []features.FeatureName) {
 	return names
 }
 
-// partOf returns the row of a kind. known is false if there is none.
+// partOf returns the row of a kind. known is false if no row has the kind.
 func partOf(kind string) (row part, known bool) {
 	for _, p := range parts() {
 		if p.kind == kind {
@@ -150,7 +150,7 @@ func onBackend(kind gwv1.HTTPRouteFilterType) readFilter {
 	return nil
 }
 
-// filters reads all filters of a list. served returns the function that reads a filter, nil if the filter is
+// filters calls the readFilter of each filter in a list. The function served returns it, nil if the filter is
 // not supported. An unsupported filter is never skipped: ok is false, and requests answer 500 (Gateway API,
 // HTTPRouteRule.filters).
 func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, served func(gwv1.HTTPRouteFilterType) readFilter) (ok bool) {
@@ -169,7 +169,7 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, serve
 	return ok
 }
 
-// unservedFilter reports a filter that gatefold does not support, or not for a backendRef.
+// unservedFilter reports a filter that gatefold does not support on a rule, or on a backendRef.
 func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterType) {
 	rule, _, ofBackend := strings.Cut(field, ".backendRefs[")
 	if !ofBackend || onRule(kind) == nil {
@@ -187,13 +187,13 @@ func (a *actionBuilder) part(kind, field string) {
 	a.action.Parts = append(a.action.Parts, ir.Part{Kind: kind, Object: a.origin.Key, Field: field})
 }
 
-// requestHeaders reads the filter RequestHeaderModifier.
+// requestHeaders sets RequestHeaders from the filter RequestHeaderModifier.
 func requestHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	a.action.RequestHeaders = headerMods(f.RequestHeaderModifier)
 	return true
 }
 
-// responseHeaders reads the filter ResponseHeaderModifier.
+// responseHeaders sets ResponseHeaders from the filter ResponseHeaderModifier.
 func responseHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	a.action.ResponseHeaders = headerMods(f.ResponseHeaderModifier)
 	return true
@@ -211,7 +211,7 @@ func headers(list []gwv1.HTTPHeader) []ir.Header {
 	return out
 }
 
-// redirect reads the filter RequestRedirect. The default status is 302.
+// redirect sets Redirect from the filter RequestRedirect. The default status is 302.
 func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	from := f.RequestRedirect
 	to := &ir.Redirect{Status: 302, Scheme: api.Text(from.Scheme)}
@@ -227,10 +227,10 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// redirectPort returns the port to write into the Location header, 0 for none. A filter without a port uses the
+// redirectPort returns the port for the Location header, 0 for none. A filter without a port uses the
 // well-known port of its scheme. Without a scheme it uses the listener's port (Gateway API,
 // HTTPRequestRedirectFilter.port). A well-known port is not written, as the same section requires. hidden is
-// true if the request's host is kept and may contain a port. Envoy must then remove that port.
+// true if port is well-known, and the request's host is kept and may contain a port that Envoy must remove.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
 	scheme := api.Text(f.Scheme)
 	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
@@ -253,7 +253,7 @@ func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint
 	return port, true
 }
 
-// rewrite reads the filter URLRewrite.
+// rewrite sets Rewrite from the filter URLRewrite.
 func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	to := &ir.Rewrite{Path: pathChange(f.URLRewrite.Path)}
 	if f.URLRewrite.Hostname != nil {
@@ -276,7 +276,7 @@ func inheritRewrite(out *ir.Action, m merge) {
 	out.Rewrite = &ir.Rewrite{Hostname: cmp.Or(first.Hostname, second.Hostname), Path: cmp.Or(first.Path, second.Path)}
 }
 
-// showsRewrite reports whether the merged rewrite has a value of the second one.
+// showsRewrite reports whether the merged rewrite has a value of the second action.
 func showsRewrite(out *ir.Action, m merge) bool {
 	return out.Rewrite != nil && (m.first.Rewrite == nil || *out.Rewrite != *m.first.Rewrite)
 }
@@ -314,8 +314,8 @@ func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// cors reads the filter CORS. Envoy answers every preflight request. For an origin that is not allowed, the
-// answer has no CORS headers (Gateway API, HTTPCORSFilter.allowOrigins).
+// cors sets CORS from the filter CORS. Envoy answers every preflight request. For an origin that is not
+// allowed, the answer has no CORS headers (Gateway API, HTTPCORSFilter.allowOrigins).
 func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	to, problems := policy.CORS(field+".cors", f.CORS)
 	for _, p := range problems {
@@ -354,7 +354,7 @@ func showsTimeouts(out *ir.Action, m merge) bool {
 }
 
 // below returns the action of a rule for one of its matches, with the given path. If the action replaces a path
-// prefix, it replaces the prefix of that path.
+// prefix, the result replaces the prefix of this path.
 func below(action ir.Action, path ir.Path) ir.Action {
 	if r := action.Redirect; r != nil && r.Path != nil {
 		copied := *r

@@ -12,9 +12,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// forward sets the action to distribute requests to the backendRefs by weight. For a reference that cannot be
-// resolved, its share of the requests answers 500. If no resolved reference has a weight, the rule answers 500
-// (Gateway API, HTTPRouteRule.backendRefs). at is the path of the rule.
+// forward sets the action to distribute requests to the backendRefs by weight. It skips references to routes.
+// For a reference that cannot be resolved, its share of the requests answers 500. If no resolved reference has
+// a weight, the rule answers 500 (Gateway API, HTTPRouteRule.backendRefs). The parameter at is the path of the
+// rule.
 func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	forward := &ir.Forward{}
 	total := uint32(0)
@@ -40,8 +41,8 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 // weightless is why a rule answers an error if all of its backends have weight 0.
 const weightless = "all backendRefs of the rule have weight 0"
 
-// weighsNothing warns of a rule with backends if all of them have weight 0 (Gateway API, BackendRef.weight: "If
-// weight is set to 0, no traffic should be forwarded").
+// weighsNothing sets Why of the rule's answer, and warns, if the rule has backends and all of them have weight
+// 0 (Gateway API, BackendRef.weight: "If weight is set to 0, no traffic should be forwarded").
 func (a *actionBuilder) weighsNothing(at string, backends []ir.Backend) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(backends) == 0 || slices.ContainsFunc(backends, weighs) {
@@ -111,8 +112,8 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) (
 	return a.resolved(field, a.resolve(ref, false))
 }
 
-// resolved records the resolution of the reference at a field: the backend, or the problem. It returns the same
-// results as cluster.
+// resolved adds the backend of a resolution to a.flat.Backends, or reports why the reference at a field cannot
+// be resolved. It returns the same results as cluster.
 func (a *actionBuilder) resolved(field string, resolution backend.Resolution) (name, dnsName string) {
 	if resolution.OK() {
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)

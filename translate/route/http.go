@@ -141,8 +141,8 @@ func (b *builder) problem(severity manifest.Severity, code, field, message, hint
 // codeUnsupported is the code for a valid value that gatefold does not support.
 const codeUnsupported = "UnsupportedValue"
 
-// unsupported reports a valid field that gatefold does not support, and that makes its rule answer 500. what
-// names the field's value.
+// unsupported reports a valid field that gatefold does not support, and that makes its rule answer 500. The
+// parameter what names the field's value.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
 	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers 500 until it is taken out")
@@ -168,7 +168,8 @@ func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	return nil
 }
 
-// rule flattens the i-th rule of the object. If the rule cannot be served as written, it adds i to Closed.
+// rule adds to b.flat what the i-th rule of the object becomes: Points if the rule delegates, otherwise Rules.
+// If the rule cannot be served as written, it adds i to Closed.
 func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	if rule.SessionPersistence != nil {
@@ -274,7 +275,7 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
 // action returns the action of a rule. ok is false if a filter cannot be served: then the action answers 500.
-// at is the path of the rule.
+// The parameter at is the path of the rule.
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, onRule)
@@ -307,7 +308,8 @@ type actionBuilder struct {
 	action ir.Action
 }
 
-// timeouts reads the timeouts and the retry of a rule. The schema has validated their values.
+// timeouts sets the timeouts and the retry of the action from those of a rule. The schema has validated their
+// values.
 func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
 		a.part(ir.PartTimeouts, at+".timeouts")

@@ -22,7 +22,7 @@ const (
 	DelegationLabel = "delegation.kgateway.dev/label"
 )
 
-// Mode says whether the parent or the child made a Link. Only combine.go and bind.go read it.
+// Mode says whether the parent or the child made a Link. Only combine.go, bind.go and place.go read it.
 type Mode uint8
 
 // The modes.
@@ -48,8 +48,8 @@ type Link struct {
 // Point is one match of a delegating rule, below one chain of parents. Requests that match are delegated to
 // children.
 type Point struct {
-	// Name is unique in the table. It is the name that the rule would have if it did not delegate. Rule and Match
-	// are the indexes in the route, and RuleName is rules[].name.
+	// Name is unique among the rules and Points of a virtual host. It is the name that the rule would have if it
+	// did not delegate. Rule and Match are the indexes in the route, and RuleName is rules[].name.
 	Name        string
 	Rule, Match int
 	RuleName    string
@@ -64,7 +64,7 @@ type Point struct {
 	Allowed   *gwv1.AllowedRoutes
 	// Rest is the rule for requests that no child matches. It sends to the rule's Services, or answers 500.
 	Rest *ir.Rule
-	// Guarded is true if Rest is served even if children are live.
+	// Guarded is true if Rest is served even if children have rules below the Point.
 	Guarded bool
 }
 
@@ -134,8 +134,8 @@ type Linked struct {
 	Links []Link
 	// Points are the names of all Points that select or admit the candidate, with or without a Link.
 	Points []string
-	// Rejections are the reasons why rules of the parent have no Link. If there is no Link, and a rule selects the
-	// candidate or the candidate names the parent, there is at least one.
+	// Rejections are the reasons why rules of the parent have no Link. There is at least one if there is no Link,
+	// and either a rule selects the candidate or the candidate names the parent.
 	Rejections []BindingRejection
 	// Named is true if a rule of the parent names the candidate itself, and not only its namespace or label.
 	Named bool
@@ -165,7 +165,8 @@ func (r BindingRejection) String() string {
 	return "not under " + r.Rule + " of the parent: " + r.Message
 }
 
-// Concerns reports whether the rejection is about the rule with the name section. "" means any rule.
+// Concerns reports whether the rejection is about the rule with the name section, or about the whole parent. It
+// returns true if section is "", which means any rule.
 func (r BindingRejection) Concerns(section string) bool {
 	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
@@ -174,8 +175,8 @@ func (r BindingRejection) Concerns(section string) bool {
 // (docs/design/routes.md).
 const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 
-// LinkTo links a candidate to the Points of the parent that select or admit the candidate. labels are the
-// labels of the candidate's namespace.
+// LinkTo links a candidate to the Points of the parent that select or admit the candidate. The parameter labels
+// has the labels of the candidate's namespace.
 func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels map[string]string) Linked {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
@@ -214,8 +215,8 @@ func Consents(parent manifest.Key, child *manifest.Object) bool {
 		slices.ContainsFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key == parent })
 }
 
-// reject records why a rule does not accept the candidate. The matches of one rule have only one rejection for
-// the same reason.
+// reject adds a rejection to l: the rule of the Point does not accept the candidate. It adds the same rejection
+// only once for all matches of a rule.
 func (l *Linked) reject(point *Point, why BindingRejection) {
 	why.Section, why.Rule = point.RuleName, point.At()
 	if !slices.Contains(l.Rejections, why) {
@@ -299,7 +300,7 @@ func (l Linked) Sections(live map[string]bool) []string {
 	return slices.Compact(out)
 }
 
-// selects returns the first Selector of the Point that selects the route. ok is false if none does.
+// selects returns the first Selector of the Point that selects the route. ok is false if no Selector does.
 func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	value, labelled := child.Value.GetLabels()[DelegationLabel]
 	i := slices.IndexFunc(p.Selectors, func(s Selector) bool {
@@ -318,9 +319,9 @@ func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	return p.Selectors[i], true
 }
 
-// admits reports whether the rule's allowedRoutes admit the child by one of its parentRefs to the parent
-// (GEP-1058, Summary of Changes 2 and 4). namespace is the parent's, and set are the labels of the child's
-// namespace.
+// admits reports whether the allowedRoutes of the Point's rule admit the child (GEP-1058, Summary of Changes 2
+// and 4). The parameter refs has the child's parentRefs that name the parent. One of them must name the rule,
+// or all rules. The parameter namespace is the parent's, and set has the labels of the child's namespace.
 func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace string, set map[string]string) bool {
 	if p.Allowed == nil || !p.namedBy(refs) {
 		return false
@@ -333,8 +334,8 @@ func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace str
 	return admitsNamespace(p.Allowed.Namespaces, child.Key.Namespace, namespace, set)
 }
 
-// admitsNamespace reports whether allowedRoutes.namespaces admit the namespace child. parent is the namespace
-// of the parent, and set are the labels of the child's namespace. The default is Same.
+// admitsNamespace reports whether allowedRoutes.namespaces admit the namespace of a child. The parameters child
+// and parent are the two namespaces, and set has the labels of the child's namespace. The default is Same.
 func admitsNamespace(from *gwv1.RouteNamespaces, child, parent string, set map[string]string) bool {
 	if from == nil || from.From == nil {
 		return child == parent

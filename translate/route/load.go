@@ -18,12 +18,12 @@ const (
 	// bytesPerItem is the extra cost, in bytes, of each item of a list. In Envoy each item is an object.
 	bytesPerItem = 64
 	// unitsPerRegex is the fixed cost of a regular expression in plain routes. instructionsPerUnit is how many of
-	// its instructions cost one more. Envoy compiles the expressions of all routes whenever their table changes
-	// (docs/scale.md#limits).
+	// its instructions cost one more. Envoy compiles the expressions of all routes whenever their
+	// RouteConfiguration changes (docs/scale.md#limits).
 	unitsPerRegex       = 3
 	instructionsPerUnit = 32
 	// unitsPerAuth is the fixed cost of a filter ExternalAuth in plain routes. textsPerAuth is how often its texts
-	// are sent to Envoy. Envoy builds these filters for all routes whenever their table changes.
+	// are sent to Envoy. Envoy builds these filters for all routes whenever their RouteConfiguration changes.
 	unitsPerAuth = 8
 	textsPerAuth = 4
 	// mostInstructions limits the instructions that are counted for one expression, so that sums do not overflow.
@@ -31,7 +31,7 @@ const (
 	mostInstructions = 1 << 14
 )
 
-// Burden is what a part of a route adds to the route's cost in Envoy.
+// Burden is what a match, the settings of a rule or its policies add to a route's cost in Envoy.
 type Burden struct {
 	Bytes int // the size of texts and lists
 	Units int // the cost of regular expressions and filters, in plain routes
@@ -45,7 +45,7 @@ func (b Burden) Plus(other Burden) Burden {
 // Cost returns the cost of the Burden in Envoy, in plain routes.
 func (b Burden) Cost() int { return b.Units + b.Bytes/bytesPerUnit }
 
-// Load is what a route adds to one table. Written and Made are costs in plain routes of Envoy.
+// Load is what a route adds to one RouteConfiguration of Envoy. Written and Made are costs in plain routes.
 type Load struct {
 	Matches int
 	// Written is the cost of the route as the user writes it: each match, and the settings of each rule once. Made
@@ -53,11 +53,11 @@ type Load struct {
 	Written, Made int
 }
 
-// LoadOf returns the Load of a root route without building its rules. policies returns what TrafficPolicies add
-// to each match of a rule. For a TCPRoute, TLSRoute or UDPRoute it counts one match.
+// LoadOf returns the Load of a root route without building its rules. The function policies returns what
+// TrafficPolicies add to each match of a rule. For a TCPRoute, TLSRoute or UDPRoute, LoadOf counts one match.
 func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
 	rules := Rules(object)
-	if rules == nil { // a route of streams has no table
+	if rules == nil { // a TCPRoute, TLSRoute or UDPRoute
 		return Load{Matches: 1, Written: 1, Made: 1 + policies(0).Cost()}
 	}
 	var out Load
@@ -113,8 +113,8 @@ func matchBurden(match *ir.Match) Burden {
 	return out
 }
 
-// RuleCost returns the cost of a rule in Envoy, in plain routes. encoded is the size of the encoded rule in
-// bytes.
+// RuleCost returns the cost of a rule in Envoy, in plain routes. The parameter encoded is the size of the
+// encoded rule in bytes.
 func RuleCost(rule *ir.Rule, encoded int) int {
 	units := matchBurden(&rule.Match).Units + ExtrasBurden(rule.Action.Extras).Units
 	if rule.Action.ExternalAuth != nil {

@@ -25,7 +25,8 @@ import (
 // same criteria apply, but the guard of the block is always last. So a weight never has an effect outside its
 // block.
 func Compare(a, b *ir.Rule) int {
-	// While tables change, a match that starts to delegate may be compared with its old form without the block.
+	// While routes change, a match that begins to delegate may be compared with its earlier rule, which has no
+	// block.
 	return cmp.Or(compareSteps(parting(a, b)), cmp.Compare(len(a.Blocks), len(b.Blocks)))
 }
 
@@ -76,8 +77,9 @@ func criteria(a, b *ir.Rule) [11]int {
 func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
 // comparePlaces compares the chains of two rules with the same root, level by level from the root. At each
-// level it compares the index of the backendRef above, the route, and the indexes of rule and match
-// (docs/design/routes.md). Routes of one backendRef are compared by age and name.
+// level it compares the index of the backendRef that selects the route, then the age and name of the route,
+// then the indexes of rule and match (docs/design/routes.md). If all levels of the shorter chain are equal, it
+// comes first.
 func comparePlaces(a, b *ir.Rule) int {
 	for i := range min(len(a.Chain), len(b.Chain)) + 1 {
 		if order := compareHops(hopOf(a, i), hopOf(b, i)); order != 0 {

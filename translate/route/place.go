@@ -35,8 +35,8 @@ func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []p
 	return out
 }
 
-// appendRoot appends a place below the Gateway. It reports a path of type PathPostfix, which only a child can
-// have.
+// appendRoot appends a place below the Gateway, unless its path has the type PathPostfix, which only a child
+// can have. It reports such a path if the route is served on a port.
 func (b *builder) appendRoot(out []place, own place) []place {
 	if own.matcher.Path.Kind != ir.PathPostfix {
 		return append(out, own)
@@ -48,8 +48,9 @@ func (b *builder) appendRoot(out []place, own place) []place {
 	return out
 }
 
-// appendLinked appends a place for each link that a match fits under. If there are links but none fits, it adds
-// the match to b.flat.Missed.
+// appendLinked appends a place for each link that a match fits under. For each, it adds the Point to
+// b.flat.Live, and warns of values that have no effect. If there are links but none fits, it adds the match to
+// b.flat.Missed.
 func (b *builder) appendLinked(out []place, own place) []place {
 	var missed []string
 	placed := len(out)
@@ -75,7 +76,7 @@ func (b *builder) appendLinked(out []place, own place) []place {
 	return out
 }
 
-// placeUnder records that the Point has a match of this route.
+// placeUnder adds the name of a Point to b.flat.Live, unless it is there already.
 func (b *builder) placeUnder(point *Point) {
 	if b.live[point.Name] {
 		return
@@ -221,7 +222,8 @@ func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action 
 	return a.action, true
 }
 
-// selectors returns the Selectors of a rule's backendRefs (docs/design/kgateway.md#how-a-child-is-chosen).
+// selectors returns the Selectors of a rule's backendRefs (docs/design/kgateway.md#how-a-child-is-chosen). It
+// also warns of fields of these backendRefs that have no effect.
 func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 	var out []Selector
 	for i, ref := range rule.BackendRefs {

@@ -20,8 +20,8 @@ type Property struct {
 // Spans reports whether routes of several namespaces can have the property.
 func (p Property) Spans() bool { return p.Form == ByParent || p.Form == ByLabel && p.Namespace == "" }
 
-// In returns the property p, limited to routes of one namespace. A property that already has a namespace is
-// returned unchanged.
+// In returns the property p, limited to routes of one namespace. If all routes with p are in one namespace
+// already, it returns p unchanged.
 func (p Property) In(namespace string) Property {
 	switch {
 	case p.Form == ByParent:
@@ -47,8 +47,8 @@ func toRoutes(ref gwv1.HTTPBackendRef) bool {
 }
 
 // Wanted returns the property of the routes that a backendRef of an HTTPRoute selects. ok is false if it
-// selects no routes. namespace is the default namespace. wildcard is the word for all namespaces in a reference
-// by label.
+// selects no routes. The parameter namespace is the default namespace, and wildcard is the word for all
+// namespaces in a reference by label.
 func Wanted(ref gwv1.HTTPBackendRef, namespace, wildcard string) (p Property, ok bool) {
 	if !toRoutes(ref) {
 		return p, false

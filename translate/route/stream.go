@@ -69,7 +69,7 @@ func Stream(object *manifest.Object, resolve Resolver) *StreamFlat {
 	return out
 }
 
-// weigh warns of a route with backends if all of them have weight 0. key is the route's.
+// weigh warns if the route has backends and all of them have weight 0. The parameter key is the route's.
 func (f *StreamFlat) weigh(key manifest.Key) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(f.Route.Backends) == 0 || slices.ContainsFunc(f.Route.Backends, weighs) {
@@ -85,7 +85,8 @@ func (f *StreamFlat) weigh(key manifest.Key) {
 	})
 }
 
-// Sections returns the names of a route's rules. The route may be of any kind.
+// Sections returns the names of a route's rules, and leaves out rules without a name. The route may be of any
+// kind.
 func Sections(object *manifest.Object) (names []string) {
 	if name, _ := streamRule(object); name != nil {
 		names = append(names, string(*name))

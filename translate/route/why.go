@@ -10,7 +10,7 @@ import (
 // EqualMatches is the beginning of Why's text for rules with the same match.
 const EqualMatches = "the matches are equal, and "
 
-// Why returns why winner comes before loser in the order of Compare, in words.
+// Why returns, as text, why winner comes before loser in the order of Compare.
 func Why(winner, loser *ir.Rule) string {
 	first, second := parting(winner, loser)
 	for i, order := range criteria(first, second) {
