@@ -37,7 +37,7 @@ func (r Route) groupKind() gwv1.RouteGroupKind {
 }
 
 // Place is one position in Envoy's configuration that rules of a route are added to. For HTTP it is a virtual
-// host of a chain on a port. For TCP, TLS and UDP it is a server name of a stream.
+// host of a chain on a port. For TCP, TLS and UDP it is a hostname of a listener's ir.Stream, or "*".
 type Place struct {
 	Port   int32
 	UDP    bool
@@ -51,14 +51,14 @@ type Place struct {
 
 // Attachment is the result for one parentRef of a route.
 type Attachment struct {
-	// Accepted is zero if the route attached. Otherwise it is the reason why not. Hint is what to do in that case.
+	// Accepted is zero if the route attached. Otherwise it is the reason why not, and Hint is what to do.
 	Accepted manifest.Verdict[gwv1.RouteConditionReason]
 	Hint     string
 	// Listeners are the IDs of the listeners that the route is attached to.
 	Listeners []string
 	Places    []Place
-	// Shadowed is a message for a route that attached but has no Place. It names the listeners that serve its
-	// hosts.
+	// Shadowed is a message for a route that attached but has no Place, because other listeners serve its hosts.
+	// It names these listeners. Otherwise it is "".
 	Shadowed string
 }
 
@@ -67,7 +67,8 @@ func notAttached(reason gwv1.RouteConditionReason, message, hint string) Attachm
 	return Attachment{Accepted: manifest.Because(reason, message), Hint: hint}
 }
 
-// NoParent returns the Attachment to a Gateway or ListenerSet that does not exist. hint is what to do.
+// NoParent returns the Attachment to a Gateway or ListenerSet that does not exist. The parameter hint is its
+// Hint.
 func NoParent(key manifest.Key, hint string) Attachment {
 	return notAttached(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
 }
@@ -87,9 +88,9 @@ const maxOwned = 4
 
 // Attach attaches a route to the listeners that ref selects and that admit the route. A listener is selected by
 // sectionName and port, and admits a route by kind, namespace and hostname (Envoy Gateway's translator design,
-// Outline 2). parent is the object of ref: the Gateway or one of its ListenerSets. Only its listeners are
-// considered. owner returns the ID of the listener that serves a domain of a port. It is called only for a
-// listener that is Part.Shared.
+// Outline 2). The parameter parent is the object that ref names: the Gateway or one of its ListenerSets. Attach
+// considers only the listeners of this object. The function owner returns the ID of the listener that serves a
+// domain of a port. Attach calls it only for a listener that is Part.Shared.
 func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
@@ -164,8 +165,8 @@ func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 // maxOpenTo is how many listeners the hint of openTo describes.
 const maxOpenTo = 3
 
-// openTo returns a hint with the namespaces whose routes the listeners accept. It returns "" if no listener
-// accepts the kind of the route.
+// openTo returns a hint with the namespaces whose routes the listeners accept, for at most maxOpenTo listeners.
+// It returns "" if no listener accepts the kind of the route.
 func openTo(named []*Listener, r Route) string {
 	var words []string
 	labelled := false
@@ -213,7 +214,8 @@ func protocolWords(kind route.Kind) string {
 	return strings.Join(names, " or ")
 }
 
-// namedBy returns the listeners of own that a parentRef selects: all, or those with its sectionName and port.
+// namedBy returns those listeners in the parameter own that a parentRef selects: all of them, or those with its
+// sectionName and port.
 func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	var out []*Listener
 	for _, l := range own {
@@ -327,8 +329,8 @@ func (l *Listener) place(domain string) Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID(), Raw: l.Passthrough}
 }
 
-// Places returns one Place for each HTTP and HTTPS listener that serves. Its virtual host exists even without
-// routes and then answers 404, so that routes of other listeners do not get its requests.
+// Places returns one Place for each HTTP and HTTPS listener that serves. The virtual host of such a Place
+// exists even without routes and then answers 404, so that routes of other listeners do not get its requests.
 func (g *Gateway) Places() []Place {
 	var out []Place
 	for _, l := range g.Listeners {

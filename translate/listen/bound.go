@@ -29,8 +29,9 @@ func (b Bound) String() string {
 	return fmt.Sprintf("%s may serve %s", b.Namespace, b.Hosts)
 }
 
-// Hint returns what to do about a host that the namespace may not serve: first, if it is not "", or add the
-// host to the annotation. If the annotation is invalid, it returns only that the Namespace must be fixed.
+// Hint returns what to do about a host that the namespace may not serve: add the host to the annotation. If the
+// parameter first is not "", the hint begins with this text as the preferred choice. If the annotation is
+// invalid, the hint is only that the Namespace must be fixed.
 func (b Bound) Hint(first string) string {
 	if b.Hosts.None() {
 		return "fix the Namespace"
@@ -52,8 +53,8 @@ func (b Bound) NoHost() Attachment {
 	return notAttached(HostnameNotAllowed, "the route serves no host: "+b.String(), b.Hint(""))
 }
 
-// checkHostname rejects a listener with a hostname that its namespace may not serve. It ignores TCP and UDP
-// listeners, which have no hostname.
+// checkHostname rejects a listener with a hostname that its namespace may not serve, and reports it. It ignores
+// TCP and UDP listeners, which have no hostname, and listeners that are already rejected.
 func (r *specReader) checkHostname(field string, l *Listener) {
 	named := l.SpeaksHTTP() || l.Protocol == gwv1.TLSProtocolType
 	if !named || !l.Accepted.Good() || Covers(r.bound.Hosts, domain(l.Hostname)) {

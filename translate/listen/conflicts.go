@@ -13,9 +13,9 @@ import (
 
 // resolveConflicts sets Conflicted of listeners that cannot be distinguished (Envoy Gateway's translator
 // design, Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different protocols
-// on one port, a duplicate hostname, or a duplicate name in an object. Within one object both listeners are
-// conflicted. Between objects, only the listener of the later object is. A listener that is conflicted or not
-// accepted has no effect on later objects.
+// on one port, a duplicate hostname, or a duplicate name in an object. If both listeners are in one object,
+// both are conflicted. If they are in two objects, only the listener of the later object is conflicted. A
+// listener that is conflicted or not accepted has no effect on later objects.
 func resolveConflicts(listeners []*Listener) {
 	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
 	for begin := 0; begin < len(listeners); {
@@ -33,8 +33,8 @@ func resolveConflicts(listeners []*Listener) {
 	}
 }
 
-// standing contains the listeners of earlier objects without conflicts. ports has the first listener of each
-// port; all others of the port must have its protocol. hosts has all listeners by claim.
+// standing contains the listeners of earlier objects without conflicts. The field ports has the first listener
+// of each port; all others of the port must have its protocol. The field hosts has all listeners by claim.
 type standing struct {
 	ports map[Socket]*Listener
 	hosts map[Place]*Listener
@@ -140,8 +140,8 @@ func layer(p gwv1.ProtocolType) string {
 }
 
 // reportConflicts adds one problem for each listener that the user must change. All listeners in a conflict
-// have the condition. If one object has protocols of several families on a port, only listeners outside the
-// largest family have the problem.
+// have the condition Conflicted. If one object has protocols of several families on a port, only listeners
+// outside the largest family have the problem.
 func (g *Gateway) reportConflicts() {
 	mixed := map[portOf][]*Listener{}
 	for _, l := range g.Listeners {

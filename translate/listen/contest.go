@@ -20,10 +20,10 @@ type Loss struct {
 	Domain string
 }
 
-// Contest returns the routes that one listener does not accept. An HTTPRoute and a GRPCRoute must not have a
-// host in common: the listener accepts only the first of the two (Gateway API, GRPCRouteSpec.hostnames). all
-// are the routes of both kinds, in the conflict resolution order. A route that is not accepted does not exclude
-// other routes.
+// Contest returns, by key, the routes that one listener does not accept. An HTTPRoute and a GRPCRoute must not
+// have a host in common: the listener accepts only the first of the two (Gateway API, GRPCRouteSpec.hostnames).
+// The parameter all has the routes of both kinds, in the conflict resolution order. A route that is not
+// accepted does not exclude other routes.
 func Contest(all []*Contender) map[manifest.Key]Loss {
 	lost := map[manifest.Key]Loss{}
 	taken := map[string]*holdings{} // by kind
@@ -42,7 +42,8 @@ func Contest(all []*Contender) map[manifest.Key]Loss {
 	return lost
 }
 
-// beaten returns the Loss of a route to an earlier route of another kind. The bool is false if there is none.
+// beaten returns the Loss of a route to an earlier route of another kind. The bool is false if the route loses
+// to none.
 func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	for kind, other := range taken {
 		if kind == c.Origin.Key.Kind {
@@ -57,8 +58,8 @@ func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	return Loss{}, false
 }
 
-// holdings are the hosts of the accepted routes of one kind. at has the first route of each domain. below has,
-// for each wildcard, the first route with a domain that the wildcard covers.
+// holdings are the hosts of the accepted routes of one kind. The field at has the first route of each domain.
+// The field below has, for each wildcard, the first route with a domain that the wildcard covers.
 type holdings struct{ at, below map[string]Loss }
 
 func newHoldings() *holdings { return &holdings{at: map[string]Loss{}, below: map[string]Loss{}} }
@@ -77,7 +78,7 @@ func (h *holdings) take(c *Contender) {
 	}
 }
 
-// holder returns a route that has a host in common with domain. held is false if there is none.
+// holder returns a route that has a host in common with domain. held is false if no route has one.
 func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	for _, at := range append(wildcards(domain), domain) {
 		if loss, held = h.at[at]; held {

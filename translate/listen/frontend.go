@@ -32,7 +32,7 @@ type frontend struct {
 	standard validation
 }
 
-// readFrontend reads spec.tls.frontend. If it is unset, r.frontend stays nil.
+// readFrontend sets r.frontend from spec.tls.frontend. If spec.tls.frontend is unset, r.frontend stays nil.
 func (r *specReader) readFrontend(from *gwv1.GatewayTLSConfig, follow References) {
 	if from == nil || from.Frontend == nil {
 		return
@@ -44,8 +44,9 @@ func (r *specReader) readFrontend(from *gwv1.GatewayTLSConfig, follow References
 	r.frontend.standard = r.validation("spec.tls.frontend.default.validation", from.Frontend.Default.Validation, follow)
 }
 
-// ask makes the listeners that terminate TLS request client certificates. The configuration of a port wins over
-// the default (Gateway API, FrontendTLSConfig).
+// ask sets how each listener that terminates TLS verifies client certificates. It also updates the conditions
+// Resolved and Accepted of these listeners. The configuration of a port wins over the default (Gateway API,
+// FrontendTLSConfig). If f is nil, it changes nothing.
 func (f *frontend) ask(listeners []*Listener) {
 	if f == nil {
 		return
@@ -66,8 +67,9 @@ func (f *frontend) ask(listeners []*Listener) {
 	}
 }
 
-// validation reads one configuration. If no CA certificate can be used, listeners with this validation are not
-// accepted.
+// validation returns the validation of one configuration, and reports references that cannot be used. If no CA
+// certificate can be used, listeners with this validation are not accepted. It sets r.Insecure if the
+// configuration accepts clients without a valid certificate. It returns the zero validation if from is nil.
 func (r *specReader) validation(field string, from *gwv1.FrontendTLSValidation, follow References) (v validation) {
 	if from == nil {
 		return v
@@ -93,7 +95,8 @@ func (r *specReader) validation(field string, from *gwv1.FrontendTLSValidation, 
 	return v
 }
 
-// readClient reads the reference to the certificate that the Gateway presents to backends.
+// readClient sets r.Client to the certificate that the Gateway presents to backends. It reports a certificate
+// that cannot be used. Without a reference to a certificate, r.Client stays nil.
 func (r *specReader) readClient(from *gwv1.GatewayTLSConfig, follow References) {
 	if from == nil || from.Backend == nil || from.Backend.ClientCertificateRef == nil {
 		return

@@ -66,7 +66,7 @@ type Listener struct {
 	Certificates []manifest.Key
 	// TLS are the TLS options of the listener.
 	TLS ir.TLS
-	// From and Selector are the namespaces whose routes may attach.
+	// From and Selector select the namespaces whose routes may attach.
 	From     gwv1.FromNamespaces
 	Selector *metav1.LabelSelector
 
@@ -89,9 +89,9 @@ type specReader struct {
 	bound Bound // of the namespace of the object that defines the listeners
 }
 
-// Read validates the spec of a Gateway. given are the addresses to use if the spec names none: addresses of the
-// pool, or all interfaces. follow resolves references. The result is complete only after the caller has called
-// Join.
+// Read validates the spec of a Gateway. The parameter given has the addresses to use if the spec names none:
+// addresses of the pool, or all interfaces. The parameter follow resolves references. The result is complete
+// only after the caller has called Join.
 func Read(object *manifest.Object, given []string, follow References) *Gateway {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	r := &specReader{bound: follow.Bound, Gateway: &Gateway{
@@ -125,7 +125,8 @@ func (g *Gateway) problemOf(l *Listener, code, field, message, hint string) {
 }
 
 // addresses sets r.Addresses to the IP addresses of the spec. If the spec has no addresses, or an entry has no
-// value, it adds the given addresses (docs/design/gateways.md).
+// value, it adds the addresses in the parameter given (docs/design/gateways.md). If an address cannot be used,
+// or given is needed and empty, it reports this and sets Unusable.
 func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	open := len(list) == 0
 	for i, address := range list {
@@ -194,8 +195,8 @@ func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	}
 }
 
-// unusable returns the Taken verdict for the listeners of a Gateway that cannot be served. Usually the Gateway
-// has no usable address.
+// unusable returns the Taken verdict for the listeners of a Gateway that cannot be served. The reason is
+// Invalid if the Gateway has unsupported parameters, otherwise PortUnavailable.
 func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 	if g.Unusable.Reason == gwv1.GatewayReasonInvalidParameters {
 		return manifest.Because(gwv1.ListenerReasonInvalid, g.Unusable.Message)
@@ -290,7 +291,8 @@ func sameKind(a, b gwv1.RouteGroupKind) bool {
 	return a.Kind == b.Kind && (b.Group == nil || *a.Group == *b.Group)
 }
 
-// readNamespaces reads the namespaces whose routes may attach. It rejects a listener with an invalid selector.
+// readNamespaces sets l.From and l.Selector, the namespaces whose routes may attach. It rejects a listener with
+// an invalid selector.
 func (r *specReader) readNamespaces(field string, l *Listener, from *gwv1.RouteNamespaces) {
 	if from.From != nil {
 		l.From = *from.From

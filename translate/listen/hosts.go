@@ -29,9 +29,10 @@ func Spans(own ir.Hosts, places []Place) bool {
 	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
 }
 
-// Within narrows the places of a route to the given hosts. held are the places that have at least one of the
-// hosts. If a place has other hosts too, narrower contains a Place for each of the given hosts that it has. A
-// host that another listener of the port serves is left out (listener isolation).
+// Within narrows the places of a route to the parameter hosts. The result held has each place that has at least
+// one of the hosts. For a host that is narrower than its place, the result narrower has a Place for the host,
+// and for each wildcard between the host and the place. Within leaves out a host that another listener of the
+// port serves (listener isolation). If hosts contains every host, it returns places and nil.
 func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place) {
 	if hosts.Every() {
 		return places, nil
@@ -61,7 +62,8 @@ func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place
 // socket returns the port of the place.
 func (p Place) socket() Socket { return Socket{p.Port, p.UDP} }
 
-// hostname is the inverse of domain: it returns "" for "*".
+// hostname returns the hostname of a listener for a Place.Domain: "" for "*". It is the inverse of the function
+// domain.
 func hostname(domain string) string {
 	if domain == "*" {
 		return ""

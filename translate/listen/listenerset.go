@@ -58,7 +58,8 @@ type SetReferences struct {
 	Certificate func(gwv1.SecretObjectReference) Certificate
 }
 
-// ReadSet validates a ListenerSet. gateway is the Gateway of the parentRef, nil if it does not exist.
+// ReadSet validates a ListenerSet. The parameter gateway is the Gateway of the parentRef, nil if it does not
+// exist.
 func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	from, _ := manifest.As[*gwv1.ListenerSet](object)
 	parent := ParentOf(object)
@@ -115,8 +116,8 @@ func (r *specReader) readAllowedListeners(gateway *gwv1.Gateway) {
 	}
 }
 
-// allows reports whether a Gateway accepts ListenerSets of a namespace. labelsOf returns the labels of the
-// namespace.
+// allows reports whether a Gateway accepts ListenerSets of a namespace. The function labelsOf returns the
+// labels of the namespace.
 func allows(object *manifest.Object, namespace string, labelsOf func() map[string]string) bool {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	switch from, by := allowedFrom(gateway); from {
@@ -158,8 +159,8 @@ func (g *Gateway) ListenersOf(owner manifest.Key) []*Listener {
 }
 
 // AttachedSets returns how many ListenerSets have at least one served listener (Gateway API,
-// GatewayStatus.attachedListenerSets). allowed reports whether the Gateway accepts ListenerSets of any
-// namespace.
+// GatewayStatus.attachedListenerSets). The result allowed reports whether the Gateway accepts ListenerSets of
+// any namespace.
 func (g *Gateway) AttachedSets() (count int32, allowed bool) {
 	seen := map[manifest.Key]bool{g.Origin.Key: true}
 	for _, l := range g.Listeners {

@@ -10,8 +10,8 @@ import (
 )
 
 // Part is the part of a Gateway that one object defines: the listeners of the Gateway object itself, or of one
-// ListenerSet, after all conflicts are resolved. A route's rules read only the Part of its parentRef. So an
-// edit of one ListenerSet does not affect routes of others.
+// ListenerSet, after all conflicts are resolved. The translation of a route reads only the Parts of its
+// parentRefs. So an edit of one ListenerSet does not affect routes of other ListenerSets.
 type Part struct {
 	// Gateway is the "namespace/name" of the Gateway.
 	Gateway string
@@ -104,7 +104,7 @@ func Same(a, b *Gateway) bool {
 }
 
 // owner returns the listener of a port that serves a domain: the most specific one (Gateway API, listener
-// isolation). It returns nil if there is none.
+// isolation). It returns nil if no listener serves the domain.
 func (g *Gateway) owner(at Socket, domain string) *Listener {
 	for _, host := range append([]string{domain}, wildcards(domain)...) {
 		if l := g.hosts[Place{Port: at.Port, UDP: at.UDP, Domain: host}]; l != nil {
@@ -114,7 +114,8 @@ func (g *Gateway) owner(at Socket, domain string) *Listener {
 	return nil
 }
 
-// OwnerName returns the ID of the listener that serves a domain on a port. It returns "" if there is none.
+// OwnerName returns the ID of the listener that serves a domain on a port. It returns "" if no listener serves
+// the domain.
 func (g *Gateway) OwnerName(at Socket, domain string) string {
 	if l := g.owner(at, domain); l != nil {
 		return l.ID()

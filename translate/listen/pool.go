@@ -17,7 +17,8 @@ import (
 // AddressRequest is a Gateway's request for addresses of the pool.
 type AddressRequest struct {
 	Origin *ir.Origin
-	// Static are the IP addresses in the Gateway's spec. AssignAddresses assigns none of these.
+	// Static are the IP addresses in the Gateway's spec. AssignAddresses assigns none of these to another Gateway,
+	// unless this Gateway is outside cluster paths.
 	Static []netip.Addr
 	// Open is how many addresses the Gateway requests. It is one if the spec has no addresses. Otherwise it is one
 	// for each entry without a value (Gateway API, GatewaySpecAddress.value).
@@ -123,7 +124,7 @@ func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
 }
 
 // next returns the first free address. It begins with the address that is computed from name. It returns false
-// if none is free.
+// if no address is free.
 func (l *assignment) next(name string) (netip.Addr, bool) {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name)) // it does not fail

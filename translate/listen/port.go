@@ -16,7 +16,7 @@ import (
 
 // Claim is a Gateway's claim to one port.
 type Claim struct {
-	Origin    *ir.Origin // of the Gateway, or of the later ListenerSet whose listener claims first
+	Origin    *ir.Origin // the rank of the first served listener on the port
 	Name      string     // of the Gateway
 	Addresses []string
 }
@@ -41,9 +41,10 @@ func (s Socket) String() string {
 // socket returns the port that the listener binds.
 func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
 
-// Claims returns the ports that a Gateway wants to bind. A port of a ListenerSet is claimed with the later of
-// both origins (Listener.rank). So a ListenerSet that is younger than another Gateway takes no port from that
-// Gateway.
+// Claims returns the ports that a Gateway wants to bind, with the claim to each. The claim has the rank of the
+// first served listener on the port. For a listener of a ListenerSet, this is the later of two origins: that of
+// the Gateway, and that of the ListenerSet. So a ListenerSet that is younger than another Gateway takes no port
+// from that Gateway.
 func (g *Gateway) Claims() map[Socket]*Claim {
 	claims := map[Socket]*Claim{}
 	for _, l := range g.Listeners {
@@ -54,8 +55,8 @@ func (g *Gateway) Claims() map[Socket]*Claim {
 	return claims
 }
 
-// Holders returns, for each Gateway that cannot bind a port, the Gateway that binds the port. claims are all
-// claims to the port, in the order of CompareClaims.
+// Holders returns, for each Gateway that cannot bind one port, the Gateway that binds the port. The parameter
+// claims has all claims to the port, in the order of CompareClaims.
 func Holders(claims []*Claim) map[string]string {
 	holders := map[string]string{}
 	bound := bindings{byAddress: map[string]string{}}
@@ -76,7 +77,7 @@ type bindings struct {
 	all, first string
 }
 
-// holder returns a Gateway that binds one of the addresses. It returns "" if there is none.
+// holder returns a Gateway that binds one of the addresses. It returns "" if no Gateway binds one.
 func (b *bindings) holder(addresses []string) string {
 	for _, address := range addresses {
 		by := cmp.Or(b.all, b.byAddress[address])
@@ -108,7 +109,7 @@ func unspecified(address string) bool {
 }
 
 // WithHolders returns a copy of the Gateway. Listeners whose port another Gateway has are not served, and are
-// reported as problems. holder returns the Gateway that has a port, "" if there is none.
+// reported as problems. The function holder returns the Gateway that has a port, "" if no other Gateway has it.
 func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
 	out.Listeners = nil
@@ -146,8 +147,9 @@ func (g *Gateway) Ports() []*ir.Port {
 	return ports
 }
 
-// fill adds the served listeners of one port to the ir.Port. Without TLS the listeners share one chain. With
-// TLS each has its own chain, because no two have the same hostname. Streams have no routes yet.
+// fill adds the served listeners of one port to the ir.Port. Without TLS the HTTP listeners share one chain.
+// With TLS each has its own chain, because no two have the same hostname. For TCP, UDP and TLS listeners it
+// adds ir.Streams without routes.
 func (g *Gateway) fill(port *ir.Port, at Socket) {
 	for _, l := range g.Listeners {
 		if !l.Serves() || l.socket() != at {

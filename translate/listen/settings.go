@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// readSettings reads the annotations of the Gateway that configure all of its listeners.
+// readSettings sets r.Settings from the annotations of the Gateway that configure all of its listeners. It
+// warns of unknown values and ignores them.
 func (r *specReader) readSettings(annotations map[string]string) {
 	switch value, set := annotations[api.AnnotationProxyProtocol]; {
 	case value == "true":

@@ -24,8 +24,10 @@ func (l *Listener) stream() ir.Stream {
 	return out
 }
 
-// Assign assigns the streams of a port to routes. The claimants must be in the conflict resolution order: a
-// hostname goes to the first route that claims it. A stream without a route closes its connections.
+// Assign replaces port.Streams, which has one ir.Stream for each listener, by the ir.Streams of the routes. The
+// claimants must be in the conflict resolution order: a hostname goes to the first route that claims it. If no
+// route claims the hostname of a listener, its ir.Stream stays without a route, and Envoy closes such
+// connections.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {
@@ -42,9 +44,10 @@ func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	port.Streams = out
 }
 
-// claim appends the stream that the route gets at a listener to out. own is the stream of the listener, and
-// taken has the index in out for each assigned domain. If all domains are assigned already, claim appends
-// nothing. The route is added to Behind of the earlier streams with its domains.
+// claim appends to out the ir.Stream that the route of c gets at one listener. The parameter own is the
+// ir.Stream of the listener, and taken has the index in out for each assigned domain. If all domains are
+// assigned already, claim appends nothing. It adds the route to Behind of the earlier ir.Streams that have its
+// domains.
 func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
 	stream, lost := own, map[int][]string{}
 	stream.Route, stream.Domains = c.Route, nil
@@ -74,6 +77,5 @@ func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) [
 	return append(out, stream)
 }
 
-// compareStreams orders the streams of a listener by name, so that an edit of one stream does not move the
-// others.
+// compareStreams orders the ir.Streams of a listener by name, so that an edit of one does not move the others.
 func compareStreams(a, b ir.Stream) int { return cmp.Compare(a.Name(), b.Name()) }

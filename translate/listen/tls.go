@@ -28,8 +28,8 @@ const (
 	optionALPN    = "gatefold.io/alpn-protocols"
 )
 
-// readTLS reads the certificates and TLS options of a listener. If only some certificates are usable, the
-// listener is still served, and the condition ResolvedRefs names the others.
+// readTLS sets the certificates and TLS options of a listener, and reports those that cannot be used. If only
+// some certificates are usable, the listener is still served, and the condition ResolvedRefs names the others.
 func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
 	if l.SpeaksHTTP() { // for other protocols, client and backend negotiate the protocol
 		l.TLS.ALPN = []string{"h2", "http/1.1"}
@@ -61,8 +61,8 @@ func (r *specReader) unresolved(field string, l *Listener, reason gwv1.ListenerC
 	}
 }
 
-// readOption reads one TLS option. It rejects a listener with an unknown option or value: an option that should
-// protect but has no effect is worse than a listener that is not served.
+// readOption sets one TLS option of a listener. It rejects a listener with an unknown option or value: an
+// option that should protect but has no effect is worse than a listener that is not served.
 func (r *specReader) readOption(field string, l *Listener, name, value string) {
 	message, hint := fmt.Sprintf("there is no option %s", name), fmt.Sprintf("the options are %s and %s", OptionVersion, optionALPN)
 	switch strings.Replace(name, "kgateway.dev/", "gatefold.io/", 1) {
@@ -183,10 +183,10 @@ func (n *TLSNames) Same(other *TLSNames) bool {
 	return n == other || n != nil && other != nil && slices.Equal(n.names, other.names)
 }
 
-// Misdirected returns the hosts that answer 421 in the table of a chain: the names of the other listeners. If
-// there are more than ir.MaxMisdirected names, it returns only those that the chain covers. It adds "*" for all
-// names outside the chain, so that the table is not as long as the list of listeners. It returns nil if n is
-// nil.
+// Misdirected returns the hosts that answer 421 among the virtual hosts of a chain: the names of the other
+// listeners. If there are more than ir.MaxMisdirected names, it returns only those that the chain covers. It
+// then adds "*" for all names outside the chain, so that the virtual hosts are not as many as the listeners. It
+// returns nil if n is nil.
 func (n *TLSNames) Misdirected(chain string) (hosts []string) {
 	if n == nil {
 		return nil

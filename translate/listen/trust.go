@@ -34,7 +34,7 @@ func TrustName(objects []manifest.Key) string {
 	return strings.Join(names, "+")
 }
 
-// TrustedBy is the inverse of TrustName. It must not be called for SystemTrust.
+// TrustedBy returns the objects of a name that TrustName has returned. It must not be called for SystemTrust.
 func TrustedBy(name string) []manifest.Key {
 	var out []manifest.Key
 	for object := range strings.SplitSeq(name, "+") {
