@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Former returns the version of an object that was served when Applied was last called. Its Since is the time
-// from which that version replaces a newer version. Since is zero if no newer version existed. Its Object is
-// nil if no version was served.
+// Former returns the version of an object that was served when Applied was last called. Its Object is nil if no
+// version was served. Its Since is the time from which that version is served in place of a newer one. Since is
+// zero if the folder had no newer version.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.history.withheld[key]; ok {
 		return former.Withheld
@@ -46,9 +46,9 @@ func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	s.history.previous = map[manifest.Key]served{} // a new map, because a cleared map keeps its memory
 }
 
-// Anew returns a new Store with the objects that were served when Applied was last called. It reads the next
-// Tree completely. Use it if a panic left the Store in an inconsistent state. The error is the same as that of
-// New.
+// Anew returns a new Store with the objects that were served when Applied was last called. It is for a Store
+// that a panic left in an inconsistent state. The new Store reads every file of its first Tree. The error is
+// that of New.
 func (s *Store) Anew() (*Store, error) {
 	fresh, err := New(s.options)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 )
 
 // The parser names no column, and often the wrong line: the first line of the surrounding mapping, or the last
-// line of the document. So blame searches for the place of a mistake. It cuts the text off at different
-// offsets. The place is the first offset after which the parser rejects the text for the same reason as the
-// whole.
+// line of the document. So blame searches for the place of a mistake. It parses only the first n bytes of the
+// text, for different n. The mistake is at the end of the shortest such beginning that the parser rejects for
+// the same reason as the whole text.
 
 // blameBudget is how many bytes the search for one mistake may parse. The place of a mistake in a longer text
 // is not searched.
 const blameBudget = 2 << 20
 
-// blamer searches for the place of the mistake for which the parser rejects a text. reason is the parser's
-// error without the line; budget is how many bytes it may still parse.
+// blamer searches for the place of the mistake for which the parser rejects a text. Its reason is the parser's
+// error without the line. Its budget is how many bytes it may still parse.
 type blamer struct {
 	text   []byte
 	reason string
@@ -26,7 +26,8 @@ type blamer struct {
 }
 
 // blame returns the offset of the mistake for which the parser rejects text with err. For a text longer than
-// blameBudget, it returns the offset of the line that err names.
+// blameBudget, it returns the offset at which the line begins that err names. If blameBudget is used up during
+// the search, the result may be after the mistake.
 func blame(text []byte, err error) int {
 	if len(text) > blameBudget {
 		return lineStart(text, lineIn(err))
@@ -47,8 +48,9 @@ func blame(text []byte, err error) int {
 	return b.within(begin, end)
 }
 
-// within returns the offset of the mistake in one line, which begins at begin. The parser rejects the text up
-// to end, and not the text up to begin.
+// within returns the offset of the mistake between the offsets begin and end of one line. The parser rejects
+// the first end bytes of the text for b.reason, and not the first begin bytes. The result is the offset of a
+// whole character.
 func (b *blamer) within(begin, end int) int {
 	for end-begin > 64 {
 		if middle := (begin + end) / 2; b.rejects(middle) {

@@ -13,8 +13,8 @@ type spotOfError struct {
 	code         string
 }
 
-// causeOf returns the error that comes first in the text of a document. It is zero if problems has no error.
-// Its file is always "".
+// causeOf returns the place and code of the error that comes first in the text of a document. The result is
+// zero if problems has no error. Its file is always "".
 func causeOf(problems []finding) (first spotOfError) {
 	for _, p := range problems {
 		at := spotOfError{line: p.Line, column: p.Column, code: p.Code}
@@ -34,14 +34,14 @@ type cause struct {
 
 // causes has the first errors of each file.
 type causes struct {
-	// own has the first error of each object in each file. With a zero object, it has the file's first error
-	// that names no object.
+	// own has the first error of each object in each file. Under a cause with a zero key, it has the file's
+	// first error that names no object.
 	own map[cause]manifest.Problem
 	// any has the first error of each file, whatever object it names.
 	any map[string]manifest.Problem
 }
 
-// causesOf returns the first errors of each file in problems, which are sorted. It ignores warnings.
+// causesOf returns the first errors of each file. The problems must be sorted. Warnings are ignored.
 func causesOf(problems []manifest.Problem) causes {
 	c := causes{map[cause]manifest.Problem{}, map[string]manifest.Problem{}}
 	for _, p := range problems {
@@ -59,8 +59,8 @@ func causesOf(problems []manifest.Problem) causes {
 }
 
 // of returns the error that makes an object of a file stale. It prefers the object's own error, then an error
-// without an object such as a syntax error, then the file's first error. It returns zero if the file has no
-// error.
+// that names no object, such as a syntax error, then the file's first error. The result is zero if the file has
+// no error.
 func (c causes) of(path string, key manifest.Key) manifest.Problem {
 	for _, at := range []cause{{path, key}, {path: path}} {
 		if p := c.own[at]; p.Code != "" {

@@ -55,8 +55,9 @@ func (c *Checked) Len() int {
 
 var errNotChecked = errors.New("it is not the object that was checked")
 
-// read returns a result with the object, decoded from its JSON. It returns an error if the JSON is invalid, or
-// has another key than key.
+// read returns a result with the object, decoded from its JSON. It returns an error if the JSON or the hash in
+// it is invalid, or if gatefold does not read the kind of key. It also returns an error if the object does not
+// have the name and namespace of key.
 func (c *Checked) read(key manifest.Key) (*result, error) {
 	text, err := c.MarshalJSON()
 	if err != nil {
@@ -83,15 +84,18 @@ func (c *Checked) read(key manifest.Key) (*result, error) {
 	return &result{items: []item{{object: o, place: name}}, plain: true}, nil
 }
 
-// plainText reports whether JSON keeps everything of an object's typed value. It returns false if the canonical
-// text has an empty list, an empty object or null, because encoding/json may leave these out.
+// plainText reports whether JSON keeps everything of an object's typed value. Its argument is the canonical
+// text of the object (kind.typed). It returns false if that text has an empty list, an empty object or null,
+// because encoding/json may leave these out.
 func plainText(canonical []byte) bool {
 	return !bytes.Contains(canonical, []byte("[]")) && !bytes.Contains(canonical, []byte("{}")) &&
 		!bytes.Contains(canonical, []byte("null"))
 }
 
-// isPlain reports whether the document is one valid object without problems, so that a Checked has all of it.
-// It returns false for a Secret. Before the call, r.plain has the result of plainText.
+// isPlain reports whether the document is one valid object without problems, so that a Checked can replace the
+// document. It returns false for a Secret, for an object with twins, and for an object whose text must be saved
+// without the document. It also returns false for a creationTimestamp with nanoseconds. The caller checks
+// plainText.
 func (r *result) isPlain() bool {
 	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&
 		r.items[0].object.Key.Kind != kindSecret &&

@@ -13,8 +13,8 @@ import (
 // maxTargets is how many targets of a policy a message names.
 const maxTargets = 5
 
-// consequence returns the effect on traffic of an invalid policy without a valid version. It records the
-// targets in s.fresh.targets, because its result changes when a target appears or disappears.
+// consequence returns text about the effect on traffic of an invalid policy without a valid version. It records
+// the targets in s.fresh.targets, because the text changes when a target appears or disappears.
 func (s *problemLists) consequence(i *Invalid) string {
 	if len(i.Targets) == 0 {
 		return i.untargeted()
@@ -46,7 +46,8 @@ func (s *problemLists) consequence(i *Invalid) string {
 	return strings.Join(parts, "; ")
 }
 
-// numbered returns one if targets has one element, else several.
+// numbered returns the parameter one if targets has one element, and the parameter several for any other
+// number.
 func numbered(targets []Target, one, several string) string {
 	if len(targets) == 1 {
 		return one
@@ -54,8 +55,9 @@ func numbered(targets []Target, one, several string) string {
 	return several
 }
 
-// addConsequences appends the effect on traffic to messages in all. It does so for the first error of each
-// invalid policy whose file may define objects of the policy's namespace.
+// addConsequences appends the effect on traffic to the message of the first error of each invalid policy. It
+// changes the problems in all in place. It skips a policy whose file may not define objects of the policy's
+// namespace.
 func (s *problemLists) addConsequences(all []manifest.Problem) {
 	told := map[spotOfError]string{}
 	s.fresh.targets = map[manifest.Key]struct{}{}
@@ -76,8 +78,8 @@ func (s *problemLists) addConsequences(all []manifest.Problem) {
 	}
 }
 
-// consequenceOf returns the effect on traffic of an invalid definition of a policy. It depends on whether
-// another version of the policy is served.
+// consequenceOf returns text about the effect on traffic of an invalid definition of a policy. The effect
+// depends on whether another version of the policy is served.
 func (s *problemLists) consequenceOf(key manifest.Key, r *rejectedDefinition) string {
 	i, open := r.invalid, s.serving.uncovered(r)
 	at, serving := s.serving.served[key]
@@ -92,7 +94,7 @@ func (s *problemLists) consequenceOf(key manifest.Key, r *rejectedDefinition) st
 	return "its definition in " + at.path() + " is in force"
 }
 
-// untargeted returns the effect on traffic of an invalid policy without targets.
+// untargeted returns text about the effect on traffic of an invalid policy without readable targets.
 func (i *Invalid) untargeted() string {
 	switch {
 	case i.Lost:

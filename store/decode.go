@@ -71,8 +71,8 @@ type decoder struct {
 }
 
 // decodeYAML returns the value of a document's root, and its mistakes. Values with a mistake are nil or missing
-// in the result. The name of a duplicate key is followed by repeated and a number. Lines count from the
-// beginning of the document.
+// in the result. If a key is repeated, the result has each later value under the key, the constant repeated and
+// a number. Lines count from the beginning of the document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
@@ -122,7 +122,7 @@ func (d *decoder) value(n *yaml.Node) any {
 const lessDeep = "look for brackets that are not closed; no kind's fields lie so deep"
 
 // count reports whether a value may be decoded. It returns false after a limit was exceeded. Inside an alias,
-// it counts the value, and the limit is maxAliasNodes.
+// it also counts the value. After maxAliasNodes such values it reports a mistake and returns false.
 func (d *decoder) count(n *yaml.Node) bool {
 	if len(d.active) == 0 {
 		return !d.stopped
@@ -136,8 +136,8 @@ func (d *decoder) count(n *yaml.Node) bool {
 	return !d.stopped
 }
 
-// collection returns the value of a mapping or a list. It returns nil if the nesting would be deeper than
-// maxDepth.
+// collection returns the value of a mapping or a list. If the nesting would be deeper than maxDepth, it reports
+// a mistake and returns nil.
 func (d *decoder) collection(n *yaml.Node) any {
 	if d.depth == maxDepth {
 		d.stop(n, "TooDeep", fmt.Sprintf("values are nested more than %d levels deep", maxDepth), lessDeep)
@@ -153,8 +153,9 @@ func (d *decoder) collection(n *yaml.Node) any {
 	return object
 }
 
-// alias calls then with the node of an alias's anchor, and returns its result. It returns nil and does not call
-// then if the alias is inside that node, or if a limit was exceeded.
+// alias calls the function then with the node to which the alias n refers, and returns the function's result.
+// If the alias is inside that node, alias reports a mistake and returns nil without the call. It also returns
+// nil without the call after a limit was exceeded.
 func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 	if d.active[n.Alias] {
 		d.stop(n, "AliasCycle", "the value of the anchor "+quote(n.Value)+" contains itself", "")
@@ -181,7 +182,8 @@ func (d *decoder) list(n *yaml.Node) any {
 
 // mapping adds the keys of a mapping to object. If the mapping is merged into another mapping with <<, object
 // already has keys. A key overrides merged keys before it, and a merged key overrides keys before it.
-// sigs.k8s.io/yaml does the same.
+// sigs.k8s.io/yaml does the same. mapping reports duplicate and invalid keys. A duplicate key gets another name
+// (repeated), and an invalid key is left out.
 func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	seen := object
 	if len(object) > 0 || hasMerge(n) {

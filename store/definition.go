@@ -43,8 +43,8 @@ func (d *document) root() *yaml.Node {
 	return root
 }
 
-// find returns the place of a field of the definition in its document. root is the document's root node. If it
-// is nil, find returns the place of the object's name.
+// find returns the place of a field of the definition in its document. The parameter root is the document's
+// root node. If root is nil, find returns the place of the object's name.
 func (d *definition) find(root *yaml.Node, field string) place {
 	if root == nil {
 		return d.place
@@ -52,8 +52,8 @@ func (d *definition) find(root *yaml.Node, field string) place {
 	return find(root, slices.Concat(d.at(), parsePath(field)))
 }
 
-// value parses the document again and returns its value. It returns nil if the text cannot be parsed. Values
-// with mistakes are left out.
+// value parses the document again and returns its value. It returns nil if the text is empty or cannot be
+// parsed. Values with mistakes are nil or missing.
 func (d *document) value() any {
 	root := d.root()
 	if root == nil {

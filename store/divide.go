@@ -14,7 +14,8 @@ import (
 
 // divide returns the edits that can be applied now, and the edits that must wait. An edit waits if its file is
 // not read completely. An edit also waits if it has objects of a namespace that a waiting edit mentions, or
-// mentions a namespace of a waiting edit's objects.
+// mentions a namespace of a waiting edit's objects. A namespace does not count if the waiting edit's file may
+// not define its objects.
 func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	waits := make([]bool, len(edits))
 	var queue []int
@@ -124,8 +125,8 @@ func (e edit) mentioned() map[string]struct{} {
 	return all
 }
 
-// mention adds the namespaces that a document's text mentions to all. It adds "" for the word GatewayClass. It
-// adds "default" if the first metadata has no namespace.
+// mention adds to the set all each namespace that a document's text mentions. It adds "" for the word
+// GatewayClass. It adds "default" if the first metadata has no namespace.
 func mention(text []byte, all map[string]struct{}) {
 	if bytes.Contains(text, []byte("GatewayClass")) {
 		all[""] = struct{}{}

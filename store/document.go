@@ -119,8 +119,8 @@ func (d *documentReader) decode() (value any, ok bool) {
 	return value, value != nil && len(problems) == 0
 }
 
-// fail adds an error that already has its line and column. The error has an excerpt of the text. It has no
-// excerpt if the text may be that of a Secret, or is in UTF-16 or binary.
+// fail adds an error that already has its line and column, and marks the document as broken. It also sets the
+// error's excerpt, unless the text may be that of a Secret, or is in UTF-16 or binary.
 func (d *documentReader) fail(p finding) {
 	p.Severity = manifest.Error
 	if _, unfit := unfitFile(d.text); !unfit && !secretive(d.text) {
@@ -130,14 +130,14 @@ func (d *documentReader) fail(p finding) {
 	d.broken = true
 }
 
-// report adds a problem of an object. at is the path of the object in the document. The problem's place is that
-// of its Field.
+// report adds a problem of an object, by default an error. An error marks the document as broken. The parameter
+// at is the path of the object in the document. The problem's place is that of its Field.
 func (d *documentReader) report(at fieldPath, object map[string]any, p manifest.Problem) {
 	d.reportAt(at, object, p, find)
 }
 
-// reportAt is report with a function that returns the place of a field. After maxProblems problems it only
-// counts.
+// reportAt does the same as report, and finds the place of the Field with the function place. If there are
+// maxProblems problems already, it only increases d.unlisted.
 func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifest.Problem, place func(*yaml.Node, fieldPath) place) {
 	p.Severity = cmp.Or(p.Severity, manifest.Error)
 	d.broken = d.broken || p.Severity == manifest.Error
@@ -204,8 +204,9 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	d.readObject(at, object)
 }
 
-// readObject validates the object at a path. It adds a valid object to the items of the result, and an invalid
-// object to the rejected objects.
+// readObject validates the object at a path. It adds a valid object to the items of the result, and also an
+// object whose only mistake is twins. It adds another invalid object to the rejected objects. If the kind of an
+// invalid object is not known, it records the policies in the object.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	known := len(d.problems)
 	gvk, ok := d.identify(at, object)

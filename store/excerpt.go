@@ -54,7 +54,8 @@ func marked(text []byte, at place) string {
 	return shown.String() + "\n" + marks.String()
 }
 
-// window returns the visible part of a line, and the column in that part. "…" replaces the rest of the line.
+// window returns the visible part of a line, and the column of the same character in that part. If the line is
+// longer, "…" replaces its beginning or its end, or both.
 func window(line []byte, column int) (part string, at int) {
 	count := utf8.RuneCount(line)
 	column = min(max(column, 1), count+1)

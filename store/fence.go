@@ -39,8 +39,8 @@ func newFence(cluster tenancy.Globs) *fence {
 	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, foundOutside: map[*file]bool{}}
 }
 
-// sourceOf returns the kind of file that file is: of cluster paths, or another file. Without path policies it
-// returns AnyFile.
+// sourceOf returns ClusterPaths for a file of cluster paths, and OtherFile for any other file. Without path
+// policies it returns AnyFile.
 func (f *fence) sourceOf(file string) manifest.Source {
 	switch {
 	case !f.policy.InForce():
@@ -71,8 +71,9 @@ func (f *fence) check(file string, o *manifest.Object) (why outsideReason, ok bo
 	return outsideReason{}, true
 }
 
-// checkWithoutPolicies returns false and the reason for a Namespace with annotations of path policies. It is
-// used if gatefold runs without path policies, because then any file could define such a Namespace.
+// checkWithoutPolicies returns false and the reason for a Namespace with annotations of path policies, and true
+// for other objects. It is used if gatefold runs without path policies, because then any file could define such
+// a Namespace.
 func checkWithoutPolicies(o *manifest.Object) (why outsideReason, ok bool) {
 	if !grantOf(o).Asks() {
 		return outsideReason{}, true
@@ -106,8 +107,8 @@ func (f *fence) admits(file string, key manifest.Key) bool {
 // rejects reports whether the path policies reject a definition.
 func (f *fence) rejects(d *definition) bool { return !f.permits(d.file.path, d.object) }
 
-// inside returns the definitions of a key that the path policies accept. It records in f.outside whether the
-// path policies reject any definition.
+// inside returns, of the definitions of a key, those that the path policies accept. It adds the key to
+// f.outside if the path policies reject any of the definitions, and removes the key from f.outside if not.
 func (f *fence) inside(key manifest.Key, definitions []*definition) []*definition {
 	delete(f.outside, key)
 	if !slices.ContainsFunc(definitions, f.rejects) {
@@ -129,8 +130,8 @@ func (f *fence) definesOutside(of *file) bool {
 }
 
 // hides reports whether a skipped file or directory may contain Namespaces of cluster paths. It returns false
-// for an ignore file. A path that ends in .yaml, .yml or .json counts as a file, because the watcher never
-// reads a directory with such a name.
+// without path policies, and for an ignore file. A path that ends in .yaml, .yml or .json counts as a file,
+// because the watcher never reads a directory with such a name.
 func (f *fence) hides(skip watcher.Skip) bool {
 	ignoreFile := skip.Reason == watcher.InvalidIgnore || skip.Reason == watcher.IgnoreNotAllowed
 	if !f.policy.InForce() || ignoreFile {

@@ -4,15 +4,16 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// The codes of the problems for which freezeForPolicies does not apply a Tree, besides clusterPathsMissing.
+// The codes of the problems for which freezeForPolicies freezes the folder. clusterPathsMissing is another one.
 const (
 	clusterPathsBroken = "ClusterPathsBroken"
 	namespacesMissing  = "NamespacesMissing"
 )
 
-// freezeForPolicies returns true and a problem if a Tree must not be applied, because gatefold cannot know the
-// path policies. Without the policies, a team could define objects of another team, or all objects would be
-// rejected.
+// freezeForPolicies returns true and a problem if a Tree must not be applied, because its path policies are not
+// known. There are two cases with path policies. Nothing is served yet, and files that may have Namespaces of
+// cluster paths cannot be read. Or the Tree has objects, cluster paths define no Namespace, and AllowEmpty was
+// not called. Without path policies, the result is that of freezeForFlag.
 func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.fence.policy.InForce() {
 		return s.freezeForFlag(edits, next)
@@ -34,9 +35,9 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 	return manifest.Problem{}, false
 }
 
-// freezeForFlag returns true and a problem if the flag --cluster-paths seems to be missing. That is so if a
-// Namespace has the annotation for paths, and gatefold serves nothing yet. It is also so if gatefold serves
-// this Namespace with that annotation.
+// freezeForFlag returns true and a problem if the flag --cluster-paths seems to be missing. This is so if the
+// Tree has a Namespace with the annotation for paths, and one of two conditions is true. Either gatefold serves
+// nothing yet, or it already serves this Namespace with that annotation.
 func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
 		return manifest.Problem{}, false
@@ -60,8 +61,8 @@ func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, hel
 // Options.KeepNothing is set.
 func (s *Store) servesNothing() bool { return len(s.serving.served) == 0 || s.options.KeepNothing }
 
-// hiding returns the first file, by path, with content that cannot be read and may be Namespaces. It returns ""
-// if there is none.
+// hiding returns the first edited file, by path, with content that cannot be read and may be Namespaces. It
+// returns "" if there is no such file.
 func hiding(edits []edit) (first string) {
 	for _, e := range edits {
 		if e.after != nil && e.after.tally.hidden > 0 && (first == "" || e.path < first) {

@@ -25,7 +25,7 @@ type file struct {
 	beside      *oddities
 }
 
-// oddities has everything in a file other than definitions. Most files have nothing else.
+// oddities has everything in a file other than definitions. Most files have only definitions.
 type oddities struct {
 	skipped  *watcher.Skip         // why the file is skipped; nil if it was read
 	rejected []*rejectedDefinition // objects that the schema rejects
@@ -33,7 +33,8 @@ type oddities struct {
 	foreign  []foreign
 }
 
-// oddities returns everything in the file other than definitions. The result is empty if there is nothing else.
+// oddities returns everything in the file other than definitions. The result is empty if the file has only
+// definitions.
 func (f *file) oddities() oddities {
 	if f.beside == nil {
 		return oddities{}
@@ -84,8 +85,8 @@ type edit struct {
 }
 
 // split splits the content of a file into documents. A .json file is one document. A document with the same
-// text as a document of known has the same result. If the content has more documents than limit, the file gets
-// a problem and no documents.
+// text as a document in one of the files known gets the result of that document. If the content has more
+// documents than limit, the file gets a problem and no documents.
 func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" {
@@ -109,9 +110,9 @@ func (f *file) split(content []byte, limit int, known ...*file) {
 	f.documents = adopt(parts, old)
 }
 
-// adopt returns a document for each part. A document with the same text as an old document has the old
-// document's result. Usually only a few documents in the middle differ, so it compares from both ends first,
-// and finds the rest by a map.
+// adopt returns a document for each part. A document with the same text as an old document gets the result of
+// the old document. The result of any other document is nil. Usually only a few documents in the middle differ,
+// so adopt compares from both ends first, and uses a map for the documents between.
 func adopt(parts []part, old []*document) []*document {
 	documents := make([]*document, len(parts))
 	begin := 0
@@ -143,7 +144,8 @@ const (
 )
 
 // finish collects and counts the definitions, rejected objects and problems of the file's documents. All
-// documents must be read. It lists at most maxProblems problems, and one for the number of the others.
+// documents must be read. It lists at most maxProblems problems, and one for the number of the others. In the
+// first maxExplained documents without a value, it searches policies.
 func (f *file) finish(r reader) {
 	all := f.oddities()
 	if all.skipped != nil && all.skipped.Detail != "" {

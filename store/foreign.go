@@ -104,8 +104,8 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manife
 	return ignored, problems
 }
 
-// first returns the first maxUnserved policies in the order of files, with their places. It returns nil if
-// there are none.
+// first sorts s.unserved by file and line, and returns its first maxUnserved policies with their places. It
+// returns nil if s.unserved is empty.
 func (s *sight) first() *[]manifest.Unserved {
 	if len(s.unserved) == 0 {
 		return nil

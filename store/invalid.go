@@ -108,7 +108,7 @@ func (i *Invalid) mayRestrict(metadata map[string]any) bool {
 	return bounds || slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return strings.HasPrefix(m.Field, "metadata.annotations") })
 }
 
-// mistakesOf returns the findings that make an object invalid. Warnings do not.
+// mistakesOf returns the findings that make an object invalid. It leaves out warnings.
 func mistakesOf(findings []schema.Finding) (all []Mistake) {
 	for _, f := range findings {
 		if !f.Warning {
@@ -118,7 +118,8 @@ func mistakesOf(findings []schema.Finding) (all []Mistake) {
 	return all
 }
 
-// addMistake adds a mistake with its texts shortened. After maxMistakeFields mistakes it only counts.
+// addMistake adds a mistake with its texts shortened. If there are maxMistakeFields mistakes already, it only
+// increases i.More.
 func (i *Invalid) addMistake(m Mistake) {
 	if len(i.Mistakes) == maxMistakeFields {
 		i.More++
@@ -220,9 +221,10 @@ func namedField[T ~string](fields map[string]any, field string) *T {
 	return &name
 }
 
-// closing returns the Invalid of an invalid policy, with the targets that must answer an error. raw is the
-// object as it is written; nothing in it needs to be valid. If the name is invalid, the key has a name from
-// harmlessName. If the namespace is invalid, the key has "default", and Lost is true.
+// closing returns the Invalid of an invalid policy, with the targets that must answer an error. The parameter
+// raw is the object as it is written; nothing in it needs to be valid. If the name is invalid, the key has a
+// name from harmlessName. If the namespace is invalid, the key has the namespace "default", Lost is true, and
+// no targets are read.
 func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
 	name, _ := firstText(metadata, "name")
@@ -259,8 +261,8 @@ func firstText(fields map[string]any, name string) (text string, written bool) {
 	return "", written
 }
 
-// withTargets returns a copy of the Invalid that also has the targets of others. The others are definitions of
-// the same key.
+// withTargets returns a copy of the Invalid that also has the targets of others, each once. Lost is true if it
+// is true for any of them. The others are definitions of the same key.
 func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 	out := *i
 	for _, other := range others {

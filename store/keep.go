@@ -7,10 +7,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// keeps reports whether an object stays served although its file no longer defines it. It returns true if the
-// file is skipped or broken. It also returns true if path policies reject a definition in the file, which may
-// be the same object with a wrong name. With Options.KeepNothing, or if path policies reject the object, it
-// returns false.
+// keeps reports whether an object that its file no longer defines stays served. There are three reasons: the
+// file is skipped, it is broken, or path policies reject a definition in it. The rejected definition may be
+// meant as this object. The last reason does not apply to cluster-scoped objects. keeps always returns false
+// with Options.KeepNothing, if the file is removed, or if path policies reject the object.
 func (s *serving) keeps(before served) bool {
 	path := before.path()
 	f := s.sources.files[path]
@@ -20,9 +20,10 @@ func (s *serving) keeps(before served) bool {
 	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
 }
 
-// keepMoved keeps the last valid version of an object that moved to another file and is invalid there. It
-// returns false, and keeps nothing, if no file has an invalid definition of the object. It does the same if
-// path policies reject the object in that file.
+// keepMoved keeps the last valid version of an object that moved to another file and is invalid there. If that
+// file has another source, it adds the object with the new source to change.Set. It returns false, and keeps
+// nothing, if no file has an invalid definition of the object. It does the same if path policies reject the
+// object in that file.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {

@@ -101,8 +101,8 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 }
 
 // similarKind returns the kind of the table that was probably meant, nil if no kind is similar. The result has
-// the same group and a similar name. Or it has the same name in another group, if that group is similar or is
-// in the table.
+// the same group and a similar name. Or it has the same name in another group. For such a result, the group of
+// gvk must be similar, in the table, or that of kgateway (meansKgateway).
 func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 	ours := len(kindNames(gvk.Group)) > 0
 	var best *kind

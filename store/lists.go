@@ -6,8 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// element reads the item of a list with the index i. An item that is not an object, or is a list, is a problem.
-// If an item without a kind is meant as a policy, its targets are recorded.
+// element reads the object at the index i of a list. It reports an item that is not an object, or is itself a
+// List, and records the policies in it. If an item without a kind is meant as a policy, element records its
+// targets.
 func (d *documentReader) element(i int) {
 	at := fieldPath{{named: true, key: "items"}, {index: i}}
 	object, ok := d.elements[i].(map[string]any)

@@ -16,13 +16,13 @@ type spot struct {
 
 // Locate returns the problems, sorted. It adds file, line, column and excerpt to problems that name only their
 // object and field. A problem of an object that is not served has no place; a problem of a stale object has
-// only the file. For the same slice (SameProblems) it returns the same result until a place changes. The caller
-// must change neither slice.
+// only the file. If a problem has a Cause, Locate adds the place of the Cause to the message. For the same
+// slice (SameProblems) it returns the same result until a place changes. The caller must change neither slice.
 func (s *Store) Locate(problems []manifest.Problem) []manifest.Problem {
 	return s.problemLists.locateAll(problems)
 }
 
-// locateAll is Locate.
+// locateAll does what Locate describes.
 func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem {
 	if s.fresh.placed && SameProblems(problems, s.asked) {
 		return s.located
@@ -46,8 +46,9 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 	return located
 }
 
-// placesFor returns the places of all fields that problems name, with lines of their documents. It reuses
-// places of the previous call.
+// placesFor returns the line, column and excerpt of each field that the problems name, as fields of a Problem.
+// Lines count from the beginning of the document. Fields of stale objects are left out. It reuses places of the
+// previous call.
 func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
 	found, missing := make(map[spot]manifest.Problem, len(problems)), []spot(nil)
 	want := func(key manifest.Key, field string) {
@@ -81,8 +82,8 @@ func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.
 	return found
 }
 
-// locate returns p with the place of its field, which placesFor has found. at is the served object of p. If
-// that object is stale, the place is only the file.
+// locate returns p with the place of its field, which placesFor has found. The parameter at is the served
+// object of p. If that object is stale, the place is only the file.
 func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 	p.File = at.path()
 	d := at.definition

@@ -5,8 +5,9 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// declare updates the path policies from the served Namespaces in touched, whose served version is already
-// decided. If policies changed, it adds the keys of those namespaces and of all Gateways to touched.
+// declare updates the path policies from the Namespaces in touched. settle has already decided which version of
+// each Namespace is served. If the policy of a namespace changed, declare adds the keys of the objects in that
+// namespace and of all Gateways to touched.
 func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	clear(s.fence.foundOutside)
 	changed := map[string]bool{}

@@ -25,7 +25,8 @@ type Outline struct {
 // RuleOutline is one rule of an Outline.
 type RuleOutline struct {
 	// Paths are the paths of spec.rules[].matches, one for each match. If the rule has no readable list of
-	// matches, Paths are the texts in the rule that begin with "/", at most maxOutline.
+	// matches, Paths are the texts in the rule that begin with "/", at most maxOutline. Texts in its filters
+	// and backendRefs do not count.
 	Paths []PathOutline
 	// Children are the routes that backendRefs name. The name "*" means every route of the namespace. A
 	// reference by label has the kind "label".
@@ -46,7 +47,8 @@ const maxOutlineBytes = 8 << 20
 const maxOutline, maxOutlineDepth = 100, 16
 
 // Outlines returns the outline of each route, in the order of keys. It parses the documents of the routes
-// again, at most maxOutlineBytes in all. Found is false for routes in further documents.
+// again. It stops at the first document with which it would read more than maxOutlineBytes. Found is false for
+// the route of that document, and for all routes after it.
 func (s *Store) Outlines(keys []manifest.Key) []Outline {
 	values, bytes := map[*document]any{}, 0
 	out := make([]Outline, len(keys))
@@ -178,8 +180,8 @@ func pathOutline(match map[string]any) PathOutline {
 	return PathOutline{Type: "Exact", Value: "/" + service + "/" + name}
 }
 
-// looseTexts adds the texts in value that begin with "/" to the paths, because they may be meant as a path.
-// depth is the depth of value inside the rule.
+// looseTexts adds the texts in value that begin with "/" to the paths, because they may be meant as a path. It
+// stops at maxOutline paths, and at maxOutlineDepth. The parameter depth is the depth of value inside the rule.
 func (r *RuleOutline) looseTexts(value any, depth int) {
 	if depth == maxOutlineDepth || len(r.Paths) == maxOutline {
 		return

@@ -59,6 +59,8 @@ func (s *problemLists) outsideProblems() []manifest.Problem {
 	return all
 }
 
+// outsideProblem returns the problem of a definition that the path policies reject. It uses text to find the
+// place and the excerpt.
 func (s *problemLists) outsideProblem(d *definition, text *showing) manifest.Problem {
 	why, _ := s.serving.fence.check(d.file.path, d.object)
 	p := manifest.Problem{

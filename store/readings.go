@@ -18,8 +18,9 @@ var (
 )
 
 // readings returns variants of a text that is not YAML, the most similar first. If the text without templates
-// and merge markers is YAML, it is the only variant. Otherwise each variant closes a bracket, or leaves out
-// lines at the parser's error. The mistake may be in a line before or after the line that the error names.
+// and merge markers is YAML, it is the only variant. Otherwise the first variants have one or two closing
+// braces at the end. The next variants leave out one line near the line that the parser's error names. The last
+// variants end before one of these lines.
 func readings(text []byte) iter.Seq[string] {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\t' {

@@ -35,9 +35,9 @@ func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	}
 }
 
-// reported returns the rejected definition that is reported for a key without a served object. It is the first
-// definition, by file and place, with an Invalid and in a file that the path policies allow. It returns nil if
-// there is none.
+// reported returns the rejected definition that is reported for a key without a served object. Only definitions
+// with an Invalid, in files that the path policies allow, can be reported. It is the first of these, by file
+// and place. It returns nil if there is none.
 func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
@@ -62,8 +62,8 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	return s.uncovered(first).withTargets(others)
 }
 
-// firstRejected returns the first rejected definition of a key, by file and place, for which is returns true.
-// It ignores files that the path policies do not allow. It returns nil if there is none.
+// firstRejected returns the first rejected definition of a key, by file and place, that the function is
+// accepts. It ignores files that the path policies do not allow. It returns nil if no definition is left.
 func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) bool) *rejectedDefinition {
 	var first *rejectedDefinition
 	for _, r := range s.rejected[key] { // those of one file are in the order of their places
@@ -74,8 +74,9 @@ func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) b
 	return first
 }
 
-// settleInvalid adds the Invalid of a key to the Change if the Invalid changed. settle must run before, because
-// it decides whether the key is served.
+// settleInvalid updates the Invalid of a key. It adds a new or changed Invalid to change.Invalid. If the key no
+// longer has an Invalid and is not served, it adds the key to change.Gone. The method settle must run before,
+// because it decides whether the key is served.
 func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 	if len(s.rejected)+len(s.invalid) == 0 { // the usual case
 		return

@@ -18,8 +18,8 @@ type Saved struct {
 	Path string
 	// Line is the line of the file at which Text begins.
 	Line int
-	// Text is a document with only this object. It is nil if the content must not be saved: for a Secret, or
-	// for a policy with users and password hashes.
+	// Text is a document with only this object. It is nil if the content must not be saved. Without
+	// Options.SaveSecrets, this is the content of a Secret, or of a policy with users and password hashes.
 	Text []byte
 	// Checked is the validated object of Text. It is nil if Text has a problem or another object.
 	Checked *Checked
@@ -86,10 +86,10 @@ func (s *Store) save(key manifest.Key) Saved {
 	return saved
 }
 
-// Restore initializes a Store, before its first Tree, with the saved objects of another Store. sound means that
-// the objects passed validation under the same schema.Fingerprint; they are not validated again. Restore
-// returns the keys of the objects that cannot be used, sorted. If all has more objects than the limits allow,
-// no object is used. The next Change has all restored objects.
+// Restore initializes a Store, before its first Tree, with the saved objects of another Store. If sound is
+// true, the objects passed validation under the same schema.Fingerprint, and are not validated again. Restore
+// returns the keys of the objects that cannot be used, sorted. If there are more objects than Options.Limits
+// allows, no object is used. The next Change has all restored objects.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -130,8 +130,9 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	return unusable
 }
 
-// again returns the result of reading a saved object. If r.sound is true, it decodes the Checked of the object,
-// if there is one, without validation.
+// again returns the result of reading a saved object. If r.sound is true, it decodes the object's Checked
+// without validation. It reads the text instead in three cases: there is no usable Checked, the object is
+// stale, or the text may have a Secret that must no longer be saved.
 func (r reader) again(saved Saved) *result {
 	hides := r.save && !r.secrets && secretive(saved.Text) // may have a Secret in a comment, not saved any more
 	if r.sound && saved.Checked != nil && saved.Since.IsZero() && !hides {
@@ -168,7 +169,8 @@ func (s *Store) restorePolicies() {
 }
 
 // restore adds one saved object to the Store. r is the result of reading the object. It returns false if the
-// object cannot be used.
+// object cannot be used. If the object was saved without content, or is a Secret and Options.SaveSecrets is not
+// set, it only records the object as absent.
 func (s *Store) restore(saved Saved, r *result) bool {
 	_, twice := s.serving.served[saved.Key]
 	switch {
@@ -208,9 +210,10 @@ func (s *Store) restoredObjects() []*manifest.Object {
 	return objects
 }
 
-// Restored returns, before the first Tree, all objects that Restore read, sorted by key. If the folder has not
-// changed, the first Change has the same objects. It returns nil if the content of some objects was not saved,
-// because an update without a Secret would remove its listener from running Envoys.
+// Restored returns all objects that Restore read, sorted by key. If the folder has not changed, the first
+// Change has the same objects. It returns nil without Restore, and after a Change had the objects. It also
+// returns nil if the content of some objects was not saved, because an update without a Secret would remove its
+// listener from running Envoys.
 func (s *Store) Restored() []*manifest.Object {
 	if !s.saves.restored || len(s.saves.absent) > 0 {
 		return nil
@@ -219,7 +222,7 @@ func (s *Store) Restored() []*manifest.Object {
 }
 
 // Delivered returns one Change with all objects of all Changes so far, for a receiver that lost its state. Only
-// Set and Invalid are filled in. Before the first Change it is empty.
+// Set and Invalid are filled in. After Restore, it is empty until a Change has the restored objects.
 func (s *Store) Delivered() (all Change) {
 	if s.saves.restored {
 		return all
@@ -229,8 +232,8 @@ func (s *Store) Delivered() (all Change) {
 	return all
 }
 
-// addMissingSecrets changes the problem of a frozen Tree if restored Secrets have no content. It adds that
-// Envoys get no update until the folder is restored.
+// addMissingSecrets changes the problem of a frozen Tree if restored objects have no content. The problem then
+// says that Envoys get no update until the folder is restored, and has the hint to use --state-secrets.
 func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	if s.saves.restored && len(s.saves.absent) > 0 {
 		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and no users of policies, and %d objects are missing", len(s.saves.absent))

@@ -15,7 +15,7 @@ type result struct {
 	beside *remarks
 }
 
-// remarks has everything in a document other than items. Most documents have nothing else.
+// remarks has everything in a document other than items. Most documents have only items.
 type remarks struct {
 	rejected []rejectedObject
 	foreign  []foreign
@@ -25,7 +25,8 @@ type remarks struct {
 	unparsed bool  // the text has no value: file.finish searches policies in it (reader.salvageText)
 }
 
-// remarks returns everything in the document other than items. The result is empty if there is nothing else.
+// remarks returns everything in the document other than items. The result is empty if the document has only
+// items.
 func (r *result) remarks() remarks {
 	if r.beside == nil {
 		return remarks{}

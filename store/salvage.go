@@ -36,8 +36,8 @@ func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, fi
 	d.rejected = append(d.rejected, r)
 }
 
-// notServed reports an object of a kind that gatefold knows and does not serve; k is its entry. It does not
-// mark the document as broken, because nothing in it is invalid.
+// notServed reports an object of a kind that gatefold knows and does not serve: as an error if k.Error is true,
+// otherwise as a warning. It does not mark the document as broken, because nothing in it is invalid.
 func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema.KindNotServed) {
 	p := manifest.Problem{
 		Code: schema.NotServed, Severity: manifest.Warning, Field: "kind", Hint: "remove the object",
@@ -66,9 +66,8 @@ func foreignTargets() []apischema.GroupKind {
 	}
 }
 
-// openedBy returns text such as "HTTPRoute shop/cart is served without it", with the targets of a policy of
-// another program. It also returns the policy. It returns "" and nil if the object is no policy, or has no
-// target of a kind that gatefold serves.
+// openedBy returns the result of servedWithout for an object with a field for targets, which is a policy of
+// another program. It returns "" and nil for other objects.
 func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	spec, _ := object["spec"].(map[string]any)
 	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
@@ -211,9 +210,8 @@ func itemOf(list, item map[string]any) map[string]any {
 // maxSalvaged is the length in bytes up to which salvageText searches policies in a text. Policies are short.
 const maxSalvaged = 16 << 10
 
-// salvageText returns the policies in a text that is not YAML, nil if it finds none with targets. It reads the
-// texts of readings. problems are those of the text. It parses the text about ten times, so it is called for
-// few documents of a file.
+// salvageText returns the policies in a text that is not YAML, nil if it finds none with targets. The parameter
+// problems has those of the text. It parses about ten texts (readings), so few documents of a file get it.
 func (r reader) salvageText(text []byte, problems []finding) (found []rejectedObject) {
 	lower := bytes.ToLower(text)
 	if len(text) > maxSalvaged || !bytes.Contains(lower, []byte("polic")) || !bytes.Contains(lower, []byte("target")) {
@@ -257,8 +255,8 @@ func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems 
 	return true
 }
 
-// text returns the message of the finding for use without a line. If the message has a verb for another line,
-// it returns a different message.
+// text returns the message of the finding. If the message has the number of another line, text returns a
+// message without that number.
 func (f finding) text() string {
 	if f.other == 0 {
 		return f.Message
@@ -267,8 +265,9 @@ func (f finding) text() string {
 }
 
 // meantPolicy returns the kind of policy that an object is or was probably meant to be, and the object's
-// metadata. k is nil if the object is not meant as a policy. It uses all kinds and versions that can be read in
-// the object. If two objects are in one document, it returns the metadata at the same position as the kind.
+// metadata. It tries all kinds and versions in the object, then the object's targets (kindByTargets). k is nil
+// if the object is not meant as a policy. If two objects are in one document, it returns the metadata at the
+// position of the kind.
 func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
@@ -294,8 +293,8 @@ func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	return k, metadata
 }
 
-// kindByTargets returns the kind of policy that can have the object's targets. It is used if the object's own
-// kind is missing or unknown. It returns nil if no such policy may be meant (mayBe).
+// kindByTargets returns the kind of policy that an object may be meant as (mayBe) and that can have the
+// object's targets. It returns nil if there is none.
 func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *kind {
 	var policies []*kind
 	all := &targetReader{seen: map[string]bool{}}
@@ -314,9 +313,9 @@ func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *ki
 	return nil
 }
 
-// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k. It
-// compares the group in versions, which are those of the object. It returns true if versions has no group,
-// because no kind of the core group has targets.
+// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k.
+// Without a group in its versions, it may. A policy of gatefold's own group needs a group of kgateway
+// (meansKgateway). Another policy needs its own group, and a kind that is missing or contains "tls".
 func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
 	word := ""
 	for _, name := range valuesOf(object, "kind") {
@@ -369,8 +368,9 @@ func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	return versions
 }
 
-// policyKind returns the kind of policy with the name, or a similar name, in one of the versions. If there are
-// no versions, it returns the kind of policy with the name. It returns nil if there is none.
+// policyKind returns the kind of policy with the given name in one of the versions, or with a similar name if
+// no kind has that name. If versions is empty, the name must be exact. It returns nil if there is no such kind
+// of policy.
 func policyKind(name string, versions []apischema.GroupVersion) *kind {
 	for _, gv := range versions {
 		gvk := gv.WithKind(name)

@@ -64,7 +64,7 @@ func resolveTagged(tag, text string) (any, error) {
 	return value, nil
 }
 
-// words are the plain scalars that look like strings and have another value.
+// words has the values of the plain scalars that look like strings and are not strings.
 var words = map[string]any{
 	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true,
 	"true": true, "True": true, "TRUE": true, "on": true, "On": true, "ON": true,
@@ -80,7 +80,7 @@ var words = map[string]any{
 var decimalFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
 // resolvePlain returns the value of a scalar without quotes and tag, such as true for "yes" or nil for "~". For
-// a string it returns text.
+// a scalar that is a string, it returns the argument.
 func resolvePlain(text string) any {
 	if value, ok := words[text]; ok {
 		return value
@@ -117,9 +117,9 @@ func resolveNumber(text string) any {
 	return nil
 }
 
-// jsonValue converts a value to the value that Kubernetes reads from its JSON. A number without fraction or
-// exponent in JSON becomes an int64 if it fits, so that 1.0 and 1e3 are integers. It returns an error for
-// infinity and NaN.
+// jsonValue converts a value to the value that Kubernetes reads from its JSON. A float64 whose JSON has no
+// fraction and no exponent becomes an int64 if it fits, so that 1.0 and 1e3 are integers. A uint64 becomes a
+// float64. It returns an error for infinity and NaN.
 func jsonValue(value any) (any, error) {
 	switch v := value.(type) {
 	case uint64:

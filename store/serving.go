@@ -161,9 +161,9 @@ func preferred(definitions []*definition) []*definition {
 	return platform
 }
 
-// choose returns the definition to serve. It prefers the definitions in the file that is served now, and of
-// these the unchanged one. If that file has no definition, or with Options.KeepNothing, it returns the first
-// definition.
+// choose returns the definition to serve. It prefers a definition in the file from which the key is served now,
+// and among several in that file the unchanged one. If that file has no definition, or with
+// Options.KeepNothing, it returns the first definition.
 func (s *serving) choose(definitions []*definition, before served) *definition {
 	own := definitions
 	if s.keepNothing {

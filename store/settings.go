@@ -36,9 +36,10 @@ type Setting struct {
 	Line, Column int // of the key
 }
 
-// ReadSettings returns the keys of a settings file such as gatefold.yaml, in their order. The file must be a
-// mapping of keys to texts, numbers, booleans and lists of texts. Anything else, and a duplicate key, is an
-// error that begins with "LINE:COLUMN: ". The result has the keys without mistakes, and the errors are joined.
+// ReadSettings returns the keys of a settings file such as gatefold.yaml, in their order. It returns nil for an
+// empty file. The file must be a mapping of keys to texts, numbers, booleans and lists of texts. Anything else,
+// and a duplicate key, is an error that begins with "LINE:COLUMN: ". The result has the keys without mistakes,
+// and the errors are joined.
 func ReadSettings(text []byte) ([]Setting, error) {
 	if len(text) > MaxSettings {
 		return nil, fmt.Errorf("1:1: the file is larger than %d bytes", MaxSettings)
@@ -79,7 +80,7 @@ func ReadSettings(text []byte) ([]Setting, error) {
 }
 
 // read sets the kind and value of the setting from a node. It returns an error for a mapping, an alias, null,
-// and a list with items that are not texts.
+// and a list with items that are not texts. A value of another type, such as a date, becomes a text.
 func (s *Setting) read(n *yaml.Node) error {
 	if n.Kind == yaml.SequenceNode {
 		s.Kind, s.Items = ListSetting, []string{}

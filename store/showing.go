@@ -18,7 +18,7 @@ type showing struct {
 	users    func() bool // whether the text may have users and hashes
 }
 
-// begin discards the parsed text if to is another document.
+// begin makes s ready for the document to. If s has another document, it discards that document's parsed text.
 func (s *showing) begin(to *document) {
 	if s.document == to {
 		return

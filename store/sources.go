@@ -100,7 +100,8 @@ func (s *sources) elsewhere() (paths []string) {
 	return slices.AppendSeq(paths, maps.Keys(s.unread))
 }
 
-// replace replaces a file. It reports whether the file had problems before or has problems now.
+// replace replaces a file of the Store by the file after an edit, or removes it. It reports whether the file
+// had problems before or has problems now.
 func (s *sources) replace(e edit) (flawed bool) {
 	flawed = s.flawed[e.path] != nil
 	delete(s.files, e.path)
@@ -127,9 +128,9 @@ func (s *sources) noteUnread(e edit) {
 	}
 }
 
-// firstFence returns the first Namespace with the annotation for paths for which counts returns true, in the
-// order of files. The files are those of the Store after the edits. It returns nil if there is no such
-// Namespace.
+// firstFence returns the first Namespace, in the order of files, that has the annotation for paths and whose
+// key the function counts accepts. It searches the files that the Store would have after the edits. It returns
+// nil if there is no such Namespace.
 func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
 	look := func(f *file) {
 		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
@@ -155,8 +156,9 @@ func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (firs
 	return first
 }
 
-// counting returns a function that must be called after each document is read. The function reports the
-// progress to Options.Progress. of is the number of documents to read.
+// counting returns a function that must be called after each document is read. The parameter of is the number
+// of documents to read. The returned function calls Options.Progress for the first document, then every
+// progressStep documents, and for the last document.
 func (s *sources) counting(of int) func() {
 	if s.progress == nil {
 		return func() {}

@@ -37,7 +37,8 @@ type splitter struct {
 	directives bool // text has a %YAML or %TAG line, which belongs to the next "---"
 }
 
-// step reads one line.
+// step reads one line. It ends the current document at a line "---" or "...", and adds any other line to the
+// current document.
 func (s *splitter) step() {
 	line := s.rest
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {

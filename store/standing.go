@@ -44,7 +44,8 @@ func newProblemLists(prefix string, of *serving) *problemLists {
 	return &problemLists{prefix: prefix, sources: of.sources, serving: of, fresh: of.fresh, selections: map[string]*selection{}}
 }
 
-// problems returns all problems, sorted. If nothing changed, it returns the same slice as before.
+// problems returns all problems, sorted, and updates the lists of stale objects and ignored kinds. If no
+// problem changed, it returns the same slice as before.
 func (s *problemLists) problems() []manifest.Problem {
 	if s.fresh.sure {
 		return s.own
@@ -69,9 +70,9 @@ func (s *problemLists) problems() []manifest.Problem {
 	return s.own
 }
 
-// problemsFrozen returns the problems while the folder is frozen, including why. If the new Tree is missing or
-// empty, the other problems are those of the last applied Tree. Otherwise they are those of the new Tree's
-// files.
+// problemsFrozen returns all problems while the folder is frozen, sorted. The parameter why is the problem that
+// freezes the folder, and is one of the results. If the new Tree is missing or empty, the other problems are
+// those of the last applied Tree. Otherwise the others are those of the new Tree's files.
 func (s *problemLists) problemsFrozen(why manifest.Problem, edits []edit) []manifest.Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {
 		all := slices.Concat(s.problems(), []manifest.Problem{why})

@@ -68,7 +68,7 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 // ApplyUntil is Apply with limits. If ctx ends before the Tree is read, it returns the error of ctx and applies
 // nothing. If reading takes longer than turn.Length, files that are not read are left for the next Apply
 // (Change.Waiting). If nothing can be applied without these files, it continues to read until turn.Newer
-// returns true. Then it returns ErrNewer and applies nothing.
+// returns true. Then it returns ErrNewer and applies nothing. With Options.Strict, turn is ignored.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
 	if s.options.Strict { // a folder is applied as a whole, or not at all
 		turn = Turn{}
@@ -106,7 +106,7 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 	return change, nil
 }
 
-// The codes of the problems for which freeze does not apply a Tree.
+// The codes of the problems for which freeze freezes the folder.
 const (
 	folderEmptied   = "FolderEmptied"
 	folderMissing   = "FolderMissing"
@@ -114,7 +114,10 @@ const (
 	revisionInvalid = "RevisionInvalid"
 )
 
-// freeze returns true and a problem if the Tree must not be applied. next has the counts of the Tree.
+// freeze returns true and a problem if the Tree must not be applied. It does not apply a missing or empty
+// folder while objects are served, unless AllowEmpty was called. It does not apply a folder with more objects
+// than Options.Limits allows. With Options.Strict, it does not apply a folder with broken documents or skipped
+// files. The parameter next has the counts of the Tree.
 func (s *Store) freeze(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
 	p = manifest.Problem{Severity: manifest.Error, File: tree.Root}
 	serving := len(s.serving.served)

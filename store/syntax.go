@@ -128,7 +128,7 @@ func nameSyntax(err error) finding {
 }
 
 // explainSyntax returns the finding of a parser's error, with the place of the mistake, an explanation and a
-// hint.
+// hint. The finding has an excerpt unless the text may be that of a Secret.
 func explainSyntax(text []byte, err error) finding {
 	reason := reasonOf(err)
 	m := &mistake{text: text}
@@ -166,7 +166,8 @@ func (m *mistake) next() byte {
 var conflictMarker = regexp.MustCompile(`(?m)^<<<<<<<( |\r?$)`)
 
 // explainLine sets the message and hint for common mistakes that are visible in the text: a merge conflict, a
-// template, or a tab. It returns false if it finds none of them.
+// template, or a tab. It also moves the mistake to that place. It returns false if it finds none of these
+// mistakes.
 func (m *mistake) explainLine() bool {
 	indent := len(m.line) - len(strings.TrimLeft(m.line, " \t"))
 	switch {

@@ -138,8 +138,8 @@ func namesTargets(key string) bool {
 	return slices.ContainsFunc([]string{"targetRefs", "targets"}, func(name string) bool { return means(key, name) })
 }
 
-// each calls read for the entries in value: for the items of a list, or for value itself. A text counts as an
-// entry with a name. Another value counts as a target that cannot be read.
+// each calls the function read for each entry in value. The entries are the items of a list, or value itself. A
+// text counts as an entry with a name. A value of any other type counts as a target that cannot be read.
 func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	switch v := value.(type) {
 	case []any:
@@ -163,8 +163,8 @@ func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	}
 }
 
-// entry calls read for a mapping that is an entry. If the mapping has no field of an entry, its values are read
-// as entries.
+// entry calls the function read for a mapping that is empty or has a field of an entry. For any other mapping,
+// each value of the mapping is read as an entry.
 func (r *targetReader) entry(fields map[string]any, read func(fields map[string]any)) {
 	isEntry := len(fields) == 0
 	for _, name := range []string{"group", "kind", "name", "sectionName", "matchLabels"} {
@@ -221,7 +221,8 @@ func (r *targetReader) selector(fields map[string]any) {
 	r.add(fields, Target{Labels: labels})
 }
 
-// add adds a target for each kind that its fields may mean. It sets the kind and the section of target.
+// add adds target once for each kind that the entry's fields may mean, with that kind and the entry's section.
+// It leaves out a target that is already found. It adds nothing after maxClosingTargets+1 targets.
 func (r *targetReader) add(fields map[string]any, target Target) {
 	name, _ := fields["sectionName"].(string)
 	if _, isText := resolvePlain(name).(string); isText && len(valuesOf(fields, "sectionName")) == 1 && len(validation.IsDNS1123Subdomain(name)) == 0 {

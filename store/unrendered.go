@@ -34,9 +34,10 @@ type unrendered struct {
 	markers map[string]string // marker files by their directory, "" or ending in "/"
 }
 
-// strip returns tree with the files of folders that Kustomize or Helm renders moved to Skipped. The function
-// counts reports whether a marker file is considered. Under path policies only those in --cluster-paths are,
-// because any other marker could keep files of other teams from being loaded.
+// strip returns tree without the files of folders that Kustomize or Helm renders. These files are added to its
+// Skipped. A marker file counts only if the function counts returns true for it. Under path policies this is so
+// only for files of --cluster-paths, because any other marker could keep files of other teams from being
+// loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files
@@ -56,6 +57,7 @@ func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) wat
 	return u.skip(tree)
 }
 
+// mark records a marker file.
 func (u *unrendered) mark(file string) {
 	if u.markers == nil {
 		u.markers = map[string]string{}

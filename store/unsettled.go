@@ -55,7 +55,8 @@ func (s *serving) unsettle(key manifest.Key, before served, serving bool, places
 	s.unsettled[key] = struct{}{}
 }
 
-// closeUnsettled adds the Invalid of an object that could not be served because of a panic. why is the message.
+// closeUnsettled adds the Invalid of an object that could not be served because of a panic. The parameter why
+// is its message. It adds nothing if Withhold returns nil.
 func (s *serving) closeUnsettled(o *manifest.Object, why string, change *Change) {
 	if invalid := Withhold(o, why); invalid != nil {
 		s.invalid[o.Key] = invalid
