@@ -171,8 +171,9 @@ func (j *Journal) open() Content {
 	return content
 }
 
-// Write makes changes durable. all returns everything that must be saved, including changes; Write calls it if
-// it must rewrite the journal. After an error, the next Open finds either all or none of the changes.
+// Write makes changes durable. If it must rewrite the journal, it calls the function all. That function returns
+// everything that must be saved, including the changes. After an error, the next Open finds either all of the
+// changes or none.
 func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 	if err := j.keepLock(); err != nil {
 		return err
@@ -208,7 +209,7 @@ func (j *Journal) valid() bool {
 	return err == nil && info.Size() == j.size && same(j.file, j.path(nameOfJournal))
 }
 
-// same reports whether path is the file, and no link to it.
+// same reports whether path is the path of the open file itself, and not of a link to it.
 func same(file *os.File, path string) bool {
 	there, err := os.Lstat(path)
 	here, err2 := file.Stat()
@@ -242,7 +243,8 @@ func (j *Journal) append(changes []store.Saved) error {
 	return nil
 }
 
-// rewrite replaces the journal by a new file with all. After an error, the old file is usually still there.
+// rewrite replaces the journal by a new file with the objects in all. After an error, the old file is usually
+// still there.
 func (j *Journal) rewrite(all []store.Saved) error {
 	next := j.path(nameOfNext)
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -322,8 +324,8 @@ func openOwn(path string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// trusted returns an error if another user than this user and root owns the file, or may write it. err is the
-// error with which info was returned.
+// trusted returns an error if another user than this user and root owns the file, or may write it. The
+// parameter err is the error with which info was returned. If it is not nil, trusted returns it (cause).
 func trusted(info fs.FileInfo, err error) error {
 	if err != nil {
 		return cause(err)

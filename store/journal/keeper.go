@@ -44,9 +44,9 @@ type Keeper struct {
 }
 
 // Start starts a Keeper of a journal. If journal is nil, failed is the error of Open, and the Keeper tries to
-// open the journal again. all returns everything that must be saved. report is called for each new error of
-// saving, and with nil when saving works again. The Keeper's goroutine calls both functions. It calls all only
-// after the first Save.
+// open the journal again. The function all returns everything that must be saved; it is called only after the
+// first Save. The function report is called for each new error of saving, and with nil when saving works again.
+// The Keeper's goroutine calls both functions.
 func Start(options Options, journal *Journal, failed error, all func() []store.Saved, report func(error)) *Keeper {
 	k := &Keeper{
 		options: options, journal: journal, all: all, report: report, retry: firstRetry,
@@ -93,8 +93,9 @@ func (k *Keeper) Close(patience time.Duration) error {
 	}
 }
 
-// run writes whenever Save is called. After a failure, it writes again after the time retry. It returns after
-// Close is called.
+// run writes whenever Save is called. After a failure, it waits for the time k.retry before it writes again,
+// and doubles k.retry up to lastRetry. It returns after Close is called. The parameter failed is the error that
+// it reports first.
 func (k *Keeper) run(failed error) {
 	defer close(k.done)
 	k.reportChange(failed)
@@ -146,7 +147,7 @@ func (k *Keeper) write() bool {
 	return err == nil
 }
 
-// puts is put, and returns a panic as an error.
+// puts calls put, and returns a panic of put as an error.
 func (k *Keeper) puts(batch map[manifest.Key]store.Saved) (err error) {
 	defer func() {
 		if recover() != nil {

@@ -30,8 +30,9 @@ type reading struct {
 	broken  int     // number of damaged lines after the last commit
 }
 
-// all reads the whole journal and returns its content. end is the offset after the last commit. If the journal
-// cannot be used, the content has only a Problem, and end is 0.
+// all reads the whole journal and returns its content. If lines are damaged, the content has a Problem, and the
+// objects of the other lines. end is the offset after the last commit. If the journal cannot be used, the
+// content has only a Problem, and end is 0.
 func (r *reading) all(in io.Reader) (content Content, end int64) {
 	next, stop := iter.Pull(linesOf(in))
 	defer stop()
@@ -68,8 +69,9 @@ func (r *reading) all(in io.Reader) (content Content, end int64) {
 	return content, end
 }
 
-// take adds the object of one line, or applies the objects before a commit. It returns false if the line has
-// neither an object nor a commit.
+// take adds the object of one line, or applies the objects before a commit. It returns false if the line has no
+// commit and no object, or if the path in it is invalid. If the Checked objects would have more than
+// Options.MaxBytes, it leaves out the Checked of the line.
 func (r *reading) take(l line, length int64) bool {
 	switch {
 	case l.Commit != nil:
