@@ -27,7 +27,8 @@ func Text(text string) string {
 // hidden reports whether r is invisible, or replaces a byte that is not UTF-8.
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 
-// appendVisible appends text to to, in the form of Text. The characters of keep are not escaped.
+// appendVisible appends text in the form of Text to the slice to, and returns the slice. The characters of keep
+// are not escaped.
 func appendVisible(to, text []byte, keep string) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
@@ -102,8 +103,8 @@ type part struct {
 	color bool
 }
 
-// parts splits text into ANSI color sequences and the text between them. Without w.Color it returns text as one
-// part.
+// parts splits text into ANSI color sequences and the text between them. If w.Color is false, it returns text
+// as one part.
 func (w *Writer) parts(text []byte) []part {
 	if !w.Color {
 		return []part{{text: text}}
