@@ -6,7 +6,7 @@ import (
 )
 
 // alternative returns the candidate that probably means the same as name: its singular or plural, with or
-// without "Ref", or an entry of words for name. It returns "" if there is none.
+// without "Ref", or a word that the map words has for name. It returns "" if there is none.
 func alternative(name string, candidates []string, words map[string][]string) string {
 	name = strings.ToLower(name)
 	for _, candidate := range candidates {

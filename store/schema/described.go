@@ -12,9 +12,9 @@ const describedFile = "described.yaml"
 // notUsed is the description of a field that describedFile does not have.
 const notUsed = "Kubernetes has the field. gatefold takes it, and does not use it."
 
-// described sets descriptions of fields in out, from describedFile. It does so for apiVersion, kind and the
-// fields of metadata. If the schema of the kind is a Go type, it does so for all fields. Only apiVersion and
-// kind get a new description if they already have one.
+// described sets the descriptions of apiVersion and kind in out. It also describes metadata and its fields, as
+// far as they have no description. If the schema of the kind is a Go type, it does so for all fields. These
+// descriptions are those of describedFile, or notUsed.
 func (k *kind) described(out JSONSchema) {
 	text, err := crds.ReadFile(describedFile)
 	must(err, describedFile)

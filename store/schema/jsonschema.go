@@ -14,8 +14,8 @@ import (
 // JSONSchema is a JSON Schema, draft 7, for editors.
 type JSONSchema map[string]any
 
-// JSONSchema returns the schema of an object of one of kinds, or of any kind if kinds is empty. Objects of
-// other kinds are also valid, because a folder may have objects that gatefold does not read. The schema has
+// JSONSchema returns the schema of an object whose kind is in kinds, or of any kind if kinds is empty. Objects
+// of other kinds are also valid, because a folder may have objects that gatefold does not read. The schema has
 // types, values and required fields. CEL rules are only in its descriptions.
 func (s *Set) JSONSchema(kinds ...schema.GroupKind) JSONSchema {
 	definitions, cases, versions, names := JSONSchema{}, []any{}, map[string]bool{}, map[string]bool{}
@@ -96,8 +96,8 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 	return out
 }
 
-// instead returns the hint for a field or value at a path that gatefold does not serve. It returns otherwise if
-// there is no such hint.
+// instead returns the hint for a field or value at a path that gatefold does not serve. If there is no such
+// hint, it returns the parameter otherwise.
 func (k *kind) instead(path, otherwise string) string {
 	if hint := k.unserved.Instead[k.Kind][path]; hint != "" {
 		return hint
@@ -164,8 +164,8 @@ func (s JSONSchema) find(path []string) JSONSchema {
 	return s
 }
 
-// forbid makes the schema reject the field at a path. why is the description of the field and the error
-// message. It does nothing if the schema does not have the parent of the field.
+// forbid makes the schema reject the field at a path. The parameter why becomes the description of the field
+// and the error message. forbid does nothing if the schema does not have the parent of the field.
 func (s JSONSchema) forbid(path []string, why string) {
 	parent := s.find(path[:len(path)-1])
 	if parent == nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// nearest returns a suggestion for an unknown field as text: a similar sibling, the places of that field in the
-// kind, or all siblings. It returns "" if it has no suggestion, or if more than 12 siblings would be listed.
+// nearest returns a suggestion for an unknown field as text. The suggestion is a sibling with a similar name or
+// the same meaning, the places of that field in the kind, or all siblings. It returns "" if it has no
+// suggestion, or if more than 12 siblings would be listed.
 func nearest(name string, siblings map[string]*node, places map[string][]string, path []step) string {
 	names := slices.Sorted(maps.Keys(siblings))
 	like := manifest.Nearest(name, names)
@@ -86,8 +87,8 @@ func shared(a, b string) int {
 	return n
 }
 
-// collectPlaces adds the fields of n, and of the nodes in n, to into. A key of into is the name of a field, and
-// its value has the paths of the objects with that field. at is the path of n.
+// collectPlaces adds the fields of n, and of the nodes in n, to the map into. A key of this map is the name of
+// a field, and its value has the paths of the objects with that field. The parameter at is the path of n.
 func collectPlaces(n *node, at string, into map[string][]string) {
 	for name, child := range n.fields {
 		where := at

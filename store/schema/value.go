@@ -16,7 +16,7 @@ func integral(v any) (int64, bool) {
 	return int64(f), true
 }
 
-// takes reports whether v has the type that n needs.
+// takes reports whether n accepts the type of v.
 func (n *node) takes(v any) bool {
 	switch v.(type) {
 	case map[string]any:

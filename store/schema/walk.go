@@ -53,7 +53,8 @@ func (w *walk) add(code, message, hint string) {
 	w.addAt(code, pathText(w.path), message, hint)
 }
 
-// addAt records a finding at the path field. After maxFindings it records none.
+// addAt records a finding at the path field. After maxFindings findings it records no more. If blocks returns
+// true for the code, the CEL rules of the object do not run.
 func (w *walk) addAt(code, field, message, hint string) {
 	w.blocked = w.blocked || blocks(code)
 	if len(w.found) < maxFindings {
@@ -196,7 +197,8 @@ func (w *walk) duplicates(n *node, list []any) {
 	}
 }
 
-// unknown reports the field name, which objects of n do not have.
+// unknown reports a field with the given name, which objects of n do not have. If there are maxFindings
+// findings already, it does nothing.
 func (w *walk) unknown(n *node, name string) {
 	if len(w.found) >= maxFindings {
 		return // finding a suggestion takes time
@@ -210,7 +212,7 @@ func (w *walk) unknown(n *node, name string) {
 	w.add(UnknownField, "unknown field "+shown(name), hint)
 }
 
-// missing reports the required field name of n, which an object does not have.
+// missing reports that an object does not have the required field of n with the given name.
 func (w *walk) missing(n *node, name string) {
 	w.intoField(name)
 	hint := ""
