@@ -35,7 +35,7 @@ type node struct {
 	links map[string]bool
 }
 
-// linked records whether name is a link.
+// linked adds name to n.links if the parameter is is true, and removes name from n.links if it is false.
 func (n *node) linked(name string, is bool) {
 	switch {
 	case !is:
@@ -76,9 +76,9 @@ func (e *entry) sameState(f *entry) bool {
 	return e.sig == f.sig && e.link == f.link && e.skip == f.skip && e.detail == f.detail
 }
 
-// entry classifies one name of the directory dir. look returns the file's info. ok is false if the watcher
-// ignores the name, or if the name has vanished. Even then e.isLink is valid, except for a hidden or vanished
-// name.
+// entry classifies one name of the directory dir. The function look returns the file's info. ok is false if the
+// watcher ignores the name, or if the name has vanished. For an ignored name that is not hidden, e.isLink is
+// still valid.
 func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entry, ok bool) {
 	if strings.HasPrefix(name, ".") {
 		return entry{}, false
@@ -116,8 +116,8 @@ func (s *scan) follow(e *entry) (ok bool) {
 	return s.takes(path.Base(e.path)) || e.skip == LeavesRoot && path.Ext(e.path) == ""
 }
 
-// judge classifies e by its name and signature: a directory, a file, or a file to skip. ok is false if the
-// watcher ignores e.
+// judge classifies e by its name and signature. If e is a directory, it adds "/" to e.path. If e is a file that
+// must be skipped, it sets e.skip and e.detail. ok is false if the watcher ignores e.
 func (s *scan) judge(e *entry) (ok bool) {
 	switch {
 	case !s.takes(path.Base(e.path)) && e.sig.kind == fs.ModeDir:

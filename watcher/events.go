@@ -237,7 +237,7 @@ func (e *events) end() {
 	e.updateFigures()
 }
 
-// updateFigures updates the metrics.
+// updateFigures sets Announced and Directories in e.stats.
 func (e *events) updateFigures() {
 	e.stats.Announced.Store(!e.blind())
 	e.stats.Directories.Store(int64(len(e.watched)))
@@ -302,8 +302,9 @@ func (e *events) forget(dir string) {
 	}
 }
 
-// follow watches the directories that contain the paths in via (place.via). It returns true if via is new: the
-// caller must open the root again, because changes before the watch caused no event.
+// follow watches the directories that contain the paths in via (place.via). It returns true if via differs from
+// the last call: the caller must open the root again, because changes before the watch caused no event. If
+// there are no events, it does nothing and returns false.
 func (e *events) follow(via []string) (again bool) {
 	if e.fs == nil {
 		return false

@@ -61,9 +61,9 @@ func (i *ignoring) moved(root *os.Root) bool {
 	return signatureOf(info) != i.seen
 }
 
-// refresh reads the IgnoreFile and activates its patterns. If it cannot read them, the last patterns stay
-// active and i.skip is the problem. If there is no IgnoreFile, only Ignore.Globs are active. While the
-// IgnoreFile is being changed, refresh does nothing.
+// refresh reads the IgnoreFile and activates its patterns. If it cannot read them, or the file must not be
+// used, the last patterns stay active and i.skip is the problem. If there is no IgnoreFile, only Ignore.Globs
+// are active. While the IgnoreFile is being changed, refresh does nothing, for at most Options.MaxOpen.
 func (i *ignoring) refresh(root *os.Root) {
 	if i.use == IgnoreNotRead {
 		return

@@ -38,8 +38,10 @@ func recent(sig signature) bool {
 	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently
 }
 
-// read returns the content of e. It returns errMoving if the file differs from its listing. It returns errOpen
-// if a program writes the file and l.waits lets it wait. If a FIFO has replaced the file, read does not block.
+// read returns the content of e. It returns errMoving if the file differs from its listing. If the file changed
+// recently and a program has it open for writing, read calls l.waits. It returns errOpen if l.waits returns
+// true. Otherwise it reads the file and adds it to l.unfinished. If a FIFO has replaced the file, read does not
+// block.
 func (l *loader) read(e *entry) (*loaded, error) {
 	l.reads++
 	f, err := l.root.OpenFile(e.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

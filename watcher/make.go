@@ -22,8 +22,9 @@ type madeOf struct {
 	whole bool
 }
 
-// note records the changes of a look. refused is true if a directory could not be listed, or can be listed
-// again.
+// note records the changes of a look for the next Tree. The next Tree is made from all entries if refused is
+// true: a directory could not be listed, or can be listed again. The same is so if a change is of kind flipped,
+// or is that of a directory or the root.
 func (m *madeOf) note(changes []change, refused bool) {
 	m.whole = m.whole || refused
 	for _, c := range changes {
@@ -166,7 +167,8 @@ type reached struct {
 	dir string
 }
 
-// all appends the files below n to entries, and the directories that were not listed. dir is the path of n.
+// all appends to entries the files below n, and the directories below n that were not listed. It returns the
+// result. The parameter dir is the path of n.
 func (n *node) all(dir string, entries []reached) []reached {
 	if len(n.chain) > 0 {
 		dir = path.Dir(n.chain[0]) + "/"

@@ -140,7 +140,7 @@ func (n *node) named(path string) (named []*entry) {
 	return named
 }
 
-// replace removes the entries before from n, and adds entries in their place.
+// replace removes the entries in the slice before from n, and inserts those in the slice entries.
 func (n *node) replace(before, entries []*entry) {
 	if len(before) == 1 && len(entries) == 1 && before[0].path == entries[0].path {
 		i, _ := n.index(entries[0].path)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// leaveOut returns the files that do not fit into the limits, each with a message. Each directory has a share
-// of the limits (see shares). Only one file of each directory has a message; the other files have "".
+// leaveOut returns the files that do not fit into the limits. Each directory has a share of the limits (see
+// shares). The value of one file of each directory is a message; the value of the other files is "".
 func (l *loader) leaveOut(all []reached) map[*entry]string {
 	var files []reached
 	var bytes int64
@@ -50,8 +50,9 @@ func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]b
 	}
 }
 
-// explain adds the files that are not in fits to left. The first file of each directory has a message, the
-// other files have "". limit is the part of the message that names the exceeded limit.
+// explain adds the files that are not in fits to the map left. The value of the first file of each directory is
+// a message; the value of the other files is "". The parameter limit is the part of the message that names the
+// exceeded limit.
 func explain(left map[*entry]string, files []reached, fits map[*entry]bool, limit string) {
 	count := map[string]int{}
 	for _, r := range files {

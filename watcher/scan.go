@@ -189,7 +189,8 @@ func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	return out
 }
 
-// compare records how the file e changed. was is its known entry, or nil. e gets the known content.
+// compare records how the file e changed. The parameter was is its known entry, or nil. e gets the known
+// content, or that of a vanished file with the same path.
 func (s *scan) compare(e, was *entry) {
 	if was == nil {
 		e.have = s.kept[e.path]
@@ -211,7 +212,7 @@ func (s *scan) compare(e, was *entry) {
 	}
 }
 
-// skipped returns a copy of n in which every file and directory is skipped.
+// skipped returns a copy of n in which every file and directory is skipped, with the given reason and message.
 func (n *node) skipped(why SkipReason, detail string) *node {
 	c := &node{id: n.id, links: n.links, entries: make([]*entry, len(n.entries))}
 	for i, e := range n.entries {
@@ -225,8 +226,9 @@ func (n *node) skipped(why SkipReason, detail string) *node {
 	return c
 }
 
-// collapse replaces all changes below path by one change of kind flipped. If the link of a directory is
-// replaced, everything below changes at once.
+// collapse replaces all changes below path by one change of kind flipped, and removes the content in s.kept for
+// these changes. It is used if the link of a directory was replaced, because then everything below changes at
+// once.
 func (s *scan) collapse(path string) {
 	s.changes = slices.DeleteFunc(s.changes, func(c change) bool {
 		below := strings.HasPrefix(c.path, path)

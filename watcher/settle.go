@@ -148,7 +148,7 @@ func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 // idle reports whether no change is pending and no loading is forced.
 func (s *settle) idle() bool { return len(s.pending) == 0 && !s.forced }
 
-// noticed returns when the first pending change was seen. It returns now if none is pending.
+// noticed returns when the first pending change was seen. It returns now if no change is pending.
 func (s *settle) noticed(now time.Time) time.Time {
 	for _, p := range s.pending {
 		now = earlier(now, p.first)
@@ -215,8 +215,9 @@ func (s *settle) unfinished(now time.Time, path string) bool {
 		now.Before(p.last.Add(s.opt.Quiet)) && now.Before(p.first.Add(s.opt.MaxRemove))
 }
 
-// quietTime returns the debounce. It is Options.RenameQuiet if only one path changed, and that path was
-// replaced or flipped. It is Options.MaxAdd while refilling is true, otherwise Options.Quiet.
+// quietTime returns the debounce. It is Options.MaxAdd while refilling is true. Otherwise it is
+// Options.RenameQuiet if only one path changed, and that path was replaced or flipped. In all other cases it is
+// Options.Quiet.
 func (s *settle) quietTime() time.Duration {
 	if s.refilling {
 		return s.opt.MaxAdd
@@ -237,7 +238,8 @@ func (s *settle) given(files int) {
 	s.filled = s.filled || files > 0
 }
 
-// done removes the pending changes that were loaded at the time now with the verdict v.
+// done removes the pending changes that were loaded at the time now with the verdict v. It also ends the effect
+// of force.
 func (s *settle) done(v verdict, now time.Time) {
 	s.forced = false
 	if v == quiet {

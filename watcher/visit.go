@@ -82,8 +82,8 @@ func (s *scan) plainPath(l listing, name string) string {
 	return l.dir + name
 }
 
-// wait queues v with its expected cost. Directories behind links have a queue of their own. There, the cost
-// counts for the directory that contains the first link of the path, and then for each link on the path.
+// wait queues v with its expected cost. A directory behind links is in the queue s.last, under the links of its
+// path. So the cost counts first for the directory that contains the first link, and then for each link.
 func (s *scan) wait(v *visit, cost int) {
 	if len(v.links) == 0 {
 		s.first.push(rootName(v.dir), int64(cost), v)

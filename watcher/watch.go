@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// restFactor times the CPU time of a full scan is the least pause after it, so scans use about 1 % of a core.
+	// restFactor is the least pause after a full scan, in units of its CPU time: scans use about 1 % of a core.
 	restFactor = 100
 	// missingLog is the time between two log lines about a missing root.
 	missingLog = time.Minute
@@ -321,9 +321,9 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 }
 
 // give reads the changed files and puts the resulting Tree into w.out. v says which changes may be loaded. If
-// the folder changes during the reading, give discards the Tree, and a later pass tries again. If the root is
-// still the same directory, give puts the Tree into w.out nevertheless when v is not quiet, or when patient
-// returns false. A Tree never mixes two roots.
+// the folder changes during the reading, give may discard the Tree, and a later pass tries again. It does so if
+// the path of the root now leads to another directory, because a Tree never mixes two roots. It also does so if
+// v is quiet and patient returns true. A Tree without a root is discarded if v is additions.
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)

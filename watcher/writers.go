@@ -13,8 +13,8 @@ type writers struct {
 	next    time.Time // when to look again
 }
 
-// waits reports whether the last content of the file may still be used at the time now: whether a program has
-// had the file open for less than w.longest.
+// waits reports whether the last content of the file may still be used at the time now. It returns false if a
+// program has had the file open for w.longest.
 func (w *writers) waits(path string, now time.Time) bool {
 	since, known := w.since[path]
 	return !known || now.Sub(since) < w.longest
