@@ -36,8 +36,8 @@ type Options struct {
 	// rewritten. A result of "" matches nothing.
 	Fingerprint func() string
 	// MaxBytes is the maximum number of bytes of texts. If a journal has more, it is not used. MaxBytes is also
-	// the maximum number of bytes of Checked objects. If a journal has more, the others are left out. 0 means
-	// 512 MiB.
+	// the maximum number of bytes of Checked objects. If a journal has more, the Checked objects beyond the
+	// limit are left out. 0 means 512 MiB.
 	MaxBytes int64
 }
 
@@ -85,7 +85,7 @@ func Open(options Options) (*Journal, Content, error) {
 }
 
 // openSafely opens and reads the journal. After a panic it renames the journal (SetAside), so that the next
-// start does not panic too.
+// start does not panic too. The Content then has only a Problem.
 func (j *Journal) openSafely() (content Content) {
 	defer func() {
 		if recover() == nil {
@@ -143,7 +143,7 @@ func holder(lock *os.File) error {
 	return ErrInUse
 }
 
-// open reads the journal. If the journal can be used and its schema.Fingerprint is the same, the next Write
+// open reads the journal. If the journal has no damaged lines and the same schema.Fingerprint, the next Write
 // appends to it. Otherwise the next Write rewrites it.
 func (j *Journal) open() Content {
 	j.size = 0

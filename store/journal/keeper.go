@@ -176,7 +176,8 @@ func (k *Keeper) put(batch map[manifest.Key]store.Saved) error {
 	return k.journal.Write(changes, k.all)
 }
 
-// reportChange reports an error that differs from the last one, and nil after an error.
+// reportChange calls k.report with err if its text differs from the last one. A nil err is reported only after
+// an error.
 func (k *Keeper) reportChange(err error) {
 	reason := ""
 	if err != nil {

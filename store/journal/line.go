@@ -22,8 +22,8 @@ const format = 1
 const maxLine = 64 << 20
 
 // line is the content of one line of a journal. In the file, a line is a checksum, a blank and the JSON of this
-// struct. The checksum is the CRC-32C of the JSON, as eight hexadecimal digits. The first line has a Format.
-// The other lines have a Key. After the lines of each change there is a line with a Commit.
+// struct. The checksum is the CRC-32C of the JSON, as eight hexadecimal digits. The first line has a Format,
+// and the line of an object has a Key. After the lines of each change there is a line with a Commit.
 type line struct {
 	Format      int    `json:"format,omitempty"`
 	Root        string `json:"root,omitempty"` // quoted as in Go, like Path, because they may be no UTF-8
@@ -97,7 +97,7 @@ func (w *writing) record(saved store.Saved) {
 	w.line(l)
 }
 
-// commit writes the line that ends a change. lines is the number of its objects.
+// commit writes the line that ends a change. The parameter lines is the number of objects in the change.
 func (w *writing) commit(lines int) { w.line(line{Commit: &lines}) }
 
 // flush writes what is buffered. It returns the first error of all writes.

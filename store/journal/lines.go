@@ -52,7 +52,7 @@ type piece struct {
 	panicked any
 }
 
-// decodeAll returns the piece of the lines in texts.
+// decodeAll decodes the lines in texts. After a panic, the piece has the value of the panic.
 func decodeAll(texts []rawLine) (decoded piece) {
 	defer func() { decoded.panicked = recover() }()
 	decoded.lines = make([]readLine, len(texts))
@@ -70,7 +70,8 @@ type rawLine struct {
 	length int64
 }
 
-// readPiece returns the lines of the next piece. more is false at the end of the journal, or after an error.
+// readPiece returns the lines of the next piece. The result more is false at the end of the journal, or after
+// an error.
 func readPiece(in *bufio.Reader) (texts []rawLine, more bool) {
 	for size := int64(0); size < pieceBytes; {
 		raw, ok := readRaw(in)
