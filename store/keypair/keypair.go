@@ -49,8 +49,9 @@ type Pair struct {
 }
 
 // Read parses the PEM of a certificate chain and of its private key. It returns a Fault and no Pair if a text
-// is no PEM, or if the key belongs to another certificate. It does the same if the type or size of the key, or
-// the number of certificates, is not supported. It does not check whether the certificate has expired.
+// is no PEM, if a certificate or the key cannot be read, or if the key belongs to another certificate. It does
+// the same if the type or size of the key, or the number of certificates, is not supported. It does not check
+// whether the certificate has expired.
 func Read(certificates, key []byte) (*Pair, *Fault) {
 	pair, fault := readChain(certificates)
 	if fault != nil {
@@ -72,7 +73,7 @@ func Read(certificates, key []byte) (*Pair, *Fault) {
 }
 
 // Leaf returns a Pair with the certificates of a PEM text and without a key. It returns nil if the text has no
-// certificate, or a certificate that cannot be read.
+// certificate, more than maxChain, or a certificate that cannot be read.
 func Leaf(certificates []byte) *Pair {
 	pair, fault := readChain(certificates)
 	if fault != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Covers reports whether one of names matches host. names is a result of Pair.Names. A name matches if it is
-// equal, or is a wildcard in place of the host's first label (RFC 9525, section 6.3). If host is a wildcard,
-// only the same wildcard matches.
+// Covers reports whether one of names matches host. The argument names is a result of Pair.Names. A name
+// matches if it is equal, or is a wildcard in place of the host's first label (RFC 9525, section 6.3). If host
+// is a wildcard, only the same wildcard matches.
 func Covers(names []string, host string) bool {
 	_, parent, dotted := strings.Cut(host, ".")
 	return slices.ContainsFunc(names, func(name string) bool {
