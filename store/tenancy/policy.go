@@ -85,7 +85,7 @@ func (p *Policy) CheckNamespace(file, namespace string) Violation {
 
 // CheckPort returns a Violation if a Gateway or ListenerSet of a namespace must not open a port, and the zero
 // Violation otherwise. For port 0, it checks whether the namespace may have Gateways and ListenerSets at all.
-// file is the file of the object.
+// The parameter file is the file of the object.
 func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
