@@ -69,8 +69,8 @@ func (w *walk) seemsOwn(name string) bool {
 	return slices.Contains(annotationsOf(w.kind), ownPrefix+"/"+prefix)
 }
 
-// annotationHint returns the hint of the problem of an unknown annotation: a similar annotation, another kind,
-// or the known annotations.
+// annotationHint returns the hint of the problem of an unknown annotation: a similar annotation, the kind that
+// can have the annotation, or the known annotations of this kind.
 func (w *walk) annotationHint(name string) string {
 	local := strings.ToLower(name)
 	if _, after, prefixed := strings.Cut(local, "/"); prefixed {

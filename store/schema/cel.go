@@ -28,8 +28,8 @@ type rule struct {
 	field   string // the field below the node that the rule is about; "" for the node
 }
 
-// compileRules compiles the rules of the schema s and sets n.rules and n.self. root is true for the schema of a
-// whole object. It returns an error if a rule cannot be compiled.
+// compileRules compiles the rules of the schema s and sets n.rules and n.self. The parameter root is true for
+// the schema of a whole object. It returns an error if a rule cannot be compiled.
 func (c *compiler) compileRules(n *node, s *structural.Structural, root bool) (err error) {
 	if len(s.XValidations) == 0 {
 		return nil
@@ -106,7 +106,7 @@ func (m *memoized) Items() common.Schema                      { return m.items }
 func (m *memoized) AdditionalProperties() common.SchemaOrBool { return m.additional }
 func (m *memoizedValues) Schema() common.Schema               { return m.schema }
 
-// memoize returns the schema with its parts made once, at every depth.
+// memoize returns the schema as a memoized, in which all schemas inside it are memoized too.
 func memoize(s common.Schema) common.Schema {
 	m := &memoized{Schema: s, properties: s.Properties()}
 	for name, property := range m.properties {

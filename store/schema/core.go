@@ -24,8 +24,8 @@ func coreChecker[T any]() *checker {
 	return &checker{root: fromType(reflect.TypeFor[T]())}
 }
 
-// namespaceChecker returns the checker of Namespaces. It also checks the annotations for path policies, so that
-// the last valid version stays in use after a mistake.
+// namespaceChecker returns the checker of Namespaces. It also checks the annotations that tenancy.Read knows,
+// so that the last valid version stays in use after a mistake.
 func namespaceChecker() *checker {
 	c := coreChecker[corev1.Namespace]()
 	c.more = func(w *walk, object map[string]any) {
@@ -185,7 +185,7 @@ func addressHint(text string) string {
 	return ""
 }
 
-// entries returns the map in a field of an object. It returns nil if the field is missing or no map.
+// entries returns the map in a field of an object. It returns nil if the field is missing or is not a map.
 func entries(object map[string]any, name string) map[string]any {
 	m, _ := object[name].(map[string]any)
 	return m

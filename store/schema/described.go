@@ -34,8 +34,8 @@ func (k *kind) described(out JSONSchema) {
 	}
 }
 
-// describe adds descriptions to the fields in s that have none. words has the descriptions by path; a field
-// that is not in words is described as not used. path is the path of s.
+// describe adds descriptions to the fields in s that have none. The map words has the descriptions by path; for
+// a field without one, describe adds notUsed. The parameter path is the path of s.
 func (s JSONSchema) describe(path string, words map[string]string) {
 	fields, _ := s["properties"].(JSONSchema)
 	for name, field := range fields {

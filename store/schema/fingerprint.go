@@ -10,8 +10,8 @@ import (
 
 // Fingerprint returns a hash of the program's file. That file contains the schemas and the code that validates.
 // So an object that passed Check passes it again under the same fingerprint. It returns "" if the file cannot
-// be read. debug.ReadBuildInfo is not enough. It is the same for two versions that are built outside of a
-// repository, for example in a container.
+// be read. The result of debug.ReadBuildInfo would not be enough: it is the same for two versions that are
+// built outside of a repository, for example in a container.
 func Fingerprint() string {
 	program, err := openProgram()
 	if err != nil {

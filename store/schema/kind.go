@@ -23,7 +23,7 @@ type kind struct {
 	checks   map[string]func() *checker // by version; each is compiled on its first call
 }
 
-// prepare sets checks, without compiling.
+// prepare sets k.checks. It compiles nothing yet.
 func (k *kind) prepare() {
 	k.checks = map[string]func() *checker{}
 	crd := sync.OnceValue(func() map[string]version { return readCRD(k.file) })

@@ -61,8 +61,8 @@ func pattern(path []step) string {
 	return text.String()
 }
 
-// closestPlaces returns the places with the most leading parts in common with here, at most two. Of equal
-// places, it prefers the shorter place.
+// closestPlaces returns, at most two, the places with the most leading parts in common with the pattern here.
+// If two places have equally many, it prefers the shorter place.
 func closestPlaces(places []string, here string) []string {
 	best := slices.Clone(places)
 	slices.SortFunc(best, func(a, b string) int {
@@ -107,7 +107,7 @@ func collectPlaces(n *node, at string, into map[string][]string) {
 	}
 }
 
-// fieldNames returns the names of the fields of n. It returns "" if there are more than 12.
+// fieldNames returns the names of the fields of n as text. It returns "" if there are more than 12.
 func fieldNames(n *node) string {
 	if len(n.fields) > 12 {
 		return ""

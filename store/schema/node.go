@@ -48,8 +48,8 @@ type compiler struct {
 	scalars map[string][]rule
 }
 
-// node returns the node of a schema, with the nodes in it. root is true for the schema of a whole object. It
-// returns an error if a pattern or rule cannot be compiled.
+// node returns the node of a schema, with the nodes in it. The parameter root is true for the schema of a whole
+// object. It returns an error if a pattern or rule cannot be compiled.
 func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	n := &node{
 		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString,
@@ -68,8 +68,8 @@ func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	return n, c.descend(n, s)
 }
 
-// limit sets the limits, the pattern, the format and the rest of n from a schema. It returns an error if the
-// pattern cannot be compiled.
+// limit sets limits, regexp, formed and rest of n from a schema. It returns an error if the pattern cannot be
+// compiled.
 func (n *node) limit(s *structural.Structural) (err error) {
 	if s.ValueValidation == nil {
 		return nil

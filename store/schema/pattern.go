@@ -36,8 +36,8 @@ func patternWords(pattern string) string {
 	return ""
 }
 
-// patternHint returns a hint for a common mistake in the text s, which does not match a pattern. words is the
-// result of patternWords. It returns "" for other mistakes.
+// patternHint returns a hint for a common mistake in the text s, which does not match a pattern. The parameter
+// words is the result of patternWords. It returns "" for other mistakes.
 func patternHint(s, words string) string {
 	isHost := strings.HasPrefix(words, hostname)
 	switch {

@@ -32,7 +32,7 @@ type Set struct {
 var loaded = sync.OnceValues(load)
 
 // Load returns the Set, which all callers share. It is fast, because the schema of a kind is compiled when the
-// kind is first checked. It returns an error if the embedded files do not match the table of kinds.
+// kind is first checked. It returns an error if the embedded CRD of a kind is missing.
 func Load() (*Set, error) { return loaded() }
 
 func load() (*Set, error) {
@@ -84,7 +84,7 @@ func (s *Set) Recheck(gvk schema.GroupVersionKind, object map[string]any) []Find
 	return s.check(gvk, object, true)
 }
 
-// check is Check if obeyed is false, and Recheck if obeyed is true.
+// check does the same as Check if obeyed is false, and the same as Recheck if obeyed is true.
 func (s *Set) check(gvk schema.GroupVersionKind, object map[string]any, obeyed bool) []Finding {
 	k := s.kinds[gvk.GroupKind()]
 	if k == nil {

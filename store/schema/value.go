@@ -106,7 +106,7 @@ func (w *walk) key(n *node, key string) {
 }
 
 // identity returns a text that is equal for equal items of a list. If keys is not empty and item is an object,
-// it compares only the fields in keys. It returns "" for an item that is not JSON.
+// the text has only the values of the fields in keys. It returns "" for an item that is not JSON.
 func identity(item any, keys []string) string {
 	if object, ok := item.(map[string]any); ok && len(keys) > 0 {
 		own := make([]any, len(keys))
