@@ -35,7 +35,7 @@ type node struct {
 	links map[string]bool
 }
 
-// linked adds name to n.links if the parameter is is true, and removes name from n.links if it is false.
+// linked adds name to n.links if the bool argument is true, and removes name otherwise.
 func (n *node) linked(name string, is bool) {
 	switch {
 	case !is:

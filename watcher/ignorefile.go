@@ -36,7 +36,7 @@ type ignoring struct {
 	gone  time.Time // when the IgnoreFile was first missing
 }
 
-// newIgnoring returns the patterns of opt.Ignore.Globs. It does not read the IgnoreFile.
+// newIgnoring returns an ignoring with the patterns of opt.Ignore.Globs. It does not read the IgnoreFile.
 func newIgnoring(opt Options) *ignoring {
 	i := &ignoring{use: opt.Ignore.File, globs: opt.Ignore.Globs, quiet: opt.Quiet, longest: opt.MaxOpen}
 	if rules, err := parseIgnore(i.globs); err == nil { // CheckIgnore has reported the error

@@ -18,7 +18,8 @@ type madeOf struct {
 	skipped []Skip
 	// changed has the paths of files that may differ in the next Tree.
 	changed map[string]bool
-	// whole is true if the next Tree must be made from all entries, because more than files changed.
+	// whole is true if the next Tree must be made from all entries, because a directory or the whole folder
+	// changed.
 	whole bool
 }
 
@@ -50,8 +51,8 @@ type loading struct {
 	waits func(path string) bool
 }
 
-// tree makes a Tree from the last look, and reads the files that changed. moving are the files that are
-// changing at this moment. The Tree has their last content.
+// tree makes a Tree from the last look, and reads the files that changed. The result moving has the files that
+// are changing at this moment. The Tree has the last content of these files.
 func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 	l := &loader{limits: r.limits, root: root, hold: as.hold, waits: as.waits}
 	if as.keep {
@@ -193,7 +194,7 @@ func (l *loader) skip(e *entry, why SkipReason, detail string) {
 }
 
 // load reads e if it changed, and reports whether e has content. It keeps the last content if the file is
-// changing at the moment, or if hold or waits reports so. It records a file that must be skipped.
+// changing at the moment, or if hold or waits returns true for it. It records a file that must be skipped.
 func (l *loader) load(e *entry) bool {
 	switch {
 	case e.skip != "":

@@ -5,8 +5,9 @@ import (
 	"syscall"
 )
 
-// probe tests whether the system reports events of the directory dir. It returns errSilent if there are none.
-// The test opens dir, which causes an event without writing. The event exists when open returns.
+// probe tests whether the system reports events of the directory dir. It returns errSilent if there are none,
+// and another error if the test fails. The test opens dir, which causes an event without writing. The event
+// exists when open returns.
 func probe(dir string) error {
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC | syscall.IN_NONBLOCK)
 	if err != nil {

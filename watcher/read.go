@@ -38,7 +38,8 @@ func Read(ctx context.Context, opt Options) (Tree, error) {
 	return t, ctx.Err()
 }
 
-// readOnce reads the folder once, for Read. It returns errStale if the folder changed meanwhile.
+// readOnce reads the folder once, for Read. It returns errStale if the folder changed meanwhile. Any other
+// error says why the root cannot be read.
 func readOnce(opt Options) (Tree, error) {
 	start := time.Now()
 	root, at, err := openRoot(opt.Root)
@@ -121,8 +122,8 @@ func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, st
 	return s.changes, err != nil || s.stale || r.ignore.moved(root), nil
 }
 
-// lookEverywhere compares the whole folder, for look. at is the place of the root. The results are those of
-// look.
+// lookEverywhere compares the whole folder, for look. The parameter at is the place of the root. The results
+// are those of look.
 func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool, err error) {
 	before, was := r.top, r.at
 	s.deep, s.ways, r.at = true, map[identity]*ways{}, at

@@ -42,8 +42,8 @@ func (s *scan) revisit(top *node, dirs where) error {
 	return nil
 }
 
-// down returns the directory at the path dir below n. up are the identities of the directories above it. The
-// results are nil if the directory is not known or was not read.
+// down returns the directory at the path dir below n. The result up has the identities of the directories above
+// it. The results are nil if the directory is not known or was not read.
 func (n *node) down(dir string) (found *node, up []identity) {
 	for at := 0; at < len(dir); {
 		at += strings.IndexByte(dir[at:], '/') + 1
@@ -75,7 +75,8 @@ func (n *node) index(path string) (int, bool) {
 }
 
 // relist lists the directory n at the path dir again and replaces its entries. It returns an error if the
-// directory cannot be read, or if another directory has the path now. up are the directories above n.
+// directory cannot be read, or if another directory has the path now. The parameter up has the directories
+// above n.
 func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) error {
 	fresh, err := s.list(&visit{dir: dir, old: n, up: up, links: n.chain, counted: true})
 	if err != nil {
@@ -92,7 +93,7 @@ func otherDir(dir string) error { return fmt.Errorf("%s: another directory took 
 
 // lookAt looks up some names and all links in the directory n at the path dir. Other names are unchanged, or
 // have events of their own. It returns an error if the directory cannot be read, if another directory has the
-// path now, or if a limit is exceeded. up are the directories above n.
+// path now, or if a limit is exceeded. The parameter up has the directories above n.
 func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool) error {
 	here, err := s.root.OpenRoot(rootName(dir))
 	if err != nil {

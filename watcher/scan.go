@@ -160,8 +160,9 @@ type listing struct {
 	n   *node
 }
 
-// merge compares found, the present entries of a directory, with before, the known entries. It returns the new
-// list. If an entry is unchanged, the list has the known entry. merge records changes and queues directories.
+// merge compares the present entries of a directory, found, with its known entries, before. It returns the new
+// list. For an unchanged entry, the list has the known entry itself. merge records changes and queues
+// directories.
 func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {

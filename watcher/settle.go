@@ -100,7 +100,8 @@ func (s *settle) note(now time.Time, changes ...change) {
 	}
 }
 
-// combine returns one kind for two changes of a path: first before, then after.
+// combine returns one kind for two changes of a path. The argument before is the kind of the first change, and
+// after is that of the second.
 func combine(before, after kind) kind {
 	switch {
 	case after == reread:
@@ -232,7 +233,7 @@ func (s *settle) quietTime() time.Duration {
 	return s.opt.Quiet
 }
 
-// given records the number of files in the last Tree.
+// given records the number of files in the last Tree. It sets filled and refilling.
 func (s *settle) given(files int) {
 	s.refilling = files == 0 && s.filled
 	s.filled = s.filled || files > 0

@@ -52,8 +52,8 @@ func (s *shares[T]) push(path string, cost int64, thing T) {
 	settleShares(up)
 }
 
-// pop removes and returns the next item. up are the directories on its path, from the root on. ok is false if
-// the queue is empty. pop does not charge the cost: the caller calls charge with up.
+// pop removes and returns the next item. The result up has the directories on the item's path, from the root
+// on. ok is false if the queue is empty. pop does not charge the cost: the caller calls charge with up.
 func (s *shares[T]) pop() (next waiting[T], up []*share[T], ok bool) {
 	at := &s.root
 	up = []*share[T]{at}

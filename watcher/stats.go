@@ -2,8 +2,8 @@ package watcher
 
 import "sync/atomic"
 
-// Stats are the metrics of one Watch. Watch updates them, and any goroutine may read them. The zero
-// value is ready.
+// Stats are the metrics of one Watch. Watch updates them, and any goroutine may read them. The zero value is
+// ready to use.
 type Stats struct {
 	// Announced is true if the system reports the changes of the whole folder by events. If it is false, scans
 	// find some changes later.

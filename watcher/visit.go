@@ -56,8 +56,8 @@ var (
 	errLater = errors.New("its names are many")
 )
 
-// descend queues the directory e of the listing l. was is its known entry, or nil. If the directory is
-// unchanged and the scan is not deep, e keeps the known contents, and descend queues nothing.
+// descend queues the directory e of the listing l. The parameter was is its known entry, or nil. If the
+// directory is unchanged and the scan is not deep, e keeps the known contents, and descend queues nothing.
 func (s *scan) descend(l listing, e, was *entry) {
 	v := &visit{dir: e.path, e: e, was: was, up: l.up, links: l.n.chain}
 	if was != nil {
@@ -219,8 +219,8 @@ func (s *scan) counts(links []string) *tally {
 	return &s.scanned.linked
 }
 
-// recount adds more to the number of names of the directory n. more may be negative. recount returns errLinks
-// or errTooMany if a limit is exceeded.
+// recount adds more to the number of names of the directory n. The parameter more may be negative. recount
+// returns errLinks or errTooMany if a limit is exceeded.
 func (s *scan) recount(dir string, n *node, more int) error {
 	switch {
 	case n.again:

@@ -85,7 +85,7 @@ type watch struct {
 	writers writers
 }
 
-// newWatch returns the state of a Watch of opt.Root. In mode Inotify it fails if the folder has no events.
+// newWatch returns the state of a Watch of opt.Root. In mode Inotify, it returns an error without events.
 func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
 	events, err := newEvents(opt, log)
 	if err != nil {

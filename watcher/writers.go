@@ -23,7 +23,7 @@ func (w *writers) waits(path string, now time.Time) bool {
 // due reports whether it is time to look at the files again.
 func (w *writers) due(now time.Time) bool { return len(w.since) > 0 && !now.Before(w.next) }
 
-// note replaces the files of w by open, the files that programs have open for writing. It keeps the time at
+// note replaces the files of w by those in open, which programs have open for writing. It keeps the time at
 // which a file was first seen, and sets the time of the next look.
 func (w *writers) note(open []string, now time.Time) {
 	before := w.since
