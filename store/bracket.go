@@ -116,8 +116,8 @@ func (s *bracketScanner) line(line []byte, base int) {
 	}
 }
 
-// startsAfter reports whether a value may begin after the character line[i]. before says whether a value may
-// begin before that character.
+// startsAfter reports whether a value may begin after the character line[i]. The parameter before says whether
+// a value may begin before that character.
 func (s *bracketScanner) startsAfter(line []byte, i int, before bool) bool {
 	switch line[i] {
 	case ' ', '\t', '\n', '\r':

@@ -12,7 +12,7 @@ import (
 )
 
 // contests returns a problem for each definition that is not served because another definition of the same key
-// is served.
+// is served. It leaves out definitions that the path policies reject.
 func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {
@@ -34,8 +34,8 @@ func (s *problemLists) contests() []manifest.Problem {
 	return all
 }
 
-// contest returns the problem of d, which is not served because winner is. It is a warning if both have the
-// same content.
+// contest returns the problem of d, in place of which the definition winner is served. It is a warning if the
+// two have the same content, otherwise an error.
 func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	where := fmt.Sprintf("%s:%d", path.Join(s.prefix, winner.file.path), winner.line())
 	p := manifest.Problem{

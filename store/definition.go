@@ -63,8 +63,8 @@ func (d *document) value() any {
 	return value
 }
 
-// saved returns the text of a definition for the saved state: the text of the object alone, or the text of the
-// document if that may be saved.
+// saved returns the text of a definition for the saved state. This is the text of the document if the document
+// may be saved, otherwise the text of the object alone.
 func (d *definition) saved() []byte {
 	if alone := d.alone(); alone != nil {
 		return alone

@@ -78,9 +78,9 @@ func (f *file) unread() bool {
 	return false
 }
 
-// namespacesOf returns the namespaces of the objects that are known of a file, before and after an edit. It
-// contains "" for cluster-scoped objects. A Namespace belongs to the namespace that it declares. A broken
-// document belongs to every namespace that its text mentions.
+// namespacesOf returns the namespaces of the objects in a file, before and after an edit, and of the objects
+// that are kept for the file. It contains "" for cluster-scoped objects. A Namespace belongs to the namespace
+// that it declares. A broken document belongs to every namespace that its text mentions.
 func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	all := map[string]struct{}{}
 	add := func(key manifest.Key) {

@@ -27,8 +27,8 @@ func excerptLine(line []byte, at place) string {
 	return marked(bytes.TrimSuffix(line, []byte{'\r'}), at)
 }
 
-// marked returns the visible part of a line, and below it carets that mark the place. text has no line ending,
-// and its length is not checked.
+// marked returns the visible part of a line, and below it carets that mark the place. The parameter text has no
+// line ending, and its length is not checked.
 func marked(text []byte, at place) string {
 	line, column := window(text, at.column)
 	var shown, marks strings.Builder

@@ -147,8 +147,8 @@ type opened struct {
 	field  string
 }
 
-// opens returns port 0 and the ports of the listeners of a Gateway or ListenerSet. Port 0 means any port. It
-// returns nil for other kinds.
+// opens returns the ports of the listeners of a Gateway or ListenerSet. The first result is always port 0,
+// which stands for the right to open ports at all. It returns nil for other kinds.
 func opens(o *manifest.Object) []opened {
 	var listeners []gwv1.PortNumber
 	switch value := o.Value.(type) {

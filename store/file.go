@@ -77,8 +77,8 @@ func (t tally) minus(f *file) tally {
 	return t
 }
 
-// edit is a file that differs from the previous Tree. before is nil for a new file; after is nil for a removed
-// file.
+// edit is a file that differs from the previous Tree. Its field before is nil for a new file, and its field
+// after is nil for a removed file.
 type edit struct {
 	path          string
 	before, after *file
@@ -194,7 +194,7 @@ func (f *file) finish(r reader) {
 	}
 }
 
-// define adds the valid objects of a document to the definitions, and counts the document.
+// define adds the valid objects of a document to the definitions, and adds what the document has to the tally.
 func (f *file) define(d *document) {
 	for i := range d.items {
 		f.definitions = append(f.definitions, &definition{&d.items[i], f, d, len(f.definitions)})
@@ -208,8 +208,8 @@ func (f *file) define(d *document) {
 	}
 }
 
-// count sets the source of an object to that of the file. If the object is a Namespace, it counts the
-// Namespace.
+// count sets the source of an object to that of the file. If the object is a Namespace, it also updates fences
+// and namespaces in the tally.
 func (f *file) count(o *manifest.Object) {
 	if o.Source != f.source {
 		o.Source = f.source // only if the object was just read or restored

@@ -49,7 +49,7 @@ type sight struct {
 	place place
 	count int
 	opens string // foreign.opens of the first object that has it
-	// unserved has the policies for objects that gatefold serves.
+	// unserved has the policies of this kind that have a target of a kind that gatefold serves.
 	unserved []placedUnserved
 }
 

@@ -76,9 +76,9 @@ const (
 	maxMistakeLength    = 1024 // characters, of each field and each message
 )
 
-// newInvalid returns the Invalid of an object with findings. It returns nil if the object has no valid name. It
-// also returns nil if readSpec and mayRestrict return false, because such an object has no status and no
-// effect.
+// newInvalid returns the Invalid of an object with findings. It returns nil if the object has no valid name or
+// namespace. It also returns nil if both readSpec and mayRestrict return false, because such an object has no
+// status and no effect.
 func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	key := keyOf(object)
 	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {

@@ -41,8 +41,8 @@ func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, chan
 }
 
 // keep records that the last valid version of an object stays served. The file at path should define the
-// object, and is broken or has an invalid definition of the object. now is the time from which the object is
-// stale, unless it already was.
+// object, and is broken or has an invalid definition of the object. The parameter now is the time from which
+// the object is stale, if it was not stale before.
 func (s *serving) keep(key manifest.Key, before served, path string, now time.Time) {
 	after := before
 	switch {

@@ -95,8 +95,8 @@ func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 	return p
 }
 
-// placeOf returns the file and line of a field as a suffix for messages, such as " (shop.yaml:12)". It returns
-// "" if the object is in no file.
+// placeOf returns the file and line of a field as a suffix for messages, such as " (shop.yaml:12)". For a stale
+// object it returns only the file. It returns "" if the object is in no file.
 func (s *problemLists) placeOf(field manifest.Field) string {
 	at, ok := s.serving.served[field.Object]
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// valuesOf returns the values of the field name, and of keys that misspell or repeat its name. The value of the
-// correct name comes first. It leaves out null values.
+// valuesOf returns the values of the field with the given name, and of keys that misspell or repeat that name.
+// The value of the correct name comes first. It leaves out null values.
 func valuesOf(fields map[string]any, name string) (values []any) {
 	if fields[name] != nil {
 		values = append(values, fields[name])

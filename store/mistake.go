@@ -37,8 +37,9 @@ func PanickedAt(most int) []string {
 	}
 }
 
-// mistaken reports a panic that happened while an object was read, and makes the object invalid. places are the
-// places in the code. The panic's message is not shown, because it may have content of a Secret.
+// mistaken reports a panic that happened while an object was read, and makes the object invalid. The parameter
+// places has the places in gatefold's code at which it happened. The panic's message is not shown, because it
+// may have content of a Secret.
 func (d *documentReader) mistaken(at fieldPath, object map[string]any, places []string) {
 	message := "gatefold could not read this object, which is a mistake in gatefold (at " + strings.Join(places, " < ") + ")"
 	defer func() {

@@ -42,8 +42,8 @@ func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	}
 }
 
-// grants returns the grants of the definitions of a Namespace that the path policies accept. If there is no
-// such definition, it returns the grant of the served object.
+// grants returns a grant for each definition of a Namespace that the path policies accept. If they accept no
+// definition, it returns the grant of the served object.
 func (s *serving) grants(key manifest.Key, at served) (all []tenancy.Grant) {
 	for _, d := range s.found[key] {
 		if !s.fence.rejects(d) {

@@ -23,7 +23,8 @@ func (s *Store) Objects() []*manifest.Object {
 	return all
 }
 
-// withoutContent returns a copy of a Secret that has only its name, type and keys.
+// withoutContent returns a copy of a Secret with its name, namespace and type. Each of its keys has
+// hiddenContent as the value.
 func withoutContent(object *manifest.Object) *manifest.Object {
 	bare := &corev1.Secret{}
 	bare.Name, bare.Namespace = object.Key.Name, object.Key.Namespace

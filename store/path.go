@@ -86,7 +86,7 @@ const maxQuoted = 80
 // quote returns a user's text for a message: shortened, in quotes, and with control characters escaped.
 func quote(text string) string { return strconv.Quote(cut(text)) }
 
-// clean is quote without the quotes.
+// clean returns the same as quote, but without the quotes.
 func clean(text string) string {
 	quoted := strconv.Quote(cut(text))
 	return quoted[1 : len(quoted)-1]

@@ -58,8 +58,8 @@ func readings(text []byte) iter.Seq[string] {
 	}
 }
 
-// faultyLine returns the line in a parser's error, from 1. It returns last if the error names no line, or a
-// line after last.
+// faultyLine returns the line in a parser's error, from 1. It returns the parameter last if the error names no
+// line, or a line after the last line.
 func faultyLine(err error, last int) int {
 	_, after, ok := strings.Cut(err.Error(), "line ")
 	digits, _, _ := strings.Cut(after, ":")

@@ -43,7 +43,8 @@ func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 }
 
 // invalidOf returns the Invalid of a key that is not served. It returns nil if reported returns nil. The
-// Invalid of a policy has the targets of all its definitions.
+// Invalid of a policy has the targets of all invalid definitions of the policy, in files that the path policies
+// allow.
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	first := s.reported(key)
 	if first == nil {
@@ -62,8 +63,9 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	return s.uncovered(first).withTargets(others)
 }
 
-// firstRejected returns the first rejected definition of a key, by file and place, that the function is
-// accepts. It ignores files that the path policies do not allow. It returns nil if no definition is left.
+// firstRejected returns the first rejected definition of a key, by file and place, for which the function
+// argument returns true. It ignores files that the path policies do not allow. It returns nil if no definition
+// is left.
 func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) bool) *rejectedDefinition {
 	var first *rejectedDefinition
 	for _, r := range s.rejected[key] { // those of one file are in the order of their places

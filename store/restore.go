@@ -10,8 +10,8 @@ import (
 )
 
 // Saved is one served object in a form that can be saved. A Store continues the work of another Store if it
-// restores all objects of that Store. Stale objects stay stale, the served definition of two stays served, and
-// an empty folder is frozen. Several goroutines may read a Saved.
+// restores all objects of that Store. Stale objects stay stale, and an empty folder is frozen. If a key has two
+// definitions, the served one stays served. Several goroutines may read a Saved.
 type Saved struct {
 	Key manifest.Key
 	// Path is the file of the object. It is "" if the object is no longer served.

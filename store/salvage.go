@@ -21,7 +21,7 @@ import (
 // also in documents that it cannot read as objects. Such a document has YAML mistakes, or a kind or version
 // that is probably misspelt.
 
-// reject records an object that findings make invalid. problems are the document's problems for the same
+// reject records an object that findings make invalid. The parameter problems has the problems for these
 // findings. For a policy, it also records the targets.
 func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
 	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
@@ -152,8 +152,8 @@ func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 // maxSalvageDepth is how deep in lists and mappings salvage searches policies.
 const maxSalvageDepth = 6
 
-// salvage records the policies in a value of a document that could not be read. at is the path of the value.
-// depth is how deep the value is inside the value of the first call.
+// salvage records the policies in a value, which is all or a part of a document that cannot be read as objects.
+// The parameter at is the path of the value. Its depth counts from 0 up to maxSalvageDepth.
 func (d *documentReader) salvage(at fieldPath, value any, depth int) {
 	if depth > maxSalvageDepth {
 		return

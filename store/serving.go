@@ -88,8 +88,8 @@ func (s *serving) carryOver(e edit) (old, fresh []*definition) {
 	return old[begin:oldEnd], fresh[begin:end]
 }
 
-// settle decides which object is served under a key, and adds the result to change if something changed. now is
-// the time from which a stale object is kept.
+// settle decides which object is served under a key, and adds the object to change.Set, or the key to
+// change.Gone, if the object changed. The parameter now is the time from which a stale object is kept.
 func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	s.doubt(key)
 	definitions := s.found[key]
@@ -180,9 +180,9 @@ func (s *serving) choose(definitions []*definition, before served) *definition {
 	return own[0]
 }
 
-// candidates returns the definitions that may be served. inside are the definitions that the path policies
-// accept. The result has those without twins (see twinRules). If all have twins, the result is inside, or nil
-// if a valid version stays served.
+// candidates returns the definitions that may be served. The parameter inside has the definitions that the path
+// policies accept. The result has those without twins (see twinRules). If all have twins, the result is inside,
+// or nil if a valid version stays served.
 func (s *serving) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := withoutTwins(inside)
 	if len(best) > 0 || len(inside) == 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// belowSkipped returns why a file in a skipped directory cannot be read. below is false if the file is in no
-// skipped directory. An object of such a file does not count as deleted, even after a restart.
+// belowSkipped returns why a file in a skipped directory cannot be read. The result below is false if the file
+// is in no skipped directory. An object of such a file does not count as deleted, even after a restart.
 func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below bool) {
 	for _, skip := range skipped {
 		if strings.HasPrefix(path, skip.Path+"/") {

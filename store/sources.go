@@ -128,9 +128,9 @@ func (s *sources) noteUnread(e edit) {
 	}
 }
 
-// firstFence returns the first Namespace, in the order of files, that has the annotation for paths and whose
-// key the function counts accepts. It searches the files that the Store would have after the edits. It returns
-// nil if there is no such Namespace.
+// firstFence returns the first Namespace, in the order of files, that has the annotation for paths and for
+// whose key the function argument returns true. It searches the files that the Store would have after the
+// edits. It returns nil if there is no such Namespace.
 func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
 	look := func(f *file) {
 		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
@@ -156,8 +156,8 @@ func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (firs
 	return first
 }
 
-// counting returns a function that must be called after each document is read. The parameter of is the number
-// of documents to read. The returned function calls Options.Progress for the first document, then every
+// counting returns a function that must be called after each document is read. The argument is the number of
+// documents to read. The returned function calls Options.Progress for the first document, then every
 // progressStep documents, and for the last document.
 func (s *sources) counting(of int) func() {
 	if s.progress == nil {

@@ -97,7 +97,7 @@ func hasMarker(line []byte, marker string) bool {
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBlank reports whether the line has only blanks and a comment.
+// isBlank reports whether the line is empty, or has only blanks and a comment.
 func isBlank(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	return len(line) == 0 || line[0] == '#'

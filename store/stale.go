@@ -23,7 +23,7 @@ type Stale struct {
 	// targetSelectors select. Of the selected objects, only the first maxSelected are listed. Targets is empty
 	// for other kinds.
 	Targets []manifest.Key
-	// Message is the message of that error. It is "" if the file has no error.
+	// Message is the message of the error that makes the object stale. It is "" if the file has no error.
 	Message string
 }
 
@@ -81,8 +81,8 @@ func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 	return all
 }
 
-// targetsOf returns the objects that a policy names in targetRefs and selects, each once. It returns nil for
-// other kinds.
+// targetsOf returns the objects that a policy names in targetRefs, and at most maxSelected objects that it
+// selects by labels, each once. It returns nil for other kinds.
 func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	seen := map[manifest.Key]bool{}
 	add := func(target manifest.Key) {

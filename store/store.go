@@ -57,9 +57,9 @@ func New(options Options) (*Store, error) {
 // AllowEmpty makes the Store apply the next Tree even if that Tree removes every object.
 func (s *Store) AllowEmpty() { s.allowEmpty = true }
 
-// Apply applies a Tree and returns what the Tree changed. It compares only files that the previous Tree does
-// not share. It splits only files whose hash changed, and parses only documents whose text changed. It uses all
-// cores. For a folder without problems, the served objects depend only on this Tree.
+// Apply applies a Tree and returns what the Tree changed. It compares only files that the Tree does not share
+// with the previous Tree. It splits only files whose hash changed, and parses only documents whose text
+// changed. It uses all cores. For a folder without problems, the served objects depend only on this Tree.
 func (s *Store) Apply(tree watcher.Tree) Change {
 	change, _ := s.ApplyUntil(context.Background(), tree, Turn{})
 	return change
@@ -160,8 +160,8 @@ func frozen(why manifest.Problem) string {
 	return why.Message + ". " + strings.ToUpper(why.Hint[:1]) + why.Hint[1:]
 }
 
-// adopt applies the edits to the Store and returns what they change. now is the time from which stale objects
-// are kept.
+// adopt applies the edits to the Store and returns what they change. The parameter now is the time from which
+// newly stale objects are kept.
 func (s *Store) adopt(edits []edit, now time.Time) Change {
 	touched := map[manifest.Key]struct{}{}
 	for _, e := range edits {

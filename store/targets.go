@@ -180,8 +180,8 @@ func (r *targetReader) entry(fields map[string]any, read func(fields map[string]
 }
 
 // ref adds the targets of an entry of targetRefs. An entry without a name is read as a selector if it has
-// matchLabels. Otherwise it counts as a target that cannot be read. An entry with another namespace than the
-// policy's also sets r.lost.
+// matchLabels. An entry with neither a name nor matchLabels counts as a target that cannot be read. An entry
+// with another namespace than the policy's also sets r.lost.
 func (r *targetReader) ref(fields map[string]any) {
 	var names []string
 	for _, value := range valuesOf(fields, "name") {

@@ -112,7 +112,7 @@ func (s *sources) toRead(edits []edit) (all []*reading) {
 
 // readFor reads documents until the time length is over, or ctx ends. It always reads at least one step of the
 // first document. A length of 0 means no limit. After each complete document it calls count. It returns the
-// time that reading took.
+// time that reading took, and the number of documents that are complete now.
 func (s *sources) readFor(ctx context.Context, readings []*reading, length time.Duration, count func()) (took Stats) {
 	begin := time.Now()
 	over := func() bool { return ctx.Err() != nil || length > 0 && time.Since(begin) >= length }
@@ -148,7 +148,7 @@ func (s *sources) readFor(ctx context.Context, readings []*reading, length time.
 	return took
 }
 
-// add adds the figures of another part of the same Apply.
+// add adds Documents, Parse and Validate of more to s.
 func (s *Stats) add(more Stats) {
 	s.Documents += more.Documents
 	s.Parse += more.Parse

@@ -35,8 +35,8 @@ type unrendered struct {
 }
 
 // strip returns tree without the files of folders that Kustomize or Helm renders. These files are added to its
-// Skipped. A marker file counts only if the function counts returns true for it. Under path policies this is so
-// only for files of --cluster-paths, because any other marker could keep files of other teams from being
+// Skipped. A marker file counts only if the function argument returns true for it. Under path policies this is
+// so only for files of --cluster-paths, because any other marker could keep files of other teams from being
 // loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
@@ -107,7 +107,8 @@ func (u *unrendered) above(file string) string {
 	return ""
 }
 
-// unrenderedWords returns the message of the problem of a marker. files is the number of its files.
+// unrenderedWords returns the message of the problem of a marker. The parameter files is the number of files in
+// its folder.
 func unrenderedWords(marker string, files int) string {
 	what := "Kustomize renders this folder"
 	if unrenderedBy(marker) == helmChart {

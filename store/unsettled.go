@@ -27,9 +27,9 @@ func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) 
 	s.settleInvalid(key, change)
 }
 
-// unsettle restores the object that was served under a key before a panic, and records a problem. places are
-// the places in the code. If no object was served, a policy's targets answer an error. The next Tree decides
-// again.
+// unsettle restores the object that was served under a key before a panic, and records a problem. The parameter
+// places has the places in gatefold's code at which the panic happened. If no object was served, a policy's
+// targets answer an error. The next Tree decides again.
 func (s *serving) unsettle(key manifest.Key, before served, serving bool, places []string, change *Change) {
 	p := manifest.Problem{
 		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,
