@@ -44,7 +44,7 @@ func (r reader) read(text []byte) *result {
 }
 
 // open parses a document and reads the object in it. If the document is a list, open reads no object; each call
-// of step reads one.
+// of step reads one. If the document has YAML mistakes, open only records the policies in it.
 func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}

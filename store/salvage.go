@@ -153,7 +153,7 @@ func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 const maxSalvageDepth = 6
 
 // salvage records the policies in a value, which is all or a part of a document that cannot be read as objects.
-// The parameter at is the path of the value. Its depth counts from 0 up to maxSalvageDepth.
+// The parameter at is the path of the value. If depth is more than maxSalvageDepth, salvage does nothing.
 func (d *documentReader) salvage(at fieldPath, value any, depth int) {
 	if depth > maxSalvageDepth {
 		return

@@ -30,9 +30,9 @@ type reading struct {
 	broken  int     // number of damaged lines after the last commit
 }
 
-// all reads the whole journal and returns its content. If lines are damaged, the content has a Problem, and the
-// objects of the other lines. The result end is the offset after the last commit. If the journal cannot be
-// used, the content has only a Problem, and end is 0.
+// all reads the whole journal and returns its content. If lines before the last commit are damaged, the content
+// has a Problem, and the objects of the other lines. The result end is the offset after the last commit. If the
+// journal cannot be used, the content has only a Problem, and end is 0.
 func (r *reading) all(in io.Reader) (content Content, end int64) {
 	next, stop := iter.Pull(linesOf(in))
 	defer stop()
