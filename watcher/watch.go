@@ -379,7 +379,7 @@ func (w *watch) stands(at place) bool {
 }
 
 // reportMissed counts the changes that a timed scan found and that caused no event. It also logs a warning if
-// the folder should have events. Late events have arrived before this call.
+// the folder should have events. Late events have arrived before this call. Without events it does nothing.
 func (w *watch) reportMissed() {
 	if len(w.unannounced) == 0 || w.events.fs == nil {
 		return
