@@ -21,7 +21,7 @@ type entry struct {
 	// order separates the two entries (see align).
 	twin *entry
 	// changed is true if the entry has no twin, or if the twin has another effect. It is also true for all entries
-	// if align was called with always.
+	// if the parameter always of align was true.
 	changed bool
 }
 
@@ -83,8 +83,8 @@ func matchKey(m *ir.Match) string {
 // have the same order in both tables. If the order differs, as many entries as possible become twins. If always
 // is true, every entry counts as changed. The result is true if any entry is changed.
 //
-// If the first entries that match a request in both tables have twins, they are twins of each other. Otherwise
-// the twin of one entry would come before the other entry, and match first.
+// Because twins have the same order in both tables, this holds for each request: if the first entry that
+// matches the request has a twin, in each of the two tables, then these two entries are twins of each other.
 func align(before, after *table, always bool) (changed bool) {
 	places := make(map[string]*entry, len(after.entries))
 	for _, e := range after.entries {

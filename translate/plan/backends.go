@@ -13,8 +13,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// cluster returns the differences of a backend that both sides have. place is where the rule is: the place of a
-// difference if the backend has no object.
+// cluster returns the differences of the backend with a name. If only one side has the backend, it returns one
+// Reason without details. Each Reason has the places of the backend's objects. If there are no such objects, it
+// has the places in the parameter place, which are those of the rule.
 func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
 	before, after := h.before.View.Clusters[name], h.after.View.Clusters[name]
 	if before == nil || after == nil {
@@ -145,8 +146,9 @@ func orEmpty(u *ir.Upstream) ir.Upstream {
 	return *u
 }
 
-// howDiffers returns the new and the old value of a setting, in words. before and after are pointers; at most
-// one may be nil, which means Envoy's default. If both are structs, it returns only "differs".
+// howDiffers returns the new and the old value of a setting, in words. before and after are pointers. At most
+// one of the two may be nil, which means Envoy's default. If both are structs, it returns only "differs". If
+// only one is a struct, that value is written as "set".
 func howDiffers(before, after any) string {
 	x, y := reflect.ValueOf(before), reflect.ValueOf(after)
 	switch {

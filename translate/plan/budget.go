@@ -12,7 +12,7 @@ const (
 	maxHostSteps  = 10_000_000
 )
 
-// budget limits the cost of one Compare. It is also spent if ctx has ended.
+// budget limits the cost of one Compare. It is spent if no steps are left, or if ctx has ended.
 type budget struct {
 	ctx         context.Context
 	total, host int // the steps that are left
@@ -33,7 +33,8 @@ type sampleKey struct{ pattern, others, characters string }
 // spent reports whether the search ended early, because there are too many pairs or the budget is spent.
 func (f *finder) spent() bool { return f.attempts > maxPairs || f.budget.spent() }
 
-// samples are values that a regular expression matches. whole is true if no kind of value is missing.
+// samples are values that a regular expression matches. If whole is false, some values may be missing (see
+// patterns.samples).
 type samples struct {
 	values []string
 	whole  bool

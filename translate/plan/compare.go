@@ -104,7 +104,7 @@ func portsOf(view *ir.View) map[portKey]*ir.PortView {
 	return out
 }
 
-// ports compares the ports of all Gateways.
+// ports compares the ports of all Gateways, and adds the differences to the report.
 func (c *comparison) ports() {
 	before, after := portsOf(c.before.View), portsOf(c.after.View)
 	keys := maps.Clone(before)
@@ -156,7 +156,8 @@ type portPair struct {
 }
 
 // portPlaces returns the places of the listeners that only one side has. If there are none, it returns the
-// places of all listeners of the port. The number of places is limited.
+// places of the port's listeners. It returns at most maxPlaces/10 places, and at most maxListed if both sides
+// have the same listeners.
 func (p *portPair) portPlaces() []Place {
 	if p.places != nil {
 		return p.places
@@ -196,15 +197,16 @@ func (p *portPair) chain(side int, name string) (chain string, found bool) {
 	return explain.Chain(p.names[side].around(name), name)
 }
 
-// table returns the virtual host for a host in a chain of one side, as explain.Table does.
+// table returns the virtual host that gets requests for a hostname in a filter chain of one side. It returns
+// nil if there is none (see explain.Table).
 func (p *portPair) table(side int, chain, host string) *ir.HostView {
 	shown := *p.ports[side]
 	shown.Port = p.names[side].around(chain, host)
 	return explain.Table(&shown, chain, host)
 }
 
-// leadsTo reports whether a server name selects the given chains on both sides. found reports for each side
-// whether there is a chain.
+// leadsTo reports whether a server name selects the filter chain in chains on each side. On a side where found
+// is false, the name must select no chain.
 func (p *portPair) leadsTo(name string, chains [2]string, found [2]bool) bool {
 	for side := range p.ports {
 		if chain, ok := p.chain(side, name); ok != found[side] || chain != chains[side] {

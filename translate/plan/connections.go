@@ -44,8 +44,9 @@ func (p *portPair) streams() {
 	}
 }
 
-// connections reports the connections for a name if they are handled differently before and after. host is a
-// hostname that the name covers, for the example.
+// connections reports the connections for a name if the ir.Streams of the two sides handle them differently. If
+// the answer is the same for every client, it reports them under Handling. The parameter host is a hostname
+// that the name covers; the example uses it.
 func (p *portPair) connections(scheme, name, host string) {
 	var streams [2]*ir.Stream
 	for side := range p.ports {
@@ -96,7 +97,8 @@ func aclOf(s *ir.Stream) *ir.ACL {
 	return s.Access.ACL
 }
 
-// sameStreams reports whether two streams handle every connection in the same way. Either may be nil.
+// sameStreams reports whether two ir.Streams handle every connection in the same way. Two nil Streams do; a nil
+// Stream and another one do not.
 func (p *portPair) sameStreams(streams [2]*ir.Stream) bool {
 	if streams[0] == nil || streams[1] == nil {
 		return streams[0] == streams[1]
@@ -104,7 +106,7 @@ func (p *portPair) sameStreams(streams [2]*ir.Stream) bool {
 	return p.effects[0].of(streamEffect(streams[0])) == p.effects[1].of(streamEffect(streams[1]))
 }
 
-// streamEffect returns the parts of a stream that decide how connections are handled.
+// streamEffect returns the fields of an ir.Stream that decide how connections are handled.
 func streamEffect(s *ir.Stream) any {
 	if s.Route == nil {
 		return [2]any{s.TLS, s.Access}
@@ -112,8 +114,8 @@ func streamEffect(s *ir.Stream) any {
 	return [4]any{s.TLS, s.Access, s.Route.Backends, s.Route.Cluster}
 }
 
-// connection returns the answer for a connection on one side, and the stream of the connection. The stream is
-// nil if no TCP, TLS or UDP listener accepts the connection.
+// connection returns the answer for a connection on one side, and the ir.Stream of the connection. The Stream
+// is nil if no TCP, TLS or UDP listener accepts the connection.
 func (p *portPair) connection(side int, q explain.Query) (Answer, *ir.Stream) {
 	if p.ports[side] == nil {
 		return Answer{Outcome: explain.NoListener}, nil
@@ -149,8 +151,8 @@ func (p *portPair) connection(side int, q explain.Query) (Answer, *ir.Stream) {
 	return out, a.Stream
 }
 
-// streamReasons returns the differences between the streams before and after. At most one of the two may be
-// nil.
+// streamReasons returns the differences between the ir.Streams before and after, at least one. At most one of
+// the two Streams may be nil.
 func (h *hostPair) streamReasons(streams [2]*ir.Stream) (out []Reason) {
 	x, y := streamWords(streams[0]), streamWords(streams[1])
 	if x != y {
@@ -180,8 +182,8 @@ func (h *hostPair) streamReasons(streams [2]*ir.Stream) (out []Reason) {
 	return out
 }
 
-// streamPlaces returns the backendRefs of the route of the stream after. If there is none, it returns the
-// backendRefs of the route of the stream before.
+// streamPlaces returns the place of the backendRefs of the route after. If there is no route after, it returns
+// the place of the backendRefs of the route before.
 func streamPlaces(streams [2]*ir.Stream) (out []Place) {
 	for side, s := range streams {
 		if s != nil && s.Route != nil {
@@ -227,7 +229,8 @@ func (h *hostPair) accessReason(before, after *ir.Stream) Reason {
 	return Reason{text, at}
 }
 
-// accessWords returns which clients may connect, in words. It returns "" if all may.
+// accessWords returns which clients may connect, in words. It shows at most maxListed ranges, and counts the
+// others. It returns "" if all clients may connect.
 func accessWords(a *ir.Access) string {
 	switch {
 	case a == nil:
@@ -243,7 +246,7 @@ func accessWords(a *ir.Access) string {
 	return strings.Join(append(words, others), ", ")
 }
 
-// streamWords returns where a stream sends connections, in words. s may be nil.
+// streamWords returns, in words, where an ir.Stream sends connections. s may be nil.
 func streamWords(s *ir.Stream) string {
 	switch {
 	case s == nil:
@@ -262,8 +265,8 @@ func streamWords(s *ir.Stream) string {
 	return s.Route.Origin.Key.String() + " sends to " + orNone(backends)
 }
 
-// countRule counts a rule of a route for a change of a policy field. Equal changes are one PolicyChange. rule
-// identifies the rule in its route; the same rule is counted once.
+// countRule counts a rule of a route for a change of a policy field. Equal changes become one PolicyChange. The
+// parameter rule identifies the rule in the route. A rule is counted once for each change.
 func (c *comparison) countRule(one PolicyChange, route manifest.Key, rule string) {
 	key := fmt.Sprint(one.Kind, one.Field, one.Before, one.After, one.Policies)
 	known := c.policies[key]

@@ -10,7 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// listener reports how the Envoy listener of a port differs, and whose connections Envoy drains.
+// listener reports how the Envoy listener of a port differs, and the Gateway's listeners whose connections
+// Envoy drains. It reports nothing if the Envoy listener is unchanged or unknown, or if the port with the other
+// scheme reports it.
 func (p *portPair) listener() {
 	before, after := p.ports[0], p.ports[1]
 	if after == nil && p.elsewhere[1] != nil {
@@ -58,9 +60,9 @@ func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
 	return p.listeners[side][port.Gateway+" "+port.Name]
 }
 
-// drained returns the filter chains that the new listener does not have: Envoy drains their connections. all is
-// true if Envoy drains all connections of the listener. It does if another part of the listener differs, if its
-// content is unknown, or if the new listener has no filter chains (UDP).
+// drained returns the filter chains of the listener before that the listener after does not have: Envoy drains
+// their connections. all is true if Envoy drains all connections. That is so if anything other than the filter
+// chains differs, if the content of a listener is unknown, or if the listener after has no filter chains (UDP).
 func drained(before, after *Resource) (chains []ChainSum, all bool) {
 	x, y := before.Sums(), after.Sums()
 	if x == nil || y == nil || len(y.Chains) == 0 {
@@ -78,8 +80,8 @@ func drained(before, after *Resource) (chains []ChainSum, all bool) {
 	return chains, x.Rest != y.Rest
 }
 
-// listenersOf returns the names of a port's listeners that the given filter chains belong to. If chains is nil,
-// it returns all listeners.
+// listenersOf returns the names of a port's listeners that the given filter chains belong to. It returns all
+// listeners if chains is nil, or if the port serves HTTP without TLS.
 func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 	hostnames := map[string]bool{}
 	for _, chain := range chains {
@@ -107,7 +109,7 @@ func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 	return out
 }
 
-// listenerWords returns the differences of an Envoy listener, in words.
+// listenerWords returns the differences of an Envoy listener, in words. It returns "" if it knows none.
 func (p *portPair) listenerWords(before, after *ir.Port) string {
 	var words []string
 	add := func(differs bool, text string) {
@@ -135,7 +137,8 @@ func (p *portPair) listenerWords(before, after *ir.Port) string {
 	return strings.Join(words, ", ")
 }
 
-// streamsAlone returns the streams of a port, for comparison, without what their backends contain.
+// streamsAlone returns the ir.Streams of a port, for comparison, without the content of the clusters of their
+// backends.
 func streamsAlone(port *ir.Port) (out []any) {
 	for i := range port.Streams {
 		out = append(out, streamEffect(&port.Streams[i]), port.Streams[i].Domains)

@@ -73,7 +73,8 @@ func (c *comparison) certificates() {
 	}
 }
 
-// kindOf returns the Kind of a difference. had and has report whether the value exists before and after.
+// kindOf returns the Kind of a difference. had reports whether the value exists before, and has whether it
+// exists after.
 func kindOf(had, has bool) Kind {
 	switch {
 	case !had:

@@ -18,7 +18,7 @@ import (
 type hostPair struct {
 	*portPair
 	// named is the hostname or wildcard of the class, and host is a member of the class. sni is the server name in
-	// the TLS handshake. It equals host if host selects the same filter chains.
+	// the TLS handshake. It equals host if the server name host selects the filter chains of the class.
 	named, host, sni string
 	views            [2]*ir.HostView
 	tables           [2]*table
@@ -33,7 +33,7 @@ func (h *hostPair) fill() {
 	}
 }
 
-// compare reports the requests of the hosts that change.
+// compare reports the requests to the hosts of h that change, or may change.
 func (h *hostPair) compare() {
 	h.tables = [2]*table{newTable(h.views[0], h.host, h.effects[0]), newTable(h.views[1], h.host, h.effects[1])}
 	differences := h.context()
@@ -122,9 +122,9 @@ func (h *hostPair) context() (out []Reason) {
 // orNone returns the elements of a list as one text. It returns "none" for an empty list.
 func orNone(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
 
-// add reports the requests of a pair. It tries variants of the request r, and reports the best one whose answer
-// changes. If the policies of the two rules differ, the best one shows the effect of a policy (see shown). If
-// no answer changes, it reports r under Handling.
+// add reports the requests of the pair p. Of the variants of the request r whose answer changes, it reports one
+// with the highest result of shown. If no answer changes, it reports r under Handling, but only if p has a
+// rule. If both rules of p have the same match, add also counts their changed policy fields.
 func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	if p.before != nil && p.after != nil && p.before.match == p.after.match {
 		h.countPolicies(p)
@@ -175,8 +175,8 @@ func shown(c Change) int {
 	return 0
 }
 
-// mostShown returns the highest value that shown can have for a pair. It returns 0 if the rules before and
-// after have the same policies.
+// mostShown returns the highest value that shown can have for a pair. It returns 0 if the pair lacks a rule, or
+// if both rules have the same policies.
 func (h *hostPair) mostShown(p pair) (most int) {
 	if p.before == nil || p.after == nil {
 		return 0
@@ -200,7 +200,7 @@ func (h *hostPair) mostShown(p pair) (most int) {
 }
 
 // group adds the regions of a change to an earlier change with the same answers, reasons and lost fields. If
-// there is none, it appends the change to list.
+// there is no such change, it appends the new one to list.
 func (h *hostPair) group(one *Change, list *[]*Change) {
 	key := fmt.Sprintf("%t %q %q %v", list == &h.comparison.requests, one.Before.Words(), one.After.Words(), append(reasonKeys(one.Reasons), fmt.Sprint(one.Lost)))
 	if known := h.groups[key]; known != nil {
@@ -223,7 +223,7 @@ func reasonKeys(reasons []Reason) (out []string) {
 	return out
 }
 
-// region returns the Region for the rules of a pair. match is the condition as text.
+// region returns the Region for the rules of a pair. The parameter match describes the requests in words.
 func (h *hostPair) region(p pair, match string) Region {
 	return Region{
 		Gateway: h.key.gateway, Port: h.key.port, Scheme: h.key.scheme, Host: h.named, Match: match,
@@ -241,7 +241,7 @@ func ruleOf(e *entry) *Rule {
 	return &Rule{Object: last.Object, Rule: last.Rule, RuleName: last.RuleName, Match: last.Match, At: last.MatchAt, envoy: e.rule.Name}
 }
 
-// query returns the query for package explain for a variant of a request to the host.
+// query converts a variant of a request to the host into a query of package explain.
 func (h *hostPair) query(v variant) explain.Query {
 	q := explain.Query{
 		Gateway: h.key.gateway, Scheme: h.key.scheme, Host: h.authority(h.host), SNI: h.sni, Port: h.key.port,
@@ -286,8 +286,8 @@ func exampleOf(q explain.Query) Example {
 	return e
 }
 
-// answer returns the answer of one side. It passes only rules with a matching path to package explain, so that
-// the cost does not depend on the size of the table.
+// answer returns the answer of one side to a query. It passes only rules with a matching path to package
+// explain, so that the cost does not depend on the number of rules.
 func (h *hostPair) answer(side int, q explain.Query) Answer {
 	port := h.ports[side]
 	if port == nil {

@@ -105,8 +105,8 @@ func consumes(inst *syntax.Inst) bool {
 	return false
 }
 
-// accepts reports whether the expression matches if the text ends here. begin reports whether the text is
-// empty.
+// accepts reports whether the expression matches a text that ends here, after the instructions in from. begin
+// reports whether the text is empty.
 func (a automaton) accepts(from []uint32, begin bool) bool {
 	return slices.ContainsFunc(a.closure(from, begin, true), func(pc uint32) bool { return a.prog.Inst[pc].Op == syntax.InstMatch })
 }
@@ -172,7 +172,8 @@ func (l *language) begin() reading {
 	return reading{states: states}
 }
 
-// read returns the reading after one more character. alive is false if no expression can match any longer text.
+// read returns the reading after one more character. alive is false if no expression can match the text of next
+// or a longer text.
 func (l *language) read(from reading, r rune) (next reading, alive bool) {
 	next = reading{text: from.text + string(r), states: make([][]uint32, len(l.all))}
 	for i, a := range l.all {
@@ -283,8 +284,8 @@ func (c *pathClasses) leaves(text, prefix string) bool {
 	return is
 }
 
-// near returns a key that is part of the state of the search (see search.differs). It is the text itself while
-// the text can still become an exact value or a prefix, and the key of its ending otherwise.
+// near returns a key that is part of the state of the search (see search.differs). While the text can still
+// become an exact value or a prefix, the key is the text itself. After that, it is the result of ending.
 func (c *pathClasses) near(text string) string {
 	for _, list := range [][]string{c.exact, c.prefixes} {
 		if i, _ := slices.BinarySearch(list, text); i < len(list) && strings.HasPrefix(list[i], text) {
@@ -338,7 +339,8 @@ func endsNormal(text string) bool {
 }
 
 // samples returns values that an expression matches: one for each set of other expressions that can match the
-// same value. The values that the fewest others match come first. whole is false if a set may be missing.
+// same value. The values that the fewest others match come first. If whole is false, a value may be missing, or
+// the expression also matches the empty text, which is never returned.
 func (p patterns) samples(pattern string, others []string, characters string, most *budget) (values []string, whole bool) {
 	left := maxSteps / 10
 	l, readable := newLanguage(append([]string{pattern}, others...), characters, &left)

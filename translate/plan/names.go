@@ -22,7 +22,7 @@ func ways(host string) []string {
 type names struct {
 	port    *ir.Port
 	chains  map[string][]int
-	streams map[string][]int // by the hostname of the listener, and by the hostnames of the connections
+	streams map[string][]int // by Stream.Chain and by each of Stream.Domains
 }
 
 // newNames returns the names of a port. If port is nil, the result is empty.
@@ -78,8 +78,8 @@ func picked[T any](list []T, indexes []int) (out []T) {
 	return out
 }
 
-// memberOf returns a host that the pattern covers, and that no longer pattern in taken covers. taken reports
-// whether a pattern is in use. A pattern without a wildcard is returned unchanged.
+// memberOf returns a host that the pattern covers. No longer pattern for which taken returns true covers this
+// host. A pattern without a wildcard is returned unchanged.
 func memberOf(pattern string, taken func(pattern string) bool) string {
 	suffix, wild := strings.CutPrefix(pattern, "*")
 	if !wild {
@@ -104,9 +104,9 @@ func among(set map[string]bool) func(string) bool {
 // maxCross bounds how many hosts of a port are tried over connections that were opened for other hosts.
 const maxCross = 10_000
 
-// hosts compares the tables of all hosts. The cost depends on the number of names and tables, not on their
-// combinations. For connections with one server name and a request for another host, only the first maxCross
-// hosts are tried.
+// hosts compares the rules of all hosts of the port. The cost depends on the number of names and virtual hosts,
+// not on their combinations. A connection with one server name can carry requests for other hosts. Of these
+// hosts, only the first maxCross are tried; the others are reported as undecided.
 func (p *portPair) hosts() {
 	cross := maxCross
 	for _, name := range p.serverNames() {
@@ -176,9 +176,10 @@ func (p *portPair) serverNames() (out []serverName) {
 	return out
 }
 
-// domains returns the classes of hosts for connections with a server name: the hosts of tables and rules, and
-// the hostnames of listeners that only one side has. All other hosts get equal answers. cross is how many hosts
-// may still be tried; domains reduces it. whole is false if some hosts are missing because cross is used up.
+// domains returns the classes of hosts for connections with a server name. They are the domains of virtual
+// hosts, the hosts of matches, and the hostnames of listeners that only one side has. All other hosts get equal
+// answers. cross is how many hosts may still be tried; domains reduces it. whole is false if some hosts are
+// missing because cross is used up.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")
@@ -220,7 +221,8 @@ func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cro
 	return all, whole
 }
 
-// hostsOf returns the virtual hosts of a chain on one side. port.Hosts is sorted by chain.
+// hostsOf returns the virtual hosts of a filter chain on one side. It relies on PortView.Hosts being sorted by
+// chain.
 func (p *portPair) hostsOf(side int, chain string) []ir.HostView {
 	hosts := p.ports[side].Hosts
 	compare := func(h ir.HostView, chain string) int { return strings.Compare(h.Chain, chain) }
@@ -232,8 +234,8 @@ func (p *portPair) hostsOf(side int, chain string) []ir.HostView {
 	return hosts[from:to]
 }
 
-// changedNames returns the hostnames of chains and streams that only one side has, sorted. The list is computed
-// once.
+// changedNames returns the hostnames that chains or ir.Streams have on only one side, sorted. The list is
+// computed once.
 func (p *portPair) changedNames() []string {
 	if p.changed == nil {
 		p.changed = []string{}

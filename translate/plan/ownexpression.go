@@ -13,7 +13,7 @@ const maxOwn = 512
 
 // byExpressions searches pairs at the paths of each changed regular expression. It searches each expression
 // only together with the rules that can match the same paths. To combine all expressions of a large table is
-// too expensive.
+// too expensive. If the search for an entry is incomplete, it records the reason in f.unsure.
 func (f *finder) byExpressions(changed []*entry) {
 	for i, e := range changed {
 		if e.rule.Match.Path.Kind != ir.PathRegex || f.spent() {
@@ -95,7 +95,7 @@ func (f *finder) whyUnfound(e *entry) string {
 	return f.unsure[e]
 }
 
-// isBefore reports whether an entry belongs to the table before.
+// isBefore reports whether an entry belongs to the table of the configuration before.
 func (f *finder) isBefore(e *entry) bool {
 	return slices.Contains(f.classes.before.all(e.rule.Match.Path), e)
 }

@@ -50,8 +50,8 @@ type finder struct {
 }
 
 // pairsOf returns the pairs of two aligned tables whose effects differ, each with a request. open are the pairs
-// that may be possible, but for which no request was found. whole is false if the search ended early. If always
-// is true, all effects count as different.
+// that may be possible, but for which no request was found. whole is false if the search ended early, so that
+// pairs may be missing. If always is true, all effects count as different.
 func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []unfound, whole bool) {
 	f := &finder{classes: newPathClasses(before, after, c.patterns), comparison: c, always: always, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
 	var changed []*entry
@@ -91,7 +91,8 @@ func placeOf(p pair) int {
 	return p.before.place
 }
 
-// addUnfound adds the changed entries without a pair to f.open if their search is incomplete (see whyUnfound).
+// addUnfound adds changed entries to f.open, each with its twin. It adds an entry if no pair with the entry was
+// found and its search is incomplete (see whyUnfound).
 func (f *finder) addUnfound(changed []*entry) {
 	known := map[*entry]bool{}
 	for p := range f.found {
@@ -122,7 +123,7 @@ func (x *index) all(path ir.Path) []*entry {
 	return x.prefix[segments(path.Value)]
 }
 
-// at finds the pairs of requests with a path.
+// at tries all pairs that requests with a path may meet (see try).
 func (f *finder) at(path string) {
 	l := lists{before: f.classes.before.at(path, f.classes.patterns), after: f.classes.after.at(path, f.classes.patterns), patterns: f.classes.patterns, comparison: f.comparison}
 	for _, a := range l.before {
@@ -154,8 +155,9 @@ type lists struct {
 	*comparison
 }
 
-// try looks for a request with the path that meets the pair, and records it in f.found. If there may be a
-// request but it finds none, it records the reason in f.open.
+// try looks for a request with the path that meets the pair, and records it in f.found. It does nothing if the
+// pair is already found or not possible, or if its effects are equal. If a limit ends the search, it records
+// nothing. If there may be a request but it finds none, it records the reason in f.open.
 func (f *finder) try(path string, l lists, p pair) {
 	if _, known := f.found[p]; known || !f.differs(p) || !possible(p) {
 		return
@@ -254,9 +256,10 @@ func (p patterns) equal(want ir.ValueMatch, value string) bool {
 	return want.Value == value
 }
 
-// requests returns requests with a path that the matches of both rules of a pair accept. Each request has as
-// few headers and parameters as possible. So an earlier rule that matches the request also matches every other
-// request with the path and this pair. why is the reason why requests may be missing, "" if none is missing.
+// requests returns requests with a path that the matches of both rules of a pair accept. Each request has only
+// the headers and parameters that these two matches require. So if an earlier rule matches such a request, it
+// also matches the request with additional headers or parameters. It returns nil if the matches require
+// different methods. why is the reason why requests may be missing, or "".
 func (l lists) requests(path string, p pair) (out []request, why string) {
 	matches := p.matches()
 	method, ok := l.method(matches)

@@ -119,9 +119,10 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 	return c
 }
 
-// around returns one path of each path class that an exact path or a prefix of the entries contains. If an
-// entry has a prefix, it adds paths for all regular expressions of the tables. most limits the search for paths
-// of regular expressions.
+// around returns paths at which the given entries can match. For an entry with an exact path, it returns this
+// path. For an entry with a prefix, it returns one path of each path class below the prefix, and paths for all
+// regular expressions of the tables. It ignores entries with a regular expression (see finder.byExpressions).
+// The budget most limits the search for paths of regular expressions.
 func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
 	everywhere := map[string]bool{}

@@ -11,7 +11,8 @@ import (
 )
 
 // losses returns the policy fields that applied to the requests of a pair before, and do not apply after. It
-// also counts these fields. It returns nil if the rule after answers without a backend.
+// returns nil if the rule after answers without a backend. It also counts the lost fields, unless both rules
+// have the same match: countPolicies then counts them.
 func (h *hostPair) losses(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	for _, kind := range lostKinds(a, b) {
@@ -46,7 +47,7 @@ func inForce(kind string, a *ir.Action) bool {
 }
 
 // countPolicies counts the policy fields that a rule gains, loses or changes. It counts each pair of rules
-// once.
+// once. If an invalid policy makes only one of the two rules answer 500, countClosed counts instead.
 func (h *hostPair) countPolicies(p pair) {
 	if h.counted[[2]*ir.Rule{p.before.rule, p.after.rule}] {
 		return
@@ -83,8 +84,8 @@ func (h *hostPair) countPolicies(p pair) {
 	}
 }
 
-// countClosed counts the fields of the policy that makes the rule after answer 500. It counts nothing if the
-// rule after answers normally again.
+// countClosed counts the fields that the rule before had from the policy that makes the rule after answer 500.
+// It counts nothing if the rule after does not answer 500 because of a policy.
 func (h *hostPair) countClosed(p pair) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	if b.ClosedBy() == "" {
@@ -154,7 +155,8 @@ func aclLines(acl *ir.ACL) (out []string) {
 // maxListed bounds how many values of a list are shown.
 const maxListed = 6
 
-// listDetails returns the values that a list gained and lost, in words. It returns "" if there are none.
+// listDetails returns the values that a list gained and lost, in words. It shows at most maxListed of each, and
+// counts the others. It returns "" if there are none.
 func listDetails(name string, before, after []string) string {
 	only := func(list, others []string) string {
 		known := map[string]bool{}

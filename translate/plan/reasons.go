@@ -62,8 +62,8 @@ func (h *hostPair) reasons(p pair) []Reason {
 	return append([]Reason{h.order(p)}, h.losses(p)...)
 }
 
-// placeOfRule returns the place of an entry's match. before says whether the place is in the configuration
-// before.
+// placeOfRule returns the place of an entry's match. The parameter before says whether the place is in the
+// configuration before.
 func placeOfRule(e *entry, before bool) Place {
 	rule := ruleOf(e)
 	return Place{Source: rule.At, Before: before}
@@ -77,8 +77,8 @@ type component struct {
 	value any
 }
 
-// components returns the parts of an action, except its backends. The parts and their order are the same for
-// every action, so that two results can be compared index by index.
+// components returns the components of an action. Its backends are not among them. Every action has the same
+// kinds in the same order, so that two results can be compared index by index.
 func components(a *ir.Action) []component {
 	e := a.Extras.OrNone()
 	field := func(f ir.Field, value any) component { return component{f.PartKind(), value} }
@@ -142,7 +142,8 @@ func currentFirst(places []Place) []Place {
 	return places
 }
 
-// change returns the old and the new value of a setting, in words. "" means that the setting has no value.
+// change returns the old and the new value of a setting, in words. "" means that the setting has no value. If
+// both values are equal, it returns the value, or "changed" for "", followed by "(changed)".
 func change(before, after string) string {
 	switch {
 	case before == after:
@@ -155,8 +156,8 @@ func change(before, after string) string {
 	return after + "; before: " + before
 }
 
-// partWords returns, in words, what the first part of a kind does. It returns "" if the action has no such
-// part.
+// partWords returns, in words, what the first Part of a kind does. For rbac it adds at most maxListed
+// expressions. It returns "" if the action has no such Part.
 func partWords(kind string, a *ir.Action) string {
 	for _, part := range a.Parts {
 		if part.Kind == kind {
@@ -170,8 +171,8 @@ func partWords(kind string, a *ir.Action) string {
 	return ""
 }
 
-// partPlaces returns the places of an action's parts of a kind. before says whether the places are in the
-// configuration before.
+// partPlaces returns the places of an action's Parts of a kind. The parameter before says whether the places
+// are in the configuration before.
 func partPlaces(kind string, a *ir.Action, before bool) (out []Place) {
 	for _, part := range a.Parts {
 		if part.Kind == kind {
@@ -181,8 +182,8 @@ func partPlaces(kind string, a *ir.Action, before bool) (out []Place) {
 	return out
 }
 
-// targets returns how the backends of two rules differ, or what the rules answer without a backend. It returns
-// nil if there is no difference.
+// targets returns how the backends of two rules differ, or how their answers without a backend differ. It
+// returns nil if there is no difference.
 func (h *hostPair) targets(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	place := []Place{placeOfRule(p.after, false)}
@@ -242,8 +243,9 @@ func (h *hostPair) references(e *entry) explain.Source {
 	return explain.Source{Object: rule.Object, Field: fmt.Sprintf("spec.rules[%d].backendRefs", rule.Rule)}
 }
 
-// goneBackends returns the places of the backends in before that were removed. If the newest version of a
-// backend is invalid, the place is in the configuration after. Otherwise it is in the configuration before.
+// goneBackends returns the places of the backends of the rule before whose Service or Backend was removed. If
+// the newest version of that object is invalid, the place is in the configuration after. Otherwise it is in the
+// configuration before.
 func (h *hostPair) goneBackends(p pair) (out []Place) {
 	a, b := p.before.rule.Action.Forward, p.after.rule.Action.Forward
 	if a == nil {

@@ -28,7 +28,8 @@ type Report struct {
 	// Unasked are OpenID issuers without known endpoints: only `gatefold serve` queries an issuer. plan compares
 	// rules that need such an issuer as rules that answer 500.
 	Unasked []string `json:"unasked,omitempty"`
-	// Introduced and Fixed are problems.
+	// Introduced are the problems that only the configuration after has. Fixed are those that only the
+	// configuration before has.
 	Introduced []manifest.Problem `json:"introduced,omitempty"`
 	Fixed      []manifest.Problem `json:"fixed,omitempty"`
 	// Policies are the policy fields that rules gain, lose or change.
@@ -75,7 +76,7 @@ type Region struct {
 	Scheme  string `json:"scheme"`
 	// Host is a hostname, a wildcard, or "*" for every other host.
 	Host string `json:"host"`
-	// Match is the condition of the requests as text.
+	// Match describes the requests in words.
 	Match string `json:"match"`
 	// Before and After are the rules that match, nil if no rule matches.
 	Before *Rule `json:"before,omitempty"`
@@ -132,12 +133,12 @@ type Answer struct {
 	Status     uint32              `json:"status,omitempty"`
 	GRPCStatus string              `json:"grpcStatus,omitempty"`
 	Location   string              `json:"location,omitempty"`
-	// Reason is why Envoy itself answers. It is "" if a backend answers, or if nothing more than the rule is
-	// known.
+	// Reason is why Envoy itself answers, or closes the connection. It is "" if a backend answers, and may be ""
+	// in other cases.
 	Reason   string  `json:"reason,omitempty"`
 	Backends []Share `json:"backends,omitempty"`
-	// Unless lists what may happen instead. It depends on values that the Example does not have, or on an external
-	// service.
+	// Unless lists facts that would change the answer: values that the Example does not have, and what an external
+	// service may do.
 	Unless []string `json:"unless,omitempty"`
 
 	policed bool // a policy, not a backend or the rule, answers
@@ -239,7 +240,8 @@ func (s Share) words(percent bool) string {
 // Reason is one difference, and where it is written.
 type Reason struct {
 	Text string `json:"text"`
-	// At are the places of the difference. A removed rule or field has its place in the configuration before.
+	// At are the places of the difference. If a rule or field was removed, its place is in the configuration
+	// before.
 	At []Place `json:"at,omitempty"`
 }
 

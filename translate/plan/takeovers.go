@@ -110,9 +110,10 @@ func (h *hostPair) order(p pair) Reason {
 	return Reason{text, at}
 }
 
-// fatePlace returns the place that explains the fate of an entry. For a moved rule of a changed route, it is
-// the field hostnames of the route. For an absent rule of an invalid route, it is the route. Otherwise it is
-// the match of the rule. before says whether the place is in the configuration before.
+// fatePlace returns the place that explains the fate of an entry. If the entry is moved and its route changed,
+// it is the field hostnames of the route. If the entry is absent because its route is invalid, it is the route.
+// In all other cases it is the match of the rule. The parameter before says whether the place is in the
+// configuration before.
 func (h *hostPair) fatePlace(e *entry, what fate, before bool) Place {
 	if route := e.rule.Source.Key; what == moved && h.objectKinds()[route] == Changed {
 		return Place{Source: explain.Source{Object: route, Field: "spec.hostnames"}}
@@ -122,7 +123,8 @@ func (h *hostPair) fatePlace(e *entry, what fate, before bool) Place {
 	return placeOfRule(e, before)
 }
 
-// orderWords returns the text of order. was is the fate of the rule before, is the fate of the rule after.
+// orderWords returns the text of the Reason of order. The parameters was and is are the fates of the rule
+// before and of the rule after.
 func (h *hostPair) orderWords(p pair, was, is fate) string {
 	if p.before != nil && p.after != nil && p.before.rule.Name == p.after.rule.Name && was == edited && is == edited {
 		return h.afterWords(p, is)
@@ -216,8 +218,8 @@ func (h *hostPair) lostParent(root manifest.Key) string {
 	return "its parents changed"
 }
 
-// errorWords returns a text about the error of an object whose newest version is invalid (see mistakeOf).
-// behind is how the text begins. It returns "" if the object has no error.
+// errorWords returns a text about the error of an object whose newest version is invalid (see mistakeOf). The
+// text begins with the parameter behind. It returns "" if the object has no error.
 func (h *hostPair) errorWords(behind string, object manifest.Key) string {
 	if mistake := h.mistakeOf(object); mistake != "" {
 		return fmt.Sprintf("%s%s has an error (%s)", behind, object, mistake)

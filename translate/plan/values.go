@@ -11,9 +11,9 @@ import (
 // maxChoices bounds how many values of one regular expression are tried.
 const maxChoices = 8
 
-// withHeader returns variants of the requests that have a header as want requires. Each request gets each of
-// the values in turn. A request whose header already matches want is returned unchanged; with a regular
-// expression, its variants are returned too. The number of results is limited.
+// withHeader returns variants of the requests that meet the header match want. It adds each of the values in
+// turn to each request. A request that already meets want is returned unchanged; if want is a regular
+// expression, its variants are returned, too. It returns at most maxChoices*maxChoices requests.
 func (l lists) withHeader(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	name := http.CanonicalHeaderKey(want.Name)
 	for _, r := range requests {
@@ -34,9 +34,9 @@ func (l lists) withHeader(requests []request, want ir.ValueMatch, values []strin
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// withParameter returns variants of the requests that have a query parameter as want requires. A request that
-// already has the parameter is returned unchanged if its value matches want, and left out if not. Envoy
-// compares only the first value of a parameter. The number of results is limited.
+// withParameter returns variants of the requests that meet the query match want. A request that already has the
+// parameter is returned unchanged if its value meets want, and left out if not: Envoy compares only the first
+// value of a parameter. It returns at most maxChoices*maxChoices requests.
 func (l lists) withParameter(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	for _, r := range requests {
 		if i := slices.IndexFunc(r.query, func(one parameter) bool { return one.name == want.Name }); i >= 0 {
@@ -54,9 +54,9 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// values returns values that match want. For a regular expression it returns several values: first the values
-// that the fewest other rules match. of returns the headers or parameters of another rule. free is true if the
-// values suffice: no other value could show another pair.
+// values returns values that match want. For a regular expression it returns at most maxChoices values: first
+// those that the fewest other rules match. The function of returns the headers or the query parameters of a
+// match. free is true if no other value could lead to another pair.
 func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true
@@ -88,7 +88,7 @@ func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, ch
 // maxOthers bounds how many other values of the same header or parameter a value is compared with.
 const maxOthers = 64
 
-// sideOf returns the pair of an entry and its twin.
+// sideOf returns the pair of an entry and its twin. The twin may be nil.
 func (f *finder) sideOf(e *entry) pair {
 	if f.isBefore(e) {
 		return pair{e, e.twin}

@@ -55,7 +55,7 @@ func (p *portPair) wholeWords(side int) string {
 	return text
 }
 
-// listenerNames returns the names of listeners as text, at most maxListed.
+// listenerNames returns the names of listeners as text: at most maxListed, and the number of the others.
 func listenerNames(all []ir.Listener) string {
 	var names []string
 	for i, l := range all {
@@ -76,6 +76,7 @@ const maxServed = 32
 
 // servedRequest returns a request that a route of the port serves, and the host for it. It tries requests of
 // the first rules, and returns the best one (see rankOf). It stops at the first request that reaches a backend.
+// If no request gets an answer from a route, it returns plainRequest for the host any.example.
 func (p *portPair) servedRequest(side int) (best *hostPair, request request) {
 	port := p.ports[side]
 	domains := map[string]bool{}
@@ -135,7 +136,8 @@ func plainRequest() request {
 	return request{path: "/", method: http.MethodGet, headers: http.Header{}}
 }
 
-// hostAt returns the tables for a host on both sides. A side without the port has an empty table.
+// hostAt returns the rules for a host on both sides. A side without the port, or without a filter chain for the
+// host, has an empty table.
 func (p *portPair) hostAt(host string) *hostPair {
 	h := &hostPair{portPair: p, sni: host, host: host, named: "*"}
 	for side, port := range p.ports {
