@@ -83,8 +83,8 @@ func matchKey(m *ir.Match) string {
 // have the same order in both tables. If the order differs, as many entries as possible become twins. If always
 // is true, every entry counts as changed. The result is true if any entry is changed.
 //
-// Because twins have the same order in both tables, this holds for each request: if the first entry that
-// matches the request has a twin, in each of the two tables, then these two entries are twins of each other.
+// Take a request, and in each table the first entry that matches it. If both entries have a twin, each of the
+// two entries is the twin of the other, because twins have the same order in both tables.
 func align(before, after *table, always bool) (changed bool) {
 	places := make(map[string]*entry, len(after.entries))
 	for _, e := range after.entries {
