@@ -21,8 +21,8 @@ type settings struct {
 	values  map[string]string // annotations of ingress-nginx by name, without the prefix
 	hosts   []string
 
-	closed     string // the field because of which all its paths answer 500, "" if none
-	closedHost string // the annotation because of which its hosts answer 500, "" if none does
+	closed     string // the field that makes all paths of the Ingress answer 500, "" if none
+	closedHost string // the annotation that makes all hosts of the Ingress answer 500, "" if none
 	aliases    []string
 
 	regex         bool
@@ -42,7 +42,8 @@ type settings struct {
 	policy map[string]any // fields of a TrafficPolicy
 }
 
-// settings reads the annotations of an Ingress. Each annotation gets a verdict.
+// settings returns the settings of an Ingress from its annotations, and adds a verdict for each annotation. An
+// annotation that may be for another controller makes the paths of the Ingress answer 500.
 func (n *nginx) settings(ingress *item) *settings {
 	s := &settings{ingress: ingress, values: map[string]string{}, sslRedirect: true, total: 100, policy: map[string]any{}}
 	annotations, _ := at(ingress.fields, "metadata", "annotations").(map[string]any)
@@ -86,8 +87,9 @@ func (s *settings) shut(n *nginx, message string, fields ...string) {
 		"write a policy for it, or leave it out with --accept "+accept, fields...)
 }
 
-// annotation reads one annotation of ingress-nginx and adds its verdict. If it cannot be expressed, shut makes
-// the paths of the Ingress answer 500.
+// annotation sets the settings for the ingress-nginx annotation key, and adds the verdict. If import cannot
+// express the annotation, the paths of the Ingress answer 500 (see shut). Some annotations also make all paths
+// of its hosts answer 500 (see ofHost).
 func (s *settings) annotation(n *nginx, key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
@@ -170,8 +172,8 @@ func (s *settings) annotation(n *nginx, key, value string) {
 	s.say(n, class, name, message)
 }
 
-// readProtocol reads the protocol of backends. If gatefold does not support the protocol, class is Refused, and
-// message is the reason.
+// readProtocol sets the protocol of the backends. If gatefold does not support the protocol, class is Refused,
+// and message is the reason.
 func (s *settings) readProtocol(value string) (class Class, message string) {
 	switch s.protocol = strings.ToUpper(value); s.protocol {
 	case "HTTP", "GRPC":
@@ -187,9 +189,9 @@ func isSwitch(key string) bool {
 	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough"}, key)
 }
 
-// ofHost returns why an annotation makes all paths of its hosts answer 500. It returns "" if it does not. Paths
-// of other Ingresses are included, because in nginx such an annotation applies to the whole host. on is the
-// annotation's value.
+// ofHost returns why the annotation key makes all paths of the Ingress's hosts answer 500. It returns "" if the
+// annotation does not. Paths of other Ingresses are included, because in nginx such an annotation applies to
+// the whole host. The parameter on is the value of a boolean annotation.
 func (s *settings) ofHost(key string, on bool) (reason string) {
 	switch {
 	case key == "server-snippet":
@@ -216,8 +218,8 @@ func (s *settings) readAliases(value string) bool {
 	return all
 }
 
-// protection reads the annotations that become fields of a TrafficPolicy. If an annotation cannot be expressed,
-// class is Refused, and message is the reason. For other annotations class is "".
+// protection sets fields of the TrafficPolicy for the annotation key. If import cannot express the annotation,
+// class is Refused, and message is the reason. For an annotation that is not about policies, class is "".
 func (s *settings) protection(key, value string) (class Class, message string) {
 	switch key {
 	case "whitelist-source-range", "allowlist-source-range", "denylist-source-range":
@@ -274,8 +276,8 @@ func (s *settings) harmless(n *nginx, key, field string) {
 	s.say(n, Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))
 }
 
-// readRedirect reads the annotation of a redirect into s.redirect. It returns false if the redirect cannot be
-// expressed.
+// readRedirect sets s.redirect to the redirect of the annotation key. It returns false if import cannot express
+// the redirect.
 func (s *settings) readRedirect(key, value string) bool {
 	target, err := url.Parse(value)
 	if err != nil || strings.ContainsAny(value, "$ ") || target.RawQuery != "" || target.Fragment != "" || target.User != nil {
@@ -326,9 +328,9 @@ func network(word string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-// writeACL writes the field acl from both lists. nginx first denies the networks of one list. Then it admits
-// only the networks of the other list. In an acl the longest range decides, so an admitted network inside a
-// denied one is left out.
+// writeACL sets the field acl from the annotations for allowed and for denied networks. nginx first denies the
+// denied networks. Then, if there is a list of allowed networks, it admits only these. In an acl the longest
+// range decides. So an allowed network inside a denied network is left out.
 func (s *settings) writeACL() {
 	var allow, deny []netip.Prefix
 	read := func(key string, into *[]netip.Prefix) bool {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// readBasicAuth reads the annotations for passwords. key is the annotation that gets the verdict. If gatefold
-// cannot express the annotations, class is Refused, and message is the reason.
+// readBasicAuth sets the field basicAuth from the annotations auth-type, auth-secret and auth-secret-type. key
+// is the annotation that gets the verdict. If import cannot express the annotations, class is Refused, and
+// message is the reason.
 func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	secret := s.values["auth-secret"]
 	if namespace, name, ok := strings.Cut(secret, "/"); ok {
@@ -32,8 +33,8 @@ func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	return Different, "basicAuth; the hashes of passwords must be {SHA}: gatefold hash writes them"
 }
 
-// readCORS writes the field cors, with the defaults of nginx. It writes nothing if CORS is off, or if no origin
-// remains.
+// readCORS sets the field cors, with the defaults of nginx. It does nothing if CORS is off, or if plainOrigins
+// returns no origins.
 func (s *settings) readCORS() {
 	if on, _ := boolean(s.values["enable-cors"]); !on {
 		return
@@ -74,7 +75,7 @@ func (s *settings) readCORS() {
 	s.policy["cors"] = cors
 }
 
-// plainOrigins returns the origins without wildcards, and "*". A wildcard stands for one label in nginx, for
+// plainOrigins returns "*" and the origins without a wildcard. A wildcard stands for one label in nginx, for
 // any text in Traefik, and for any number of labels in a policy. So origins with a wildcard are left out.
 // anyOrigin is true if one origin is "*".
 func plainOrigins(all []any) (plain []any, anyOrigin bool) {
@@ -103,8 +104,8 @@ func (s *settings) readIdle(seconds int) {
 // bodySize matches a size, for example 8m.
 var bodySize = regexp.MustCompile(`^([0-9]{1,9})([kKmMgG]?)$`)
 
-// readBodySize reads a limit of the request body. If it cannot be expressed, class is Refused, and message is
-// the reason.
+// readBodySize sets the limit of the request body (the field buffer). The size 0 means no limit. If import
+// cannot express the size, class is Refused, and message is the reason.
 func (s *settings) readBodySize(value string) (class Class, message string) {
 	found := bodySize.FindStringSubmatch(value)
 	if found == nil {
@@ -122,7 +123,7 @@ func (s *settings) readBodySize(value string) (class Class, message string) {
 	return Different, "buffer.maxRequestSize: Envoy reads the whole request before it sends it on"
 }
 
-// readCanary reads an annotation of a canary. It returns false if the value is invalid.
+// readCanary sets the setting of a canary's annotation. It returns false if the value is invalid.
 func (s *settings) readCanary(key, value string) bool {
 	number, err := strconv.ParseInt(value, 10, 32)
 	switch key {

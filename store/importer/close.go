@@ -10,7 +10,8 @@ import (
 )
 
 // closeTargets makes the targets of a policy fail closed (see shut), because the policy cannot be imported. If
-// objects of a target's kind cannot fail closed, such as a GatewayClass, the import is blocked.
+// a target is not in the input, routes that refer to it fail closed. If objects of a target's kind cannot fail
+// closed, such as a GatewayClass, the import is blocked.
 func (o *Objects) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
 		if !t.closable() {
@@ -30,9 +31,10 @@ func (o *Objects) closeTargets(policy *item, targets []target) {
 	}
 }
 
-// shut makes an object fail closed, because the object or field named because is refused. An HTTPRoute or
-// GRPCRoute answers 500, or only its rules with the name section if section is not "". Other routes, Gateways,
-// ListenerSets, Services and Backends are left out of the import. For other kinds shut does nothing.
+// shut makes an object fail closed. The parameter because names the refused object or field that is the reason.
+// An HTTPRoute or GRPCRoute answers 500; with a section, only its rules of that name do (see closeRules). Other
+// routes, Gateways, ListenerSets, Services and Backends are left out of the import. shut does nothing for
+// objects of other kinds, and for objects that are closed or left out already.
 func (o *Objects) shut(object *item, section, because string) {
 	switch {
 	case object.left || object.closed:
@@ -47,9 +49,9 @@ func (o *Objects) shut(object *item, section, because string) {
 	}
 }
 
-// closeRules removes everything except name and matches from a route's rules. Envoy answers 500 for these
-// rules, and other rules do not get their requests. If rules have the name section, only these rules are
-// changed.
+// closeRules removes everything except name and matches from the rules of a route. Envoy then answers 500 for
+// these rules, and no other rule gets their requests. It changes only rules with the name section, but all
+// rules if section is "" or no rule has that name. Child routes of the route fail closed, too.
 func (o *Objects) closeRules(route *item, section, because string) {
 	rules := list(route.spec()["rules"])
 	named := func(rule any) bool { return section == "" || text(at(rule, "name")) == section }
@@ -83,8 +85,8 @@ func (o *Objects) closeRules(route *item, section, because string) {
 	}
 }
 
-// shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that have a parent in common with the route.
-// Otherwise they would get the connections of the route.
+// shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that have a parent of the same name as a parent
+// of the route. Otherwise they would get the connections of the route.
 func (o *Objects) shutNeighbours(route *item) {
 	for _, other := range o.objects {
 		if other.left || !other.isRoute() || other.is("HTTPRoute", "GRPCRoute") {
@@ -100,8 +102,8 @@ func (o *Objects) shutNeighbours(route *item) {
 	}
 }
 
-// refuse leaves out an object that may protect requests, and reports that. The caller or Settle must handle the
-// objects that refer to the object.
+// refuse leaves out an object that may protect requests, and adds a verdict. It does not change the objects
+// that refer to this object: the caller or Settle must make them fail closed.
 func (o *Objects) refuse(object *item, message string) {
 	object.left = true
 	o.gone[object.key] = true
@@ -139,8 +141,8 @@ func (o *Objects) leaveParents(route, gone *item) {
 	}
 }
 
-// shutReferring makes a route fail closed if one of its rules refers to a removed object. It does nothing if
-// that object is a Gateway or ListenerSet.
+// shutReferring makes a route fail closed if one of its rules refers to the removed object gone. It does
+// nothing if gone is a Gateway or ListenerSet.
 func (o *Objects) shutReferring(route, gone *item) {
 	if gone.is("Gateway", "ListenerSet") || route.left {
 		return
@@ -154,16 +156,17 @@ func (o *Objects) shutReferring(route, gone *item) {
 	}
 }
 
-// names reports whether a reference of an object names another object. A reference without a kind matches an
-// object of any kind.
+// names reports whether a reference in the object from names the object to. A reference without a kind matches
+// an object of any kind.
 func (o *Objects) names(from *item, ref any, to *item) bool {
 	kind := text(at(ref, "kind"))
 	return text(at(ref, "name")) == to.key.Name && (kind == "" || kind == to.key.Kind) &&
 		cmp.Or(text(at(ref, "namespace")), from.key.Namespace) == to.key.Namespace
 }
 
-// refusePolicy leaves out a policy or extension, and makes its targets fail closed. Policies that refer to the
-// object are refused in the same way. Routes that refer to the object fail closed.
+// refusePolicy leaves out a policy or extension, and makes its targets fail closed. If a target cannot be read,
+// the import is blocked. Policies that refer to the object are refused in the same way. Routes that refer to
+// the object fail closed.
 func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 	policy.left = true
 	o.gone[policy.key] = true
@@ -191,9 +194,9 @@ func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 	}
 }
 
-// Settle handles the errors that validate found in the files: it makes their objects fail closed, or leaves
-// them out. hangs reports whether a problem of a code may be about an object outside the input. changed is true
-// if an object changed: then validate must run again.
+// Settle makes the objects with errors from validate fail closed, or leaves them out. The function hangs
+// reports whether a problem with a code may be about an object outside the input. changed is true if an object
+// changed: then validate must run again.
 func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
 	// Only one problem of an object is handled at a time, because a change invalidates the fields of its other
 	// problems.
@@ -208,8 +211,8 @@ func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bo
 	return changed
 }
 
-// settle handles one problem of an object. hangs is the result of Settle's function hangs for its code. changed
-// is true if an object changed.
+// settle makes an object with a problem fail closed, or leaves the object out. The parameter hangs is what the
+// function hangs of Settle returns for the problem. changed is false if the object stays as it is.
 func (o *Objects) settle(object *item, p manifest.Problem, hangs bool) (changed bool) {
 	words := p.Code + ": " + p.Message
 	switch {
@@ -262,9 +265,10 @@ func (o *Objects) leaveTarget(policy *item, p manifest.Problem) bool {
 	return true
 }
 
-// settleReference handles a reference to an object that was refused: the object with the reference fails
-// closed, or loses the parent. It returns false for a reference to an object outside the input. Such a
-// reference stays: gatefold answers 500 until that object exists.
+// settleReference makes an object fail closed if the field of the problem refers to a refused object. A route
+// that names a refused object as parent loses the parent instead. It returns false if it changes nothing: the
+// object is closed already, or the reference is to an object outside the input. Such a reference stays:
+// gatefold answers 500 until that object exists.
 func (o *Objects) settleReference(object *item, p manifest.Problem) bool {
 	_, ref := lookup(object.fields, parse(p.Field))
 	for key := range o.gone {

@@ -80,9 +80,9 @@ func newObjects(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// finish does the last steps of every import. It handles policies that gatefold does not serve, replaces
-// Services, and leaves out unused objects. Services are replaced after the policies, because a policy may make
-// a Service fail closed.
+// finish does the last steps of every import. It leaves out objects of kinds that gatefold does not serve,
+// replaces Services, and leaves out unused objects. Services are replaced after the policies, because a policy
+// may make a Service fail closed.
 func (o *Objects) finish() {
 	for _, object := range o.objects {
 		o.unservedPolicy(object)
@@ -125,7 +125,7 @@ func (o *Objects) append(object *item) {
 	}
 }
 
-// accepted reports whether options.Accept contains one of the names.
+// accepted reports whether options.Accept contains one of the names. It records the name as used.
 func (o *Objects) accepted(names ...string) bool {
 	for _, name := range names {
 		if slices.Contains(o.options.Accept, name) {
@@ -210,7 +210,8 @@ func missing(before, after map[string]any) []string {
 	return paths
 }
 
-// classify decides from the kind of an object whether a file is written for it.
+// classify leaves out an object if no file is needed for its kind, or if options.Accept names the object or its
+// kind. It also sets the class of a Gateway (see gatewayClass).
 func (o *Objects) classify(object *item) {
 	name := object.name()
 	switch kind := object.key.GroupKind(); {
@@ -265,8 +266,10 @@ func harmless(kind apischema.GroupKind) bool {
 	return false
 }
 
-// unservedPolicy leaves out an object of a kind that gatefold does not serve. Its targets fail closed. If it
-// has no readable targets, and may protect requests, the import is blocked.
+// unservedPolicy leaves out an object of a kind that gatefold does not serve. If the object has targets, they
+// fail closed. If it has none, or one cannot be read, the kind decides. An object of a kind that does not
+// affect traffic is only left out. An object of a known kind without targets is refused. For all other kinds,
+// the import is blocked.
 func (o *Objects) unservedPolicy(object *item) {
 	kind := object.key.GroupKind()
 	if object.left || o.schemas.Versions(kind) != nil {
@@ -342,7 +345,7 @@ func (o *Objects) referred() map[string]bool {
 	return names
 }
 
-// references calls visit with each object inside value that has a field name.
+// references calls visit with each map inside value whose entry "name" is a text and not empty.
 func references(value any, visit func(ref map[string]any)) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -112,8 +112,8 @@ func (n *nginx) host(name string) *ingressHost {
 	return n.hosts[name]
 }
 
-// read adds the paths, certificates and settings of one Ingress to its hosts. Each leaf of the Ingress gets a
-// verdict. If import does not know a leaf, the paths of the Ingress answer 500.
+// read adds the paths, certificates and settings of one Ingress to the hosts of its rules. Each leaf of the
+// Ingress gets a verdict. If import does not know a leaf, the paths of the Ingress answer 500.
 func (n *nginx) read(ingress *item) {
 	before := len(n.verdicts)
 	s := n.settings(ingress)
@@ -160,7 +160,7 @@ func (n *nginx) tell(ingress *item, class Class, message string, fields ...strin
 	}
 }
 
-// paths returns the paths of an Ingress, and sets s.hosts to its hosts.
+// paths returns the paths of an Ingress, and sets s.hosts to its hosts. Rules for an invalid host are left out.
 func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	var all []*ingressPath
 	for i, rule := range list(ingress.spec()["rules"]) {
@@ -191,7 +191,8 @@ func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	return all
 }
 
-// path returns one path of an Ingress. value is the entry of the path, and field is its position.
+// path returns one path of an Ingress. value is the entry of the path, and field is its position. If the
+// backend is unknown, the path answers 500. If the path or its type is invalid, all paths of the host do.
 func (n *nginx) path(ingress *item, s *settings, host string, value any, field string) *ingressPath {
 	p := &ingressPath{
 		ingress: ingress, settings: s, host: host, field: field,
@@ -263,8 +264,8 @@ func (p *ingressPath) matchesAs(o *ingressPath) bool {
 	return p.path == o.path && (p.pathType == o.pathType || p.path == "/" && p.pathType != "Exact" && o.pathType != "Exact")
 }
 
-// keep adds a path to its host, unless an older Ingress has the same path. The path of a canary is added to
-// n.canaries.
+// keep adds a path to its host, unless an older Ingress has the same path. If the age of one of them is unknown
+// and they protect the path differently, the path answers 500. The path of a canary is added to n.canaries.
 func (n *nginx) keep(p *ingressPath) {
 	if p.settings.canary {
 		n.canaries = append(n.canaries, p)
@@ -289,8 +290,8 @@ func (n *nginx) keep(p *ingressPath) {
 	host.paths = append(host.paths, p)
 }
 
-// readTLS sets the certificate of an entry of spec.tls for the entry's hosts, or for all hosts of the Ingress.
-// Without a Secret, the hosts answer 500.
+// readTLS sets the certificate of an entry of spec.tls for the entry's hosts. An entry without hosts is for all
+// hosts of the Ingress. Without a Secret, the hosts answer 500.
 func (n *nginx) readTLS(ingress *item, entry any, field string) {
 	secret := text(at(entry, "secretName"))
 	var hosts []string

@@ -45,8 +45,8 @@ func (o *Objects) controllerOf(class string) string {
 	return text(object.spec()["controller"])
 }
 
-// ofOtherController reports whether the input has a controller for the class, and imported classes do not have
-// it.
+// ofOtherController reports whether the controller of a class is known and differs from the controllers of all
+// imported classes.
 func (o *Objects) ofOtherController(class string) bool {
 	controller := o.controllerOf(class)
 	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, o.options.IngressClasses...), func(imported string) bool {
@@ -74,7 +74,7 @@ func (n *nginx) leaveOther(ingress *item) {
 }
 
 // closeOther makes the paths of an Ingress answer 500 on the hosts that are imported. It reports whether at
-// least one path or host answers 500.
+// least one path or host answers 500. It returns false for a canary.
 func (n *nginx) closeOther(ingress *item) (closed bool) {
 	told := len(n.verdicts)
 	s := n.settings(ingress)
@@ -115,9 +115,9 @@ func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed boo
 	return n.shadow(path, host.paths[same])
 }
 
-// shadow makes an imported path answer 500 if an Ingress of another class has the same path with different
-// protection. If the imported path is known to be older, it does nothing. The result is true if path answers
-// 500 now.
+// shadow makes the imported path answer 500 if the Ingress of other, which has another class, protects the same
+// path differently. If the imported path is known to be older, it does nothing. The result is true if shadow
+// changed the path.
 func (n *nginx) shadow(other, path *ingressPath) bool {
 	newer := path.created() != "" && path.created() <= other.created()
 	if newer || guard(&location{ingressPath: other}) == guard(&location{ingressPath: path}) {

@@ -22,7 +22,8 @@ const (
 	maxCertificates  = 63   // besides the listener for http
 )
 
-// write adds the Gateway, and the routes and policies of all hosts.
+// write adds the Gateway, and the routes and policies of all hosts. If there are too many paths or
+// certificates, it blocks the import.
 func (n *nginx) write() {
 	for _, host := range n.hosts {
 		if len(host.paths) > maxPaths {
@@ -74,8 +75,8 @@ func (n *nginx) write() {
 	w.writePolicies()
 }
 
-// around returns the listeners of the closest wildcard that contains a name. If there is none, it returns the
-// listeners for all names.
+// around returns the names of the listeners of the closest wildcard that contains a name. If there is no such
+// wildcard, it returns those of the listeners for all names.
 func around(name string, sections map[string][]string) []string {
 	for name != "" {
 		_, name, _ = strings.Cut(strings.TrimPrefix(name, "*."), ".")
@@ -101,8 +102,9 @@ func httpsListener(name, host string, secret manifest.Key) map[string]any {
 	return listener
 }
 
-// joinCanaries assigns each canary to the path with which it shares requests. A canary without such a path is
-// left out.
+// joinCanaries assigns each canary to the path with which it shares requests: the same path of the same host,
+// in an Ingress of the same namespace. A canary is left out if there is no such path, if the path has a canary
+// already, or if the canary answers 500.
 func (n *nginx) joinCanaries() {
 	for _, canary := range n.canaries {
 		joined := false
@@ -125,8 +127,8 @@ type routeWriter struct {
 	grants   map[string][]any // Secrets by namespace
 }
 
-// writeHost writes the routes of a host: for http, and for https if there are listeners for it (sections).
-// names are the hostnames of the host.
+// writeHost writes the routes of a host: for http and, if sections has listeners, also for https. The parameter
+// names has the hostnames of the host. If the host is closed, it writes only a rule that answers 500.
 func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	paths := w.locations(host)
 	spelled := w.spelled(host, paths)
@@ -166,7 +168,7 @@ func pathMatch(kind, value string) map[string]any {
 }
 
 // route writes the rules of a host for one namespace. It writes several routes if there are more than
-// maxWritten rules.
+// maxWritten rules. It records the rules with backends in w.targets, for the policy of their Ingress.
 func (w *routeWriter) route(namespace, scheme string, names, sections []string, paths []*location) {
 	var parents []any
 	for _, section := range sections {
@@ -204,7 +206,8 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 	}
 }
 
-// rules returns the rules of a location. There are several if the location has a canary.
+// rules returns the rules of a location. There are several if the location has a canary. A rule that must
+// answer 500 has only matches.
 func (w *routeWriter) rules(l *location, scheme string) []any {
 	s := l.settings
 	if reason := cmp.Or(l.closed, s.closed); reason != "" {
@@ -243,8 +246,9 @@ func (n *nginx) certified(name string) bool {
 	return false
 }
 
-// split returns the rules of a location with its backends. If it has a canary, rules for requests that select
-// the canary, or the main backend, come first.
+// split returns the rules of a location with its backends. If it has a canary, the last rule splits requests by
+// weight. The rules before it have header matches that select the canary or the main backend. If the location
+// is ordered, there is only the last rule.
 func (w *routeWriter) split(l *location, filters []any) []any {
 	rule := func(matches []any, backends ...any) map[string]any {
 		r := map[string]any{"matches": matches, "backendRefs": backends}

@@ -7,7 +7,8 @@ import (
 )
 
 // controllerSettings leaves out the ConfigMap of ingress-nginx, whose settings apply to all Ingresses. import
-// does not read the settings. A setting that may protect blocks the import.
+// does not read the settings. A setting that may protect requests blocks the import. Other ConfigMaps are not
+// changed.
 func (o *Objects) controllerSettings(object *item) {
 	data, _ := object.fields["data"].(map[string]any)
 	var protecting []string

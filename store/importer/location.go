@@ -19,8 +19,9 @@ type location struct {
 	ordered bool
 }
 
-// locations returns the paths of a host with their matches. If the position of a rule decides (see
-// location.ordered), they are in the order of nginx. If a path cannot be expressed, it sets host.closed.
+// locations returns the paths of a host with their matches, and the redirects of appRoots. If the position of a
+// rule decides (see location.ordered), they are in the order of nginx. If a path cannot be expressed, it sets
+// host.closed.
 func (n *nginx) locations(host *ingressHost) []*location {
 	all := make([]*location, len(host.paths))
 	for i, p := range host.paths {
@@ -50,7 +51,8 @@ func (n *nginx) locations(host *ingressHost) []*location {
 }
 
 // expressions sets the matches of a host that has a regular expression as path. nginx then treats all paths of
-// the host as regular expressions that are anchored only at the beginning.
+// the host as regular expressions that are anchored only at the beginning. If import cannot express a path or
+// its rewrite, it sets h.closed.
 func (h *ingressHost) expressions(all []*location) {
 	for _, l := range all {
 		if _, err := regexp.Compile(l.path); err != nil || alternatives(l.path) {
@@ -83,9 +85,9 @@ var (
 	literal  = regexp.MustCompile(`^/[A-Za-z0-9/_-]*$`)
 )
 
-// prefixes sets the matches of a host with rewrites that keep a part of the path. Only a PathPrefix match can
-// be rewritten so, and a PathPrefix is case-sensitive. So all paths of the host must have the same protection;
-// otherwise the host answers 500.
+// prefixes sets the matches of a host if a rewrite keeps a part of the path. Only a PathPrefix match can have
+// such a rewrite, and a PathPrefix is case-sensitive. It sets h.closed if paths of the host have different
+// protection, or if a rewrite cannot be expressed.
 func (h *ingressHost) prefixes(all []*location) {
 	for _, l := range all {
 		if guard(l) != guard(all[0]) {
@@ -121,7 +123,8 @@ func guard(l *location) string {
 // prefixOf returns a path as the value of a PathPrefix: without a slash at its end.
 func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
 
-// plain sets the matches of a host without regular expressions.
+// plain sets the matches of a host without regular expressions. If two paths differ only in their type, it sets
+// h.closed.
 func (h *ingressHost) plain(all []*location) {
 	ordered := slices.ContainsFunc(all, func(l *location) bool {
 		return l.pathType == "ImplementationSpecific" && overlaps(l, all)
@@ -158,7 +161,7 @@ func overlaps(l *location, all []*location) bool {
 }
 
 // stringPrefix returns the matches for a path of type ImplementationSpecific, as nginx compares it: /foo also
-// matches /foobar.
+// matches /foobar. If another path begins with this path within a segment, it sets h.closed.
 func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	matches := []any{pathMatch("PathPrefix", prefixOf(l.path))}
 	if strings.HasSuffix(l.path, "/") {

@@ -26,8 +26,9 @@ func parse(path string) []string {
 	return steps
 }
 
-// lookup returns the value at a path. It returns nil if there is none. named is the innermost object on the
-// path that has a field name, nil if there is none.
+// lookup returns the value at a path. It returns nil if there is none. named is the innermost map on the path
+// with a text in its entry "name". The maps of the first two levels do not count. named is nil if there is no
+// such map.
 func lookup(value any, steps []string) (found any, named map[string]any) {
 	for i := 0; ; i++ {
 		if object, ok := value.(map[string]any); ok && text(object["name"]) != "" && i > 1 {

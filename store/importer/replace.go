@@ -47,7 +47,8 @@ func (o *Objects) put(key manifest.Key, apiVersion string, spec map[string]any) 
 	o.append(&item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}})
 }
 
-// refer changes the references of an object to a Service into references to the Backend of the same name.
+// refer changes the references of an object to a Service into references to the Backend of the same name. To a
+// ReferenceGrant for the Service it adds the Backend.
 func (o *Objects) refer(object *item, namespace, name string) {
 	spec := object.spec()
 	switch {

@@ -75,7 +75,8 @@ const clusterSpellingsTold = "answers 500 where a path has // or an escaped /: r
 // closeSpellings adds a rule for ambiguous paths to each HTTPRoute that has rules which fail closed. Its
 // regular expression wins over path prefixes of other routes of the hosts. Without the rule, these prefixes
 // would get ambiguous paths that the cluster's gateway sent to the protected rules. Routes of kgateway need no
-// such rule, because kgateway configures Envoy to match paths as gatefold does.
+// such rule, because kgateway configures Envoy to match paths as gatefold does. If a route has maxRules rules
+// already, the import is blocked.
 func (o *Objects) closeSpellings() {
 	for _, route := range o.objects {
 		if route.left || !route.refusing || !route.is("HTTPRoute") || o.ofKgateway(route) {
@@ -108,7 +109,8 @@ func takesAll(rule any) bool {
 	})
 }
 
-// pathsOf returns the paths in the matches of rules. expressions is true if one is a regular expression.
+// pathsOf returns the paths in the matches of rules. expressions is true if at least one of the paths is a
+// regular expression.
 func pathsOf(rules []any) (paths []string, expressions bool) {
 	for _, rule := range rules {
 		for _, match := range list(at(rule, "matches")) {

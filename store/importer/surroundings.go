@@ -50,9 +50,9 @@ func conditionOf(status any, kind string) any {
 	return conditions[i]
 }
 
-// limitedAddresses makes the Gateway of a load balancer fail closed if the load balancer admits only some
-// clients, or is reachable only from inside (see insideOnly). If some clients are admitted and the Gateway is
-// unknown, the import is blocked.
+// limitedAddresses leaves out the Gateway behind a load balancer if the load balancer admits only some clients,
+// or is reachable only from inside (see insideOnly). If it admits only some clients and the Gateway is unknown,
+// the import is blocked.
 func (o *Objects) limitedAddresses(service *item) {
 	if !service.isCore("Service") {
 		return
@@ -158,8 +158,8 @@ func (o *Objects) networkPolicy(policy *item) {
 		"if it is for Pods of applications alone, leave it out with --accept "+policy.name()+", or all of them with --accept NetworkPolicy.networking.k8s.io")
 }
 
-// annotated handles annotations of other controllers on routes, Gateways, ListenerSets and used Services. Their
-// object fails closed, unless options.Accept names the annotation.
+// annotated makes routes, Gateways, ListenerSets and used Services fail closed if they have an annotation of
+// another controller. If options.Accept names the annotation, the object stays.
 func (o *Objects) annotated() {
 	referred := o.referred()
 	for _, object := range o.objects {
@@ -182,7 +182,8 @@ func (o *Objects) annotated() {
 	}
 }
 
-// parameters blocks the import if the parameters of a class are not in the input.
+// parameters blocks the import if the parameters of a GatewayClass are not in the input. Parameters that
+// gatefold can ignore are not needed (see ignored).
 func (o *Objects) parameters(class *item) {
 	ref := at(class.fields, "spec", "parametersRef")
 	key := keyOfParameters(ref, "")

@@ -190,8 +190,8 @@ func (t *traefik) shut(p *part, message, hint string, fields ...string) {
 	p.told = append(p.told, fields...)
 }
 
-// rest adds verdicts for the fields of a part that have none. A field that is null is reported as Same. Any
-// other field makes the routers that use the part answer 500.
+// rest adds a verdict for each field of a part that has no verdict yet. A field that is null is reported as
+// Same. Any other field makes the routers that use the part answer 500.
 func (t *traefik) rest(p *part) {
 	var unknown []string
 	Leaves(p.value, func(leaf string, value any) {

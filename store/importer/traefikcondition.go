@@ -45,7 +45,8 @@ func (c condition) and(d condition) (both condition, ok bool) {
 	return both, true
 }
 
-// andPath sets the path that two conditions require together. It returns false if no path meets both.
+// andPath sets the path that two conditions require together. It returns false if no path meets both. If both
+// have different paths and one is a regular expression, it keeps one of the paths and sets wide.
 func (c *condition) andPath(a, b condition) bool {
 	if a.kind > b.kind {
 		a, b = b, a

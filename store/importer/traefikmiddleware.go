@@ -15,7 +15,7 @@ import (
 type effect struct {
 	paths     []pathStep
 	redirects []*redirect       // the first one that applies answers
-	asks      bool              // an external service gets the request with all earlier changes
+	asks      bool              // an external service decides, and sees all changes of earlier middlewares
 	request   map[string]string // headers by lower-case name; "" removes the header
 	response  map[string]string
 	transport string         // the header Strict-Transport-Security, for https only
@@ -58,8 +58,8 @@ func (e *effect) add(next *effect) {
 	}
 }
 
-// middleware returns the effect of the middleware with a name. closed is set in the effect if the middleware
-// does not exist, or is part of a loop.
+// middleware returns the effect of the middleware with a name. The effect is empty if options.Accept names the
+// middleware. It has closed set if the middleware does not exist, or is part of a loop.
 func (t *traefik) middleware(name string) *effect {
 	plain, ok := local(name)
 	p := t.parts["middleware/"+plain]
@@ -88,8 +88,8 @@ func (t *traefik) middleware(name string) *effect {
 	return e
 }
 
-// readMiddleware adds the effect of one kind of middleware in p to e. An unknown kind adds nothing: the method
-// rest handles it.
+// readMiddleware adds the effect of one kind of middleware in p to e. An unknown kind adds nothing: rest then
+// makes the routers answer 500.
 func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 	get := func(field string) any { return p.get(kind + "." + field) }
 	switch kind {
@@ -149,7 +149,7 @@ func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 	}
 }
 
-// redirectScheme reads the middleware redirectScheme.
+// redirectScheme adds the redirect of the middleware redirectScheme to e.
 func (t *traefik) redirectScheme(p *part, e *effect) {
 	scheme := text(p.get("redirectScheme.scheme"))
 	if scheme != "http" && scheme != "https" {
@@ -171,7 +171,7 @@ func (t *traefik) redirectScheme(p *part, e *effect) {
 	t.say(p, Different, "a redirect, with 301 or 302 for all methods, where Traefik answers 307 or 308 to some", "redirectScheme.scheme", "redirectScheme.permanent", "redirectScheme.port")
 }
 
-// basicAuth reads the middleware basicAuth.
+// basicAuth sets the field basicAuth of e.policy to the users of the middleware basicAuth.
 func (t *traefik) basicAuth(p *part, e *effect) {
 	var users []any
 	for i, line := range list(p.get("basicAuth.users")) {
@@ -200,7 +200,7 @@ func (t *traefik) basicAuth(p *part, e *effect) {
 	t.say(p, Different, "the realm is Envoy's", "basicAuth.realm")
 }
 
-// addresses reads the middleware ipAllowList, or ipWhiteList of version 2, into the field acl.
+// addresses sets the field acl of e.policy from the middleware ipAllowList, or ipWhiteList of version 2.
 func (t *traefik) addresses(p *part, kind string, e *effect) {
 	var cidrs []any
 	for i, entry := range list(p.get(kind + ".sourceRange")) {
@@ -228,7 +228,7 @@ func (t *traefik) addresses(p *part, kind string, e *effect) {
 	}
 }
 
-// headers reads the middleware headers, with its options for CORS and security.
+// headers adds the effect of the middleware headers to e, with its options for CORS and security.
 func (t *traefik) headers(p *part, e *effect) {
 	h, _ := p.get("headers").(map[string]any)
 	custom := func(key string, into map[string]string) {
@@ -286,7 +286,8 @@ func (t *traefik) headers(p *part, e *effect) {
 	t.cors(p, h, e)
 }
 
-// strictTransport reads the options for Strict-Transport-Security and for redirects to https.
+// strictTransport sets e.transport to the header Strict-Transport-Security. Options for redirects to https, if
+// true, get no verdict here, so that rest makes the routers answer 500.
 func (t *traefik) strictTransport(p *part, h map[string]any, e *effect) {
 	if seconds, ok := number(h["stsSeconds"]); ok && seconds > 0 {
 		e.transport = fmt.Sprintf("max-age=%d", seconds)
@@ -309,7 +310,7 @@ func (t *traefik) strictTransport(p *part, h map[string]any, e *effect) {
 	}
 }
 
-// cors reads the options for CORS. If no origin remains, no CORS is configured.
+// cors sets the field cors of e.policy. It sets nothing if plainOrigins returns no origins.
 func (t *traefik) cors(p *part, h map[string]any, e *effect) {
 	cors := map[string]any{}
 	fields := map[string]string{

@@ -39,16 +39,16 @@ func (l *listener) entry(host string, r *router, c condition, ordered bool) entr
 	return entry{router: r, condition: c, matches: matches, rewrite: rewrite, site: l.at(host)}
 }
 
-// common returns the condition of requests that meet both entries, as routes match them. It is wide if the
-// actual condition is narrower. ok is false if no request meets both.
+// common returns the condition of requests that meet both entries, as routes match them. The condition is wide
+// if it admits more requests than that. ok is false if no request meets both.
 func common(a, b entry) (both condition, ok bool) {
 	mine, other := a.condition, b.condition
 	mine.wide, other.wide = false, false // a wide entry answers 500 to all requests that it matches
 	return mine.and(other)
 }
 
-// kept reports whether another entry already gets the common requests of a and b. It is an entry of the same
-// router as a, or of an earlier router. Then b does not get these requests.
+// kept reports whether Envoy sends the common requests of a and b to another entry than b already. This entry
+// has exactly the common condition, and belongs to the router of a or to a router with a higher priority.
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -59,9 +59,10 @@ func kept(a, b entry, all []entry) bool {
 // maxRefined bounds the number of entries that refined returns for a host.
 const maxRefined = 200
 
-// refined adds entries to a host. If a later router has a more specific match, Envoy would send the common
-// requests of both routers to the later router. So refined adds an entry of the earlier router for the common
-// requests.
+// refined returns the entries of a host with added ones. If a later router has a more specific match, Envoy
+// would send the common requests of both routers to the later router. So refined adds an entry of the earlier
+// router for the common requests, unless a route cannot express them. There are at most maxRefined entries
+// after that.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {
@@ -100,7 +101,7 @@ func (l *listener) conflicts(host string, ordered bool) []conflict {
 	return all
 }
 
-// turned reports whether a request may meet a match of both entries, and the match of b wins.
+// turned reports whether one request may meet a match of a and a match of b, and Envoy prefers the match of b.
 func turned(a, b entry) bool {
 	return slices.ContainsFunc(a.matches, func(m routeMatch) bool {
 		return slices.ContainsFunc(b.matches, func(o routeMatch) bool { return m.overlaps(o) && o.before(m) })

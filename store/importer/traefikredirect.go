@@ -132,8 +132,8 @@ type letter func(rune) bool
 // maxShapes bounds the number of ways in which an expression may begin.
 const maxShapes = 256
 
-// shapeOf returns the shape of an expression. ok is false if the expression is invalid or has no such last
-// group.
+// shapeOf returns the shape of an expression. ok is false if the expression is invalid, or does not end with a
+// group (.*) or (.+), or may begin in too many ways.
 func shapeOf(expression string) (s shape, ok bool) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil || parsed.Op != syntax.OpConcat {
@@ -230,7 +230,7 @@ func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	return all, true
 }
 
-// redirectRegex reads the middleware redirectRegex.
+// redirectRegex adds the redirect of the middleware redirectRegex to e.
 func (t *traefik) redirectRegex(p *part, e *effect) {
 	expression, err := regexp.Compile(text(p.get("redirectRegex.regex")))
 	if err != nil || text(p.get("redirectRegex.regex")) == "" || text(p.get("redirectRegex.replacement")) == "" {

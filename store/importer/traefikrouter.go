@@ -23,8 +23,8 @@ type router struct {
 	lost bool
 }
 
-// readRouters reads the routers. Routers that would get requests of a router or TCP router which cannot be
-// imported answer 500.
+// readRouters sets t.routers, in Traefik's order. A router answers 500 if it would get requests that belong to
+// a router or TCP router which cannot be imported.
 func (t *traefik) readRouters() {
 	for _, p := range t.ordered {
 		if p.kind == "router" && !p.accepted {
@@ -39,7 +39,8 @@ func (t *traefik) readRouters() {
 	t.closeBehindConnections()
 }
 
-// router reads one router with its middlewares and its service.
+// router returns the router of a part, with the effect of its middlewares and the backends of its service. If
+// import cannot express one of these, the router answers 500.
 func (t *traefik) router(p *part) *router {
 	r := &router{part: p, effect: newEffect()}
 	t.readMatch(r)
@@ -62,7 +63,8 @@ func (t *traefik) router(p *part) *router {
 	return r
 }
 
-// readMatch reads the rule and the priority of a router.
+// readMatch sets the conditions and the priority of a router. It leaves out a condition that is wide and has no
+// requirement. If it leaves out a condition, or cannot read the rule, it sets r.lost.
 func (t *traefik) readMatch(r *router) {
 	rule := text(r.get("rule"))
 	conditions, err := readRule(rule)
@@ -98,7 +100,8 @@ func (t *traefik) readMatch(r *router) {
 	}
 }
 
-// readPoints reads the entry points of a router, and its TLS.
+// readPoints sets the entry points of a router, and whether it has TLS. If import cannot express the TLS
+// options, the router answers 500.
 func (t *traefik) readPoints(r *router) {
 	for i, point := range list(r.get("entryPoints")) {
 		if name := text(point); t.port(name) == 0 {
@@ -140,7 +143,7 @@ func (t *traefik) readPoints(r *router) {
 	}
 }
 
-// tlsAt reports whether a router has TLS at an entry point.
+// tlsAt reports whether a router has TLS at an entry point: by its own setting, or because the port is 443.
 func (t *traefik) tlsAt(r *router, point string) bool { return r.tls || t.port(point) == 443 }
 
 // anyTLS reports whether a router has TLS on at least one of its entry points, or by its own setting.
@@ -218,13 +221,14 @@ func (r *router) guard(s site) string {
 	return string(marshal(guard))
 }
 
-// protects reports whether the router protects requests, apart from answering 500 because of the import.
+// protects reports whether the router protects requests. That it answers 500 because of a field that import
+// cannot express does not count.
 func (t *traefik) protects(r *router) bool {
 	return len(r.effect.policy) > 0 || r.effect.closed != "" || len(r.effect.redirects) > 0 || r.backends.closed != "" || t.anyTLS(r)
 }
 
 // closeBehindLost makes routers answer 500 if they would get requests of a router with protection. That router
-// has a rule that cannot be matched (lost), and comes first.
+// has a rule that cannot be matched (lost), and its priority is not lower.
 func (t *traefik) closeBehindLost() {
 	for _, a := range t.routers {
 		for _, b := range t.routers {
@@ -252,8 +256,8 @@ func (t *traefik) readConnections() {
 	}
 }
 
-// closeBehindConnections makes HTTP routers answer 500 that may get connections of a TCP router, which is left
-// out.
+// closeBehindConnections makes HTTP routers answer 500 if they may get connections of a TCP router. TCP routers
+// are left out.
 func (t *traefik) closeBehindConnections() {
 	for _, p := range t.ordered {
 		if p.kind != "tcpRouter" || p.accepted {
@@ -294,7 +298,8 @@ func (r *router) named(hosts []string) bool {
 	})
 }
 
-// readTLS reads the certificates and TLS options.
+// readTLS adds the certificates to the listeners, and verdicts for TLS options and stores. If import cannot
+// express the default options, it sets t.closedTLS.
 func (t *traefik) readTLS() {
 	for _, p := range t.ordered {
 		switch {

@@ -19,7 +19,7 @@ type listener struct {
 	routers []*router
 }
 
-// write adds the Gateway, and the routes and policies of all hosts.
+// write adds the Gateway, and the routes and policies of all hosts. It adds nothing if fits blocks the import.
 func (t *traefik) write() {
 	listeners := t.listeners()
 	if !t.fits(listeners) {
@@ -133,8 +133,8 @@ func (t *traefik) compare(l *listener, host string) {
 	}
 }
 
-// route adds the routes of a host at a listener. It adds several if there are more than maxWritten rules.
-// targets gets the rules of each router, as targets of policies.
+// route adds the routes of a host at a listener. It adds several if there are more than maxWritten rules. It
+// appends the rules of each router to targets, as targets of the router's policies.
 func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 	var rules []any
 	var owners []*router

@@ -77,9 +77,8 @@ func (p *ruleParser) take(word string) bool {
 
 var errManyConditions = fmt.Errorf("it has more than %d alternatives", maxConditions)
 
-// either parses alternatives that are joined by "
-//
-// ", and returns their conditions. depth counts the brackets around the text.
+// either parses alternatives that are joined by "||", and returns their conditions. depth counts the brackets
+// around the text.
 func (p *ruleParser) either(depth int) ([]condition, error) {
 	all, err := p.both(depth)
 	for err == nil && p.take("||") {
@@ -116,7 +115,8 @@ func (p *ruleParser) both(depth int) ([]condition, error) {
 	return all, err
 }
 
-// one parses a negation, a text in brackets, or a matcher. A negation cannot be expressed.
+// one parses a negation, a text in brackets, or a matcher. A negation becomes a wide condition, because no
+// route can express it.
 func (p *ruleParser) one(depth int) ([]condition, error) {
 	if depth > maxRuleDepth {
 		return nil, errors.New("it has too many brackets")
@@ -269,7 +269,7 @@ func pathCondition(kind pathKind, path string) condition {
 }
 
 // hostRegexp returns the condition for a regular expression of hosts: every host, or *.NAME if the expression
-// ends with a name. It is wide if the expression requires more than that, or cannot be expressed.
+// ends with the name. It is wide if the expression requires more than that, or cannot be expressed.
 func hostRegexp(expression string) condition {
 	inner := expression
 	if name, rest, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(inner, "{"), "}"), ":"); ok && inner == "{"+name+":"+rest+"}" {

@@ -63,7 +63,8 @@ func (t *traefik) service(name string, depth int) *backends {
 	return b
 }
 
-// loadBalancer adds a Backend for the servers of a service.
+// loadBalancer adds a Backend for the servers of a service, and returns its reference. If import cannot express
+// a server, or there is none, it adds no Backend, and routers that use the service answer 500.
 func (t *traefik) loadBalancer(p *part) *backends {
 	var hosts []any
 	protocol, names := "", true
@@ -140,7 +141,8 @@ func (t *traefik) loadBalancer(p *part) *backends {
 	return b
 }
 
-// weighted returns the backends of a service that splits requests between other services by weight.
+// weighted returns the backends of a service that splits requests between other services by weight. If import
+// cannot express one of these services, routers that use the service answer 500.
 func (t *traefik) weighted(p *part, depth int) *backends {
 	b := &backends{}
 	for i, entry := range list(p.get("weighted.services")) {
@@ -172,7 +174,8 @@ func (t *traefik) weighted(p *part, depth int) *backends {
 	return b
 }
 
-// mirroring returns the backends of a service that copies requests to other services.
+// mirroring returns the backends of a service that copies requests to other services. A mirror that import
+// cannot express is left out.
 func (t *traefik) mirroring(p *part, depth int) *backends {
 	main := t.service(text(p.get("mirroring.service")), depth+1)
 	b := &backends{refs: main.refs, rewriteHost: main.rewriteHost}
