@@ -64,8 +64,8 @@ func streamLogFields(route string) map[string]string {
 const textStreamLog = "%START_TIME% %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% %REQUESTED_SERVER_NAME% %RESPONSE_FLAGS% %DURATION%ms " +
 	"%BYTES_RECEIVED% %BYTES_SENT% "
 
-// streamLogs returns access logs with a line for each connection or session of a stream. The line has the name
-// of the route, or "-". streamLogs returns nil if form is ir.LogOff.
+// streamLogs returns access logs with a line for each connection or session of an ir.Stream. The line has the
+// name of the route, or "-". streamLogs returns nil if form is ir.LogOff.
 func streamLogs(form ir.AccessLog, stream *ir.Stream) []*accesslogv3.AccessLog {
 	route := "-"
 	if stream.Route != nil {
@@ -74,8 +74,9 @@ func streamLogs(form ir.AccessLog, stream *ir.Stream) []*accesslogv3.AccessLog {
 	return logs(form, streamLogFields(route), textStreamLog+route+" %UPSTREAM_CLUSTER_RAW%\n")
 }
 
-// logs returns an access log that writes to stdout. If form is ir.LogText, text is the format of a line.
-// Otherwise a line is JSON, with a member for each of commands. logs returns nil if form is ir.LogOff.
+// logs returns an access log that writes to stdout. If form is ir.LogText, text is the format of a line. If
+// form is ir.LogJSON, a line is JSON: each entry of commands becomes a member. logs returns nil if form is
+// ir.LogOff.
 func logs(form ir.AccessLog, commands map[string]string, text string) []*accesslogv3.AccessLog {
 	switch form {
 	case ir.LogOff:

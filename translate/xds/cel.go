@@ -14,8 +14,8 @@ import (
 )
 
 // Envoy accepts expressions of CEL only in parsed form, and has no macro except has(). If Envoy cannot evaluate
-// an expression, the expression never matches, and Envoy reports no error. So gatefold checks what can be
-// checked before.
+// an expression, the expression never matches, and Envoy reports no error. So gatefold checks expressions
+// before it sends them.
 
 const (
 	// maxCELDepth is how deep an expression may be nested. Envoy accepts 100 levels of messages, and each level of
@@ -35,7 +35,7 @@ var celEnvironment = sync.OnceValue(func() *cel.Env {
 })
 
 // parseCEL returns an expression in the form that Envoy accepts, and as a tree. fault says what is wrong with
-// the expression, or is "".
+// the expression. If it is not "", parsed and tree are nil.
 func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, fault string) {
 	read, issues := celEnvironment().Parse(text)
 	if issues.Err() != nil {
@@ -268,7 +268,7 @@ func mayBeBool(e ast.Expr) bool {
 }
 
 // unguarded returns the first header that an expression reads without a test whether the request has it. It
-// returns "" if there is none.
+// returns "" if there is none. Pseudo-headers, such as :path, need no test.
 func unguarded(tree ast.Expr) string {
 	var read []string
 	asked := map[string]bool{}

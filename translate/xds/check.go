@@ -26,14 +26,15 @@ const (
 )
 
 // checker collects what Envoy would reject in one rule. A method rejects something by adding a problem. One bad
-// route makes Envoy reject the whole table, so the check must find everything.
+// route makes Envoy reject the whole RouteConfiguration, so the check must find everything.
 type checker struct {
 	rule     *ir.Rule
 	problems []manifest.Problem
 }
 
 // place returns the path of a field in the object of the rule. If inMatch is true, the field is in the rule's
-// match. The last two numbers of Position are the indexes of the rule and the match in that object.
+// match. inMatch has no effect for a rule with SignIn, which has no match in that object. The last two numbers
+// of Position are the indexes of the rule and the match.
 func (c *checker) place(inMatch bool, field string) string {
 	n := len(c.rule.Position)
 	if n < 2 {
@@ -67,9 +68,9 @@ func rejected(rule *ir.Rule, err error) manifest.Problem {
 // RejectedCode is the code of the problems of Rejected.
 const RejectedCode = "RejectedByEnvoy"
 
-// Rejected returns the problem of a rule that an Envoy rejected, with Envoy's message. It says that the rule is
-// left out if said.Match is true, and that the rule answers 500 otherwise. If said.Lacks is set, it says that
-// the Envoy is too old.
+// Rejected returns the problem of a rule that an Envoy rejected, with Envoy's message. The message says that
+// the rule is left out if said.Match is true, and that the rule answers 500 if said.Match is false. If
+// said.Lacks is set, the message says that the Envoy is too old.
 func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	c := checker{rule: rule}
 	if said.Lacks != "" {
@@ -86,14 +87,14 @@ func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	return c.problems[0]
 }
 
-// TooOld returns the problem of a policy that Envoys are too old for. In these Envoys, the virtual hosts that
-// have the policy answer 500.
+// TooOld returns the problem that Envoys are too old for a policy. In these Envoys, the virtual hosts that have
+// the policy answer 500.
 func TooOld(policy manifest.Key, said *ir.Rejection) manifest.Problem {
 	return tooOld(said, policy, said.Lacks.Path())
 }
 
-// tooOld returns the problem that Envoys are too old for something at a field of an object. It is a warning if
-// other Envoys serve it.
+// tooOld returns the problem that Envoys are too old for something at a field of an object. It is an error if
+// all connected Envoys are too old, and a warning if only some are (said.Some).
 func tooOld(said *ir.Rejection, object manifest.Key, field string) manifest.Problem {
 	p := manifest.Problem{
 		Code: "EnvoyTooOld", Severity: manifest.Error, Object: object, Field: strings.TrimSuffix(field, "."),

@@ -26,7 +26,7 @@ func extensionFields() authFields {
 }
 
 // filterFields returns the paths in the filter ExternalAuth of a rule. filters is the path of all filters of
-// the rule. filterFields uses it if the filter belongs to a route above.
+// the rule. filterFields uses it if the filter belongs to a parent route.
 func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 	at := filters
 	for _, part := range action.Parts {
@@ -128,7 +128,7 @@ var envoyCommand = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^%(?:%|REQ\(:?[A-Za-z0-9_-]+(?:\?:?[A-Za-z0-9_-]+)?\)(?::[1-9][0-9]{0,4})?%|PROTOCOL%|REQUESTED_SERVER_NAME%|DOWNSTREAM_(?:DIRECT_)?REMOTE_ADDRESS(?:_WITHOUT_PORT)?%)`)
 })
 
-// formatFault returns why a format string must not be sent to Envoy. It returns "" if it may be.
+// formatFault returns why a format string must not be sent to Envoy. It returns "" if the string is allowed.
 func formatFault(format string) string {
 	for {
 		i := strings.IndexByte(format, '%')

@@ -17,7 +17,7 @@ const (
 )
 
 // Host is an encoded envoy.config.route.v3.VirtualHost, split into parts. A part that an edit does not change
-// is not hashed again, and is copied only when the table is joined.
+// is not hashed again, and is copied only into the RouteConfiguration.
 type Host struct {
 	parts [][]byte
 	sum   Sum
@@ -55,8 +55,8 @@ func hostFrame(domain string, extras *ir.Extras) []byte {
 }
 
 // RouteConfiguration joins virtual hosts to a resource with this name. Envoy ignores the port when it compares
-// hosts. It does not check whether clusters exist, so that removing a cluster never makes Envoy reject a table.
-// The version is computed from the hashes of the parts.
+// hosts. Envoy does not check whether clusters exist, so that removing a cluster never makes it reject a
+// RouteConfiguration. The version is computed from the hashes of the parts.
 func RouteConfiguration(name string, hosts []Host) Resource {
 	head, tail := marshal(&routev3.RouteConfiguration{Name: name}), marshal(routeSettings())
 	size := len(head) + len(tail)
@@ -75,7 +75,7 @@ func RouteConfiguration(name string, hosts []Host) Resource {
 	return Resource{Type: RouteType, Name: name, Version: sums.sum().String(), Body: append(body, tail...)}
 }
 
-// routeSettings returns the fields of a table that follow the virtual hosts in the encoding.
+// routeSettings returns the fields of a RouteConfiguration that follow the virtual hosts in the encoding.
 func routeSettings() *routev3.RouteConfiguration {
 	return &routev3.RouteConfiguration{
 		ValidateClusters:         wrapperspb.Bool(false),

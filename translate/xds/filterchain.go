@@ -85,8 +85,8 @@ func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 }
 
 // routeFilters returns the filter configurations of a route, by filter name. The route enables the filters that
-// its extras need. It disables a filter of the virtual host if it replaces the filter's field and does not
-// configure the filter itself.
+// its extras need. A filter of the virtual host is disabled if its field is in extras.Replaced and the route
+// does not configure the filter itself.
 func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	configs := filters(extras, ofRoute)
 	if extras == nil {

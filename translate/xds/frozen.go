@@ -8,10 +8,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// hostBodies are the encoded virtual hosts of a table, by domain. Each virtual host has one domain.
+// hostBodies are the encoded virtual hosts of a RouteConfiguration, by domain. Each virtual host has one
+// domain.
 type hostBodies map[string][]byte
 
-// hostBodiesOf returns the virtual hosts of an encoded table.
+// hostBodiesOf returns the virtual hosts of an encoded RouteConfiguration.
 func hostBodiesOf(table []byte) hostBodies {
 	out := hostBodies{}
 	eachField(table, func(number protowire.Number, _, value []byte) {
@@ -22,13 +23,13 @@ func hostBodiesOf(table []byte) hostBodies {
 	return out
 }
 
-// Frozen returns the table after, but with the frozen hosts as they are in the table before. A frozen host that
-// is only in after is left out. hosts are the hosts to freeze. differs reports whether the result differs from
-// before.
+// Frozen returns a copy of the RouteConfiguration after, in which the frozen virtual hosts are as they are in
+// the RouteConfiguration before. hosts are the domains to freeze. A frozen host that is only in after is left
+// out. differs reports whether the result differs from before.
 //
-// Every request gets the answer of one of the two tables. For this, Frozen may have to freeze other hosts, too.
-// If the result lacks a host of one of the tables, a wildcard gets its requests. Then the host and the wildcard
-// are either both frozen or both not frozen.
+// Every request gets the answer of before or of after. For this, Frozen may have to freeze other hosts, too. If
+// the result lacks a host of before or after, a wildcard gets its requests. Then the host and the wildcard are
+// either both frozen or both not frozen.
 func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
 	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
 	frozen := freeze(hosts, old, now)
@@ -46,8 +47,8 @@ func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resour
 	return RouteConfiguration(after.Name, bodies), !maps.EqualFunc(all, old, slices.Equal)
 }
 
-// freeze returns hosts together with all other hosts that must be frozen (see Frozen). old is the table before,
-// now is the table after.
+// freeze returns hosts together with all other hosts that must be frozen (see Frozen). old has the virtual
+// hosts before, now has those after.
 func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	union, frozen := maps.Clone(old), maps.Clone(hosts)
 	maps.Copy(union, now)

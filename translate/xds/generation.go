@@ -2,10 +2,10 @@ package xds
 
 import "github.com/gatefold/gatefold/translate/ir"
 
-// TableForGeneration returns the table for a listener whose filter chain has an earlier generation. The result
-// has the name that this listener requests. If a part of the table needs a filter and the listener lacks the
-// filter, the part answers 500. Otherwise Envoy would ignore the configuration of the filter and let requests
-// pass.
+// TableForGeneration returns a copy of a RouteConfiguration for listeners whose filter chain has an earlier
+// generation. The result has the name that these listeners request. If a Part needs a filter that these
+// listeners lack, the Part answers 500. Otherwise Envoy would ignore the configuration of the filter and let
+// requests pass.
 func TableForGeneration(table *Resource, generation int) Resource {
 	var lacking []feature
 	for _, f := range configurable() {

@@ -168,7 +168,7 @@ func cidrRanges(ranges []string) []*xdscorev3.CidrRange {
 }
 
 // aclResponse returns the configuration that replaces the answer if aclFilter denied the request. Answers of
-// the backend or of other filters are not changed. It returns nil if acl has no response.
+// the backend or of other filters are not changed. It returns nil without acl, or if acl has no response.
 func aclResponse(extras *ir.Extras) message {
 	if extras.ACL == nil || extras.ACL.Response == nil {
 		return nil
@@ -179,8 +179,8 @@ func aclResponse(extras *ir.Extras) message {
 	))}
 }
 
-// aclByRule returns a matcher with the answer of each rule that denies. The answer has the rule's name in the
-// header ACLResponse.BlockedBy, and in the details for the access log.
+// aclByRule returns a matcher with an answer for each rule that denies, and an answer for the default. An
+// answer has the rule's name in the header ACLResponse.BlockedBy, and in the details for the access log.
 func aclByRule(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var matchers []*xdsmatcherv3.Matcher_MatcherList_FieldMatcher
 	known := map[string]bool{}

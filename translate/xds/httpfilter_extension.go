@@ -35,9 +35,9 @@ func globalRateLimitFilter() httpFilter {
 // emptyChain returns the configuration in the listener: a chain without filters.
 func emptyChain() message { return &chainv3.FilterChainConfig{} }
 
-// extProcessor returns the configuration of the processor's filter, or nil without extProc. Envoy never chooses
-// the route again after the processor has changed a request. The request would then use the new route without
-// the policies of that route.
+// extProcessor returns the configuration of the processor's filter, or nil without extProc. Envoy keeps the
+// route after the processor has changed a request. With another route, the request would not get the policies
+// of that route.
 func extProcessor(extras *ir.Extras) message {
 	if extras.ExtProc == nil {
 		return nil

@@ -15,7 +15,7 @@ func forgedFilter() httpFilter {
 	return httpFilter{name: "gatefold/identities", since: 1, chain: emptyMutation, route: removeForged}
 }
 
-// removeForged returns the configuration of forgedFilter, or nil without such headers.
+// removeForged returns the configuration of forgedFilter, or nil if extras.Forged is empty.
 func removeForged(extras *ir.Extras) message {
 	if len(extras.Forged) == 0 {
 		return nil

@@ -17,8 +17,8 @@ import (
 // writes. Envoy itself replaces a client's header only if the answer has this header.
 
 // beforeAuth returns the filters before an authorization by HTTP. One filter rejects paths that could leave the
-// service's prefix. Another filter removes the client's copies of headers that only the service may write.
-// beforeAuth returns nil for a gRPC service.
+// service's prefix, if there is a prefix. Another filter removes the client's copies of headers that only the
+// service may write, if there are such headers. beforeAuth returns nil for a gRPC service.
 func beforeAuth(extras *ir.Extras) []innerFilter {
 	auth := extras.ExtAuth.Extension.Auth
 	if auth.HTTP == nil {
@@ -39,7 +39,7 @@ func beforeAuth(extras *ir.Extras) []innerFilter {
 
 // behindAuth returns the filter after an authorization by HTTP. It is for headers that the service receives
 // from the client and also writes: the backend gets only the values in the answer. behindAuth returns nil for a
-// gRPC service.
+// gRPC service, or if there are no such headers.
 func behindAuth(extras *ir.Extras) []innerFilter {
 	auth := extras.ExtAuth.Extension.Auth
 	if auth.HTTP == nil {
@@ -77,8 +77,8 @@ func appendMutation(filters []innerFilter, name string, changes []*mutationv3.He
 	return append(slices.Clip(filters), innerFilter{name, &headerv3.HeaderMutation{Mutations: &headerv3.Mutations{RequestMutations: changes}}})
 }
 
-// climbingPath matches paths with a step "..", even if slashes or dots are encoded. Envoy resolves only steps
-// between plain slashes. With another step, the request could leave the prefix of the service.
+// climbingPath matches paths with a segment "..", even if slashes or dots are encoded. Envoy resolves ".." only
+// between plain slashes. With any other spelling, the request could leave the prefix of the service.
 const climbingPath = `(?i)(?:.*(?:/|\\|%2f|%5c))?(?:\.|%2e){2}(?:(?:/|\\|%2f|%5c|;|%3b).*)?`
 
 // climbingRejected returns the configuration of a filter that rejects paths with climbingPath.

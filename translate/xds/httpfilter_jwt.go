@@ -29,8 +29,9 @@ func jwtAuth(extras *ir.Extras) message {
 	return &jwtv3.PerRouteConfig{RequirementSpecifier: &jwtv3.PerRouteConfig_RequirementName{RequirementName: extras.JWTAuth.Extension.JWT.Name}}
 }
 
-// NamesRequirement reports whether an encoded table may name a Requirement in a route or virtual host. The
-// result can also be true because a text in the table contains the name of the message type.
+// NamesRequirement reports whether an encoded RouteConfiguration may name a Requirement in a route or virtual
+// host. The result can also be true because a text in the RouteConfiguration contains the name of the message
+// type.
 func NamesRequirement(table []byte) bool {
 	return bytes.Contains(table, []byte((&jwtv3.PerRouteConfig{}).ProtoReflect().Descriptor().FullName()))
 }

@@ -75,8 +75,8 @@ func checkTransformation(c *checker, extras *ir.Extras) {
 	c.changes(ir.FieldTransformation.Path()+".response", extras.Response)
 }
 
-// changes rejects invalid changes of a transformation. at is the path of their lists. The n-th change of a kind
-// is the n-th item in the list of that kind.
+// changes rejects invalid changes of a transformation. The parameter at is the path of the field that has their
+// lists. The n-th change of a kind is the n-th item in the list of that kind.
 func (c *checker) changes(at string, changes []ir.HeaderChange) {
 	seen := map[ir.ChangeKind]int{}
 	for _, change := range changes {

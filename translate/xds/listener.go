@@ -57,8 +57,9 @@ func Listener(port *ir.Port) Resource {
 	return newResource(ListenerType, port.Name, marshal(listener))
 }
 
-// listenerOf returns a listener with only its name and addresses. Listener adds Exclusive only for TCP: with
-// one socket for several threads, Envoy could not assign datagrams to their sessions.
+// listenerOf returns a listener with only its name and addresses. It does not set the option for
+// Port.Exclusive: Listener sets it for TCP only. With one socket for several threads, Envoy could not assign
+// datagrams to their sessions.
 func listenerOf(port *ir.Port) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
 		Name:             port.Name,

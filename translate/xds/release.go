@@ -47,8 +47,8 @@ type feature struct {
 	// chain is the first release that has the filter. The chains of older releases lack the filter. Zero means
 	// that all releases have it.
 	chain Release
-	// routes is the first release in which routes can use the feature. For older releases, a part of a table that
-	// uses the feature answers 500.
+	// routes is the first release in which routes can use the feature. In older releases, a Part that uses the
+	// feature answers 500.
 	routes Release
 	// optional is true if older releases get the route without the feature's configuration, instead of a route
 	// that answers 500. Such a route must be safe without the feature.
@@ -58,7 +58,7 @@ type feature struct {
 	uses func(config []byte) bool
 }
 
-// features returns the table of features.
+// features returns all features.
 func features() []feature {
 	filterChains, rateLimits := Release{1, 39}, Release{1, 40}
 	oauth2 := Release{1, 38} // older ones reject the filter without a configuration
@@ -73,8 +73,7 @@ func features() []feature {
 	}
 }
 
-// Newest returns the first release that has all features. This release and newer ones get the same form of each
-// resource.
+// Newest returns the first release that has all features. This release and newer ones get the same resources.
 func Newest() (newest Release) {
 	for _, f := range features() {
 		if newest == (Release{}) || newest.Before(f.routes) {
@@ -90,7 +89,7 @@ func (f *feature) names(filter string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// Lack is a part of a table, with the feature that the part needs and an Envoy lacks.
+// Lack is a Part of a RouteConfiguration that needs a feature which an Envoy lacks.
 type Lack struct {
 	Part
 	Fault
@@ -120,8 +119,8 @@ const (
 	filterConfigURL                       = "type.googleapis.com/envoy.config.route.v3.FilterConfig"
 )
 
-// ListenerFor returns the form of a listener for a release: without the HTTP filters that the release lacks.
-// same is true if out is the listener itself.
+// ListenerFor returns the listener for an Envoy of a release: without the HTTP filters that the release lacks.
+// same is true if no filter is missing; out is then the listener itself.
 func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	var lacking []feature
 	for _, f := range features() {
@@ -156,7 +155,8 @@ func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	return newResource(listener.Type, listener.Name, body), false
 }
 
-// filterField returns a message without the elements of a field for which keep returns false.
+// filterField returns a message without some elements of the field with number of: those for which keep returns
+// false.
 func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byte {
 	out := make([]byte, 0, len(body))
 	eachField(body, func(number protowire.Number, field, value []byte) {
@@ -167,14 +167,16 @@ func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byt
 	return out
 }
 
-// Lacks returns the parts of a table that need a feature, if the release lacks the feature. Optional features
-// do not count. Such parts must answer 500: Envoy would ignore the configuration of a missing filter, and let
-// requests pass.
+// Lacks returns the Parts of an encoded RouteConfiguration that need a feature which the release lacks.
+// Optional features do not count. Such Parts must answer 500: Envoy would ignore the configuration of a missing
+// filter, and let requests pass.
 func Lacks(table []byte, of Release) (all []Lack) {
 	return lacksOf(table, lackedBy(of, false))
 }
 
-// lacksOf returns the parts of a table that use one of the features in lacking.
+// lacksOf returns the Parts of an encoded RouteConfiguration that use one of the features in lacking. If a
+// virtual host itself uses one, its routes are not listed. If it has different routes of one name that use one,
+// the virtual host is listed, too.
 func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	if len(lacking) == 0 {
 		return nil
@@ -204,8 +206,8 @@ func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	return all
 }
 
-// lackedBy returns the features that routes cannot use in a release. If optional is true, it returns only the
-// optional features. Otherwise it returns only the other features.
+// lackedBy returns the features that routes cannot use in a release: the optional features if optional is true,
+// and the other features if it is false.
 func lackedBy(of Release, optional bool) (lacking []feature) {
 	for _, f := range features() {
 		if f.optional == optional && of.Before(f.routes) {
@@ -215,8 +217,9 @@ func lackedBy(of Release, optional bool) (lacking []feature) {
 	return lacking
 }
 
-// TableFor returns the form of a table for a release: routes have no configuration of optional features that
-// the release lacks. same is true if out is the table itself. Parts that Lacks returns are still in the result.
+// TableFor returns the RouteConfiguration for an Envoy of a release: its routes have no configuration of
+// optional features that the release lacks. same is true if nothing is removed; out is then the table itself.
+// Parts that Lacks returns are still in the result.
 func TableFor(table *Resource, of Release) (out Resource, same bool) {
 	lacking, same := lackedBy(of, true), true
 	if len(lacking) == 0 {
@@ -256,8 +259,8 @@ func changesCase(config []byte) bool {
 	return bytes.Contains(mutations, []byte(lowerCase)) || bytes.Contains(mutations, []byte(upperCase))
 }
 
-// needed returns one of the features that an encoded host or route uses, or nil if it uses none of them.
-// configs is the number of the field with its filter configurations.
+// needed returns one of the features in the list that an encoded virtual host or route uses, or nil if it uses
+// none of them. configs is the number of the field with its filter configurations.
 func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {

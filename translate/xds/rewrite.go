@@ -65,9 +65,9 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	}
 }
 
-// pushHosts returns the action with the host of the rule moved to its backends, if a backend has its own host.
-// With autoHostRewrite, each backend gets its DNS name instead. Otherwise Envoy would use the route's host
-// instead of the backend's.
+// pushHosts returns the action with the new host of the rule moved to its backends, if at least one backend has
+// its own new host. With autoHostRewrite, and no new host of the rule, a backend gets its DNS name. Without
+// this change, Envoy would use the route's host for every backend.
 func pushHosts(action ir.Action) ir.Action {
 	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
 	auto := action.Extras != nil && action.Extras.AutoHost

@@ -18,8 +18,8 @@ import (
 // because nothing is sent before a connection exists.
 const connectAttempts = 3
 
-// streamChains returns the filter chains of a stream. There is one for each hostname, so that an edit of one
-// hostname does not affect connections of the others. If Access denies clients, there is a second chain for
+// streamChains returns the filter chains of an ir.Stream. There is one for each hostname, so that an edit of
+// one hostname does not affect connections of the others. If Access denies clients, there is a second chain for
 // each hostname, which closes their connections. The client's address is a condition of the chain and not of a
 // filter. Envoy's network rbac filter waits for the client's first byte, and the backend's first bytes would
 // pass before that (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
@@ -33,7 +33,8 @@ func streamChains(port *ir.Port, stream *ir.Stream) (out []*listenerv3.FilterCha
 	return out
 }
 
-// chainsFor returns the filter chains of a stream for one hostname. domain is "" for every connection.
+// chainsFor returns the filter chains of an ir.Stream for one hostname: one, and one for denied clients if
+// Access denies some. If domain is "", the chains are for every connection.
 func chainsFor(port *ir.Port, stream *ir.Stream, domain string) []*listenerv3.FilterChain {
 	allowed, denied, limited := admitted(stream.Access)
 	if !limited {
@@ -64,9 +65,8 @@ func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.Filt
 	return chain
 }
 
-// admitted returns the ranges of clients that may use a stream, and the ranges of clients that may not. Each
-// address is in one of the ranges, and the longest range decides. limited is false if all clients may use the
-// stream.
+// admitted returns the address ranges of the clients that access allows, and of those that it denies. Each
+// address is in one of the ranges, and the longest range decides. limited is false if all clients are allowed.
 func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
 	everybody := []string{"0.0.0.0/0", "::/0"}
 	if access == nil {
@@ -106,9 +106,9 @@ func refusal(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	}
 }
 
-// streamChain returns the filter chain of a stream for one hostname. domain is "" for every connection. Each
-// chain has a unique name. Envoy compares chains, so a change of one chain does not affect the connections of
-// the others.
+// streamChain returns the filter chain of an ir.Stream for one hostname. If domain is "", the chain is for
+// every connection. Each chain has a unique name. Envoy compares chains, so a change of one chain does not
+// affect the connections of the others.
 func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{
 		Name: port.Name + "/" + stream.Name(),

@@ -67,8 +67,8 @@ type hostParts struct {
 	matcher       []byte
 }
 
-// Pieces returns the parts of a table that the function RouteConfiguration has returned: each host, followed by
-// its routes. A route in several leaves of a compiled host is listed once.
+// Pieces returns the parts of an encoded RouteConfiguration: each virtual host, followed by its routes. A route
+// in several leaves of a compiled host is listed once.
 func Pieces(table []byte) (all []Piece) {
 	eachHost(table, func(h hostParts) {
 		name := string(h.name)
@@ -84,7 +84,7 @@ func Pieces(table []byte) (all []Piece) {
 	return all
 }
 
-// eachHost yields the virtual hosts of an encoded table.
+// eachHost yields the virtual hosts of an encoded RouteConfiguration.
 func eachHost(table []byte, yield func(hostParts)) {
 	eachField(table, func(number protowire.Number, _, value []byte) {
 		if number == routeConfigurationVirtualHosts {
@@ -180,10 +180,11 @@ func nameOf(route []byte) (name string) {
 	return name
 }
 
-// Without returns a table in which faulty parts answer 500. A faulty part with Fault.Match is left out. found
-// are the parts of faults that the table contains with the same Sum. A leaf without remaining routes answers
-// 404. No request is lost by that: a route that matches all requests of a leaf does so by its path alone. Envoy
-// accepts every path that checkMatch accepts, so such a route is never left out.
+// Without returns a copy of a RouteConfiguration in which faulty parts answer 500, or are left out if
+// Fault.Match is true. A fault counts only if the part still has the Sum of the fault; found are the parts of
+// such faults. A leaf without remaining routes answers 404. No request is lost by that: a route that matches
+// all requests of a leaf does so by its path alone. Envoy accepts every path that checkMatch accepts, so such a
+// route is never left out.
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host
@@ -201,7 +202,8 @@ func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Pa
 	return RouteConfiguration(table.Name, hosts), found
 }
 
-// without returns the host without faulty routes, and adds these routes to found.
+// without returns the host in which faulty routes answer 500, or are left out if Fault.Match is true. It adds
+// the faulty routes to found.
 func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	keep := func(body []byte) []byte {
 		at := Part{Host: string(h.name), Route: nameOf(body)}
@@ -254,7 +256,7 @@ func (h hostParts) closed() Host {
 	return HostOf(append(frame, wrap(virtualHostRoutes, marshal(all))...))
 }
 
-// closedRoute returns a route with the name and match of an encoded route that answers 500.
+// closedRoute returns a route that answers 500. It has the given name, and the match of the encoded route.
 func closedRoute(name string, route []byte) []byte {
 	body := text(routeNameField, name)
 	eachField(route, func(number protowire.Number, field, _ []byte) {
@@ -272,9 +274,10 @@ func answers500() *routev3.Route_DirectResponse {
 // ProbeMark is a text in Envoy's message about the last route of a Probe.
 const ProbeMark = "gatefold-probe"
 
-// Probe returns a table with some parts, and with a last route that every Envoy rejects. Envoy reads a table
-// from its beginning and reports the first fault. So Envoy's message contains ProbeMark only if Envoy accepts
-// all of the parts. Envoy rejects the table in any case, and its served configuration does not change.
+// Probe returns a RouteConfiguration with some parts, and with a last route that every Envoy rejects. Envoy
+// reads a RouteConfiguration from its beginning and reports the first fault. So Envoy's message contains
+// ProbeMark only if Envoy accepts all of the parts. Envoy rejects the resource in any case, and its served
+// configuration does not change.
 func Probe(name string, pieces []Piece) Resource {
 	bad := &routev3.Route{
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + ProbeMark}}},

@@ -52,7 +52,8 @@ func trust(name string, context *tlsv3.CertificateValidationContext) Resource {
 	}))
 }
 
-// trusting returns the conditions of a listener or cluster, together with a reference to the Trust name.
+// trusting returns the conditions of a listener or cluster, together with a reference to the resource of Trust
+// or SystemTrust with this name.
 func trusting(name string, demand *tlsv3.CertificateValidationContext) *tlsv3.CommonTlsContext_CombinedValidationContext {
 	return &tlsv3.CommonTlsContext_CombinedValidationContext{
 		CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{

@@ -35,8 +35,9 @@ func upstreamTLS(c *ir.Cluster) *corev3.TransportSocket {
 	}
 }
 
-// peerName returns a matcher for a name in a certificate. For an exact DNS name, Envoy also accepts a
-// certificate with a wildcard as the first label.
+// peerName returns a matcher for a name in a certificate. A DNS name that begins with "*" matches all names
+// with the same ending. For any other DNS name, Envoy also accepts a certificate with a wildcard as the first
+// label.
 func peerName(name ir.PeerName) *tlsv3.SubjectAltNameMatcher {
 	exact := &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: name.Value}}
 	suffix, wild := strings.CutPrefix(name.Value, "*")
