@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ServiceNotAllowed is the code of the problem that an author may not use an external service, because its file
-// is not from cluster paths.
+// ServiceNotAllowed is the code of the problem that an external service may be used only in files of cluster
+// paths, and the object is in another file.
 const ServiceNotAllowed = "ExtensionNotAllowed"
 
 // LowerExtension converts a GatewayExtension of any kind except jwt, and returns the reference to its service.

@@ -16,15 +16,16 @@ type Field struct {
 	Name ir.Field
 	// has reports whether a spec sets the field. The other functions for specs are called only if it returns true.
 	has func(*api.TrafficPolicySpec) bool
-	// take replaces the field in into by the field in from. The value is shared and never changed.
+	// take sets the field in the spec into to its value in the spec from. The value is shared and never changed.
 	take func(into, from *api.TrafficPolicySpec)
 	// lower converts the value and sets it in the Extras. Problems name fields, but not the object.
 	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
-	// join sets the field in into to the merged fields of first and last. last is preferred. It is called for deep
-	// strategies. It is nil if the field cannot be merged deeply.
+	// join merges the field of the specs first and last deeply, and sets it in the spec into. If the two
+	// contradict each other, last wins. join is called for deep strategies. It is nil if the field cannot be
+	// merged deeply.
 	join func(into, first, last *api.TrafficPolicySpec)
-	// protects is set if the field keeps requests away from backends. Loosened then reports routes below that
-	// override the field.
+	// protects is set if the field keeps requests away from backends. Loosened then reports policies of child
+	// routes that override the field.
 	protects protection
 	// inNamespace sets the namespace of references that have none, on a copy of the value. It is nil if the field
 	// has no references.
@@ -173,8 +174,8 @@ const (
 	Joined                // both values, merged
 )
 
-// merge merges the field of from, the spec of the higher level, into the same field of into. s is the strategy.
-// merge returns where the new value comes from.
+// merge merges one field of two specs, and sets it in the spec into. The spec from is that of the higher level
+// (see Level), and s is the strategy. The result says where the new value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):

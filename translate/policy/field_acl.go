@@ -19,8 +19,9 @@ func aclOff(s *api.TrafficPolicySpec) bool {
 		!slices.ContainsFunc(s.ACL.Rules, func(r api.ACLRule) bool { return r.Action == api.ACLDeny })
 }
 
-// joinACLs is Field.join for acl. The result has the rules of both sides. last decides defaultAction and a
-// range that both sides have. The denyResponse is that of last, or that of first if last has none.
+// joinACLs is Field.join for acl. The result has the rules of first and last. If both have a range, the rule of
+// last applies. The defaultAction is that of last. The denyResponse is that of last, or that of first if last
+// has none.
 func joinACLs(into, first, last *api.TrafficPolicySpec) {
 	out := *last.ACL
 	preferred := map[netip.Prefix]bool{}

@@ -105,13 +105,14 @@ func anyToken(from *api.JWTProvider) (problems []manifest.Problem) {
 	return problems
 }
 
-// openToken returns a warning about tokens that are accepted.
+// openToken returns the warning that a provider accepts too many tokens, because a field is missing.
 func openToken(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "AnyToken", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
-// lowerKeys sets the keys of a provider. They are in the policy, in a ConfigMap, or at a URL from which Envoy
-// fetches them. configMap is that of LowerJWT.
+// lowerKeys sets the keys of a provider. They are in the GatewayExtension, in a ConfigMap, or at a URL from
+// which Envoy fetches them. configMap is that of LowerJWT. It returns a problem if there are no keys, and a
+// warning for each key that is left out.
 func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (string, *CredentialFault)) []manifest.Problem {
 	if from.Remote != nil {
 		return lowerRemoteKeys(from.Remote, to)
@@ -139,7 +140,8 @@ func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (strin
 	return problems
 }
 
-// lowerRemoteKeys sets the URL from which Envoy fetches the keys of a provider, and how Envoy fetches them.
+// lowerRemoteKeys sets the URL from which Envoy fetches the keys of a provider, and how Envoy fetches them. It
+// returns a problem if the URL is invalid.
 func lowerRemoteKeys(from *api.RemoteJWKS, to *ir.JWTProvider) []manifest.Problem {
 	remote := &ir.RemoteKeys{
 		URL: from.URL, CacheFor: 5 * time.Minute, Timeout: 5 * time.Second, Async: from.AsyncFetch != nil,

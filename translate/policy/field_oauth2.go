@@ -36,7 +36,8 @@ const (
 	scopeDefault = "user" // Envoy's default
 )
 
-// lowerSignIn converts the identity provider of the GatewayExtension key.
+// lowerSignIn converts the identity provider of the GatewayExtension key. Problems name fields. If there are
+// problems, the extension must not be used.
 func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []manifest.Problem) {
 	to := &ir.SignIn{
 		Extension:     key,

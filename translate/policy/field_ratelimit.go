@@ -31,8 +31,8 @@ func rateLimits(spec *api.TrafficPolicySpec) api.RateLimit {
 	return *spec.RateLimit
 }
 
-// localRateLimitOff reports whether the field has no limit. A policy of a route below uses such a field to
-// remove the limit of a route above.
+// localRateLimitOff reports whether the field has no limit. A policy of a child route uses such a field to
+// remove the limit of a parent route.
 func localRateLimitOff(s *api.TrafficPolicySpec) bool { return s.RateLimit.Local.TokenBucket == nil }
 
 // lowerLocalRateLimit is Field.lower for rateLimit.local.

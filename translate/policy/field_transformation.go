@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// joinTransformations is Field.join for transformation. It joins the changes of both sides; the changes of last
+// joinTransformations is Field.join for transformation. It joins the changes of first and last; those of last
 // come last.
 func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	into.Transformation = &api.Transformation{
@@ -60,7 +60,8 @@ func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manif
 	return append(request, response...)
 }
 
-// headerChanges converts the changes at the path at, in the order set, add, remove.
+// headerChanges converts the header changes of a request or response, in the order set, add, remove. The
+// parameter at is the path of the changes. It returns nil if from is nil.
 func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil

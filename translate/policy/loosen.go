@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Loosening is a protecting field of a policy that a policy of a route below overrides.
+// Loosening is a field of a policy that protects requests, and that a policy of a child route overrides.
 type Loosening struct {
 	Field         ir.Field
 	Parent, Child manifest.Key // policies; for the filter ExternalAuth they are routes
@@ -52,7 +52,7 @@ type protection struct {
 }
 
 // Loosened returns the protecting fields of higher levels that lower levels override. levels are the levels
-// that were merged into resolved, root first. A limit that another limit replaces does not count.
+// that were merged into resolved, root first. A rate limit that another rate limit replaces does not count.
 func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	var out []Loosening
 	for _, field := range Fields() {
@@ -87,8 +87,8 @@ func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	return policy, len(levels)
 }
 
-// setter returns a policy of the levels that sets the field and is in inForce. inForce are the policies whose
-// field is effective. found is false if there is none.
+// setter returns the first policy in levels that sets the field and is in the list inForce. inForce are the
+// policies whose field is effective. found is false if there is no such policy.
 func (f *Field) setter(levels []Level, inForce []manifest.Key) (policy manifest.Key, found bool) {
 	for _, level := range levels {
 		for _, a := range level.Specs {

@@ -17,7 +17,7 @@ import (
 )
 
 // Strategy is how the policies of a level are merged with the policies of lower levels, which are those of
-// routes below.
+// child routes.
 type Strategy uint8
 
 // The strategies of EP-10943. If a field cannot be merged deeply, a deep strategy merges it like the shallow
@@ -76,7 +76,7 @@ type Attached struct {
 }
 
 // Level has the policies of one rule of one route, in the order of precedence. Priority says how they are
-// merged with the policies of routes below.
+// merged with the policies of child routes.
 type Level struct {
 	Specs    []*Attached
 	Priority Strategy
@@ -194,8 +194,9 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// merge merges from, the spec of the higher level, into the spec into. s is the strategy. origins and theirs
-// are the policies that set each field of into and of from. merge updates origins.
+// merge merges the fields of the spec from, which is that of the higher level, into the spec into. s is the
+// strategy. origins has the policies that set each field of into, and theirs those of from. merge also updates
+// origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name

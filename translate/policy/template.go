@@ -56,7 +56,7 @@ func parseTemplate(value string) (ir.Template, *manifest.Problem) {
 	return out, nil
 }
 
-// templateFault returns the problem that a template contains what.
+// templateFault returns the problem that a template does not support something. The parameter what names it.
 func templateFault(what string) *manifest.Problem {
 	return &manifest.Problem{
 		Code: "UnsupportedValue", Severity: manifest.Error,
