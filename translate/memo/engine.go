@@ -59,8 +59,8 @@ func (e *Engine) Flush(stop Stop) (err error) {
 	return nil
 }
 
-// Torn reports whether a panic left the engine inconsistent, so that it must not be used any more. A panic of a
-// rule's function does not: the rule runs again at the next Flush.
+// Torn reports whether a panic left the engine inconsistent, so that it must not be used any more. A panic in
+// the function of a rule leaves the engine consistent: the rule runs again at the next Flush.
 func (e *Engine) Torn() bool { return e.torn }
 
 // check ends the Flush with a panic if stop has an error. The interrupted rules become due again
@@ -111,7 +111,7 @@ func (n *node) head() *node { return n }
 // enqueue implements cell. Only cells of rules have a queue.
 func (n *node) enqueue() {}
 
-// read adds a reader. It does nothing if by is a reader already.
+// read adds by to the readers of n. It does nothing if by is a reader already.
 func (n *node) read(by *instance) {
 	switch {
 	case n.more != nil:
@@ -126,7 +126,7 @@ func (n *node) read(by *instance) {
 	}
 }
 
-// forget removes a reader.
+// forget removes by from the readers of n.
 func (n *node) forget(by *instance) {
 	if n.one == by {
 		n.one = nil

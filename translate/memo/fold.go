@@ -143,7 +143,8 @@ func (f *Fold[K, ID, M, V]) flush() bool {
 	return done > 0
 }
 
-// shorten removes the first elements of the queue, which are done. All are done without an interruption.
+// shorten removes the first done elements of the queue. If the flush was interrupted, the other elements
+// remain.
 func (f *Fold[K, ID, M, V]) shorten(done int) {
 	f.queue = slices.Clone(f.queue[done:])
 	for i := range f.queue {
