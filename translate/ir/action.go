@@ -133,8 +133,8 @@ type Respond struct {
 	Status uint32
 	// Why is the reason as text. It is "" if problems of the rule report the reason.
 	Why string
-	// Unasked is an issuer whose discovery document was not requested, if that is the only reason why the rule
-	// answers 500. `gatefold serve` requests it, so the rule may be served there. Otherwise "".
+	// Unasked is the issuer whose discovery document is missing, if that is the only reason why the rule answers
+	// 500. `gatefold serve` requests the document, so the rule may be served there. In all other cases it is "".
 	Unasked string
 }
 
@@ -209,7 +209,8 @@ type PathChange struct {
 	Prefix string // the matched prefix, without a slash at its end, "" for "/"
 }
 
-// Of returns the change for a rule that matches path. It sets Prefix to the path, without a slash at the end.
+// Of returns a copy of the change for a rule that matches the given path. Prefix of the copy is that path,
+// without a slash at its end.
 func (c PathChange) Of(path Path) *PathChange {
 	c.Prefix = strings.TrimRight(path.Value, "/")
 	return &c
@@ -218,7 +219,7 @@ func (c PathChange) Of(path Path) *PathChange {
 // Mirror sends copies of requests to a cluster and discards the answers.
 type Mirror struct {
 	Cluster string
-	// Numerator of every Denominator requests are copied.
+	// Of every Denominator requests, Numerator are copied. A Denominator of 0 means all requests.
 	Numerator, Denominator uint32
 }
 

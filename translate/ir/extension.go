@@ -63,7 +63,7 @@ type HTTPAuth struct {
 	// Add are headers that the service receives. Their values are format strings of Envoy.
 	Add []Header
 	// ToBackend are headers of an answer with 200. They replace the client's headers in the request to the
-	// backend. AllToBackend is true if all headers that may be copied are.
+	// backend. If AllToBackend is true, all headers of the answer do, except those that a service must not change.
 	ToBackend    []string
 	AllToBackend bool
 	// ToClient are headers of a rejection that the client receives. nil means all headers.

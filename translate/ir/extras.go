@@ -116,7 +116,7 @@ type HeaderChange struct {
 	Value Template // for SetHeader and AddHeader
 }
 
-// Template is a value in parts. The value is the parts joined.
+// Template is a value that is made of expressions. The value is their results, one after the other.
 type Template []Expr
 
 // Expr is plain text, or a function of the request or response.
@@ -178,7 +178,7 @@ type Hash struct {
 	Header   string
 	Cookie   *HashCookie
 	SourceIP bool
-	// Terminal is true if later sources are ignored if this source has a value.
+	// Terminal is true if Envoy ignores later sources when this source has a value.
 	Terminal bool
 }
 

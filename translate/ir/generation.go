@@ -9,11 +9,12 @@ import (
 // changes the chain adds one: see docs/design/xds.md#a-table-is-for-one-chain-of-filters.
 const FilterGeneration = 1
 
-// generationMark is between the name of a table and its generation. A hostname contains no slash.
+// generationMark is between the base and the generation in the name of a RouteConfiguration. A hostname
+// contains no slash.
 const generationMark = "/filters-"
 
-// TableName returns the name of the RouteConfiguration for a listener whose filters have a generation. It is
-// base for generation 0, and otherwise base with the generation.
+// TableName returns the name of the RouteConfiguration for a listener whose filter chain has a generation. For
+// generation 0 the name is base. For other generations it is base with the generation.
 func TableName(base string, generation int) string {
 	if generation == 0 {
 		return base
@@ -21,7 +22,8 @@ func TableName(base string, generation int) string {
 	return base + generationMark + strconv.Itoa(generation)
 }
 
-// SplitTableName splits a name that TableName has returned into the arguments of TableName.
+// SplitTableName splits a name that TableName has returned into the arguments of TableName. For any other name
+// it returns the name and 0.
 func SplitTableName(name string) (base string, generation int) {
 	at := strings.LastIndex(name, generationMark)
 	if at < 0 {

@@ -59,7 +59,7 @@ const (
 	LogOff  AccessLog = "off"
 )
 
-// Chain is one filter chain of a port. It has its own route table.
+// Chain is one filter chain of a port. It has its own RouteConfiguration.
 type Chain struct {
 	// Name is "" without TLS. With TLS it is the hostname: "shop.example.com", "*.example.com", or "*" for any
 	// other name and for no name. No Stream of the port has the same name.
@@ -103,7 +103,7 @@ func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 // Rule is one flattened route: one match of one rule of an HTTPRoute or GRPCRoute, below one chain of parents.
 // Action is what happens to the requests that match.
 type Rule struct {
-	// Name is stable and unique in its table. It names the object, the rule and the chain:
+	// Name is stable, and unique in its virtual host. It names the object, the rule and the chain:
 	// "HTTPRoute/shop/cart/0/1" is rule 0, match 1.
 	Name  string
 	Match Match
@@ -133,8 +133,9 @@ type Rule struct {
 	// or logout path. It is zero for a match that is in a route.
 	SignIn manifest.Key
 	Action Action
-	// Rejected says why Envoys rejected the rule. It is nil unless every connected Envoy with its table rejected
-	// it, or Rejected.Some is true. The table keeps the rule, and each Envoy gets the table without it.
+	// Rejected is why Envoys rejected the rule. It is nil unless every connected Envoy that has the rule's
+	// RouteConfiguration rejected the rule. These Envoys get a route that answers 500 instead, or no route if
+	// Rejected.Match is true.
 	Rejected *Rejection
 }
 

@@ -1,8 +1,8 @@
 package ir
 
-// RBAC rejects all requests of clients in Blocked. It admits other requests only if they match. If Deny is
-// true, it admits other requests only if they do not match. A request matches if one of Expressions is true and
-// the client is in Allowed.
+// RBAC rejects all requests of clients in Blocked. If Deny is false, it admits other requests only if they
+// match. If Deny is true, it admits other requests only if they do not match. A request matches if one of
+// Expressions is true and the client is in Allowed.
 type RBAC struct {
 	Deny bool
 	// Expressions are expressions of CEL. If there are none, the expressions match every request.

@@ -2,8 +2,8 @@ package ir
 
 import "slices"
 
-// Renamed returns a copy of the rule with other cluster names. For each cluster that the rule sends to or
-// calls, the new name is the result of name. The cluster name "" stays.
+// Renamed returns a copy of the rule with other cluster names. The function name returns the new name of each
+// cluster that the rule sends to or calls. The cluster name "" stays.
 func (r *Rule) Renamed(name func(string) string) *Rule {
 	out := *r
 	out.Action = r.Action.renamed(name)

@@ -18,21 +18,22 @@ type Stream struct {
 	Domains []string
 	// TLS configures how Envoy terminates TLS. It is nil if there is no TLS, or if the backend terminates it.
 	TLS *TLS
-	// Route is the route that gets the stream. If it is nil, connections are closed and datagrams dropped.
+	// Route is the route that gets the connections or datagrams. If it is nil, connections are closed and
+	// datagrams dropped.
 	Route *StreamRoute
 	// Behind are routes with the same domains that lost to Route in the conflict resolution order.
 	Behind []Rival
-	// Access says which clients may use the stream. nil means all clients.
+	// Access says which clients the Stream admits. nil means all clients.
 	Access *Access
 }
 
-// Access says which clients may use a stream.
+// Access says which clients a Stream admits.
 type Access struct {
 	// ACL decides by the client's address. It is nil if Closed is set.
 	ACL *ACL
-	// Closed says why no client may use the stream. It is "" if ACL decides.
+	// Closed says why the Stream admits no client. It is "" if ACL decides.
 	Closed string
-	// Parts name the policies that have the ACL, or what closes the stream.
+	// Parts name the policies that have the ACL, or what makes the Stream admit no client.
 	Parts []Part
 }
 
@@ -48,7 +49,7 @@ func (s *Stream) Name() string {
 // Raw reports whether Envoy forwards TLS to the backend without terminating it.
 func (s *Stream) Raw() bool { return s.Chain != "" && s.TLS == nil }
 
-// Rival is a route that lost domains of a Stream.
+// Rival is a route that lost domains of a Stream in the conflict resolution order.
 type Rival struct {
 	Route   manifest.Key
 	Domains []string // see Stream.Domains

@@ -9,10 +9,10 @@ import (
 // Secure reports whether the port's HTTP filter chains use TLS.
 func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }
 
-// MaxMisdirected limits the length of route tables for hostnames with TLS. If a port has at most this number of
-// hostnames, the table of each hostname lists all others, to answer 421. Each name costs Envoy 3 KiB in each
-// table. 64 names, which are as many as one Gateway has listeners, cost 12 MiB in all. 1,000 names would cost 3
-// GiB.
+// MaxMisdirected limits the size of the RouteConfigurations for hostnames with TLS. If a port has at most this
+// number of hostnames, the RouteConfiguration of each hostname lists all others, to answer 421. Each name costs
+// Envoy 3 KiB in each RouteConfiguration. 64 names, which are as many as one Gateway has listeners, cost 12 MiB
+// in all. 1,000 names would cost 3 GiB.
 const MaxMisdirected = 64
 
 // ManyTLSNames reports whether the port has more than MaxMisdirected hostnames with TLS.

@@ -6,8 +6,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// View is everything that is served, for explain. It shares the tables of the translator and is
-// immutable.
+// View is everything that is served, for explain. It shares memory with the translator and is immutable.
 type View struct {
 	Gateways []GatewayView
 	// Clusters are the clusters that a Gateway uses, by name.
@@ -64,7 +63,7 @@ type PortView struct {
 	Claims []string
 }
 
-// HostView is the rules of one domain.
+// HostView is a virtual host: the rules of one domain.
 type HostView struct {
 	// Chain is the name of the Port's Chain that contains the host.
 	Chain  string
