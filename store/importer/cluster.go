@@ -210,8 +210,9 @@ func missing(before, after map[string]any) []string {
 	return paths
 }
 
-// classify leaves out an object if no file is needed for its kind, or if options.Accept names the object or its
-// kind. It also sets the class of a Gateway (see gatewayClass).
+// classify leaves out an object if its kind gets no file, or if options.Accept names the object or its kind. It
+// sets the class of a Gateway (see gatewayClass). A NetworkPolicy or a GatewayClass may block the import (see
+// networkPolicy and parameters).
 func (o *Objects) classify(object *item) {
 	name := object.name()
 	switch kind := object.key.GroupKind(); {

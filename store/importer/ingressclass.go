@@ -26,9 +26,8 @@ func (o *Objects) otherClass(ingress *item) string {
 	return slices.Min(other)
 }
 
-// importsClass reports whether Ingresses of a class are imported. If options.IngressClasses is empty, only the
-// class nginx is imported, unless it has another controller. Otherwise only the classes in the list are
-// imported.
+// importsClass reports whether Ingresses of a class are imported: the classes in options.IngressClasses. If
+// that list is empty, only the class nginx is imported, and only if its controller is ingress-nginx or unknown.
 func (o *Objects) importsClass(class string) bool {
 	if len(o.options.IngressClasses) > 0 {
 		return slices.Contains(o.options.IngressClasses, class)

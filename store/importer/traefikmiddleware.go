@@ -149,7 +149,8 @@ func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 	}
 }
 
-// redirectScheme adds the redirect of the middleware redirectScheme to e.
+// redirectScheme adds the redirect of the middleware redirectScheme to e. With an invalid scheme or port,
+// routers that use p answer 500.
 func (t *traefik) redirectScheme(p *part, e *effect) {
 	scheme := text(p.get("redirectScheme.scheme"))
 	if scheme != "http" && scheme != "https" {
@@ -171,7 +172,8 @@ func (t *traefik) redirectScheme(p *part, e *effect) {
 	t.say(p, Different, "a redirect, with 301 or 302 for all methods, where Traefik answers 307 or 308 to some", "redirectScheme.scheme", "redirectScheme.permanent", "redirectScheme.port")
 }
 
-// basicAuth sets the field basicAuth of e.policy to the users of the middleware basicAuth.
+// basicAuth sets the field basicAuth of e.policy to the users of the middleware basicAuth. If a user or option
+// cannot be expressed, or there is no user, routers that use p answer 500.
 func (t *traefik) basicAuth(p *part, e *effect) {
 	var users []any
 	for i, line := range list(p.get("basicAuth.users")) {
@@ -200,7 +202,8 @@ func (t *traefik) basicAuth(p *part, e *effect) {
 	t.say(p, Different, "the realm is Envoy's", "basicAuth.realm")
 }
 
-// addresses sets the field acl of e.policy from the middleware ipAllowList, or ipWhiteList of version 2.
+// addresses sets the field acl of e.policy from the middleware ipAllowList, or ipWhiteList of version 2. If a
+// range is invalid or ipStrategy is set, routers that use p answer 500.
 func (t *traefik) addresses(p *part, kind string, e *effect) {
 	var cidrs []any
 	for i, entry := range list(p.get(kind + ".sourceRange")) {
@@ -228,7 +231,8 @@ func (t *traefik) addresses(p *part, kind string, e *effect) {
 	}
 }
 
-// headers adds the effect of the middleware headers to e, with its options for CORS and security.
+// headers adds the effect of the middleware headers to e, with its options for CORS and security. If a header
+// cannot be expressed, routers that use p answer 500.
 func (t *traefik) headers(p *part, e *effect) {
 	h, _ := p.get("headers").(map[string]any)
 	custom := func(key string, into map[string]string) {

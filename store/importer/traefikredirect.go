@@ -230,7 +230,8 @@ func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	return all, true
 }
 
-// redirectRegex adds the redirect of the middleware redirectRegex to e.
+// redirectRegex adds the redirect of the middleware redirectRegex to e. Without a valid expression and a
+// replacement, routers that use p answer 500.
 func (t *traefik) redirectRegex(p *part, e *effect) {
 	expression, err := regexp.Compile(text(p.get("redirectRegex.regex")))
 	if err != nil || text(p.get("redirectRegex.regex")) == "" || text(p.get("redirectRegex.replacement")) == "" {

@@ -159,7 +159,7 @@ func (t *traefik) port(name string) int64 {
 	return map[string]int64{"web": 80, "http": 80, "websecure": 443, "https": 443}[name]
 }
 
-// wantList checks that a field is a list or unset. If not, routers that use the part answer 500.
+// wantList makes routers that use the part answer 500 if a field is neither a list nor unset.
 func (t *traefik) wantList(p *part, field string) {
 	if value := p.get(field); value != nil && list(value) == nil {
 		t.shut(p, "it is no list", "", field)
