@@ -18,7 +18,7 @@ type budget struct {
 	total, host int // the steps that are left
 }
 
-// spend uses up steps. It returns false if the budget is spent.
+// spend subtracts steps from the steps that are left. It returns false if the budget is spent after that.
 func (b *budget) spend(steps int) bool {
 	b.total, b.host = b.total-steps, b.host-steps
 	return !b.spent()

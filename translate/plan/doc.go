@@ -8,5 +8,4 @@
 // the first to match one request, plan makes a request (pairs.go). Package explain answers the request from
 // both Views. If the answers differ, plan reports a changed request; if not, a request with different handling
 // (Report.Handling).
-// changed request; if not, a request with different handling (Report.Handling).
 package plan

@@ -137,8 +137,8 @@ func (p *portPair) listenerWords(before, after *ir.Port) string {
 	return strings.Join(words, ", ")
 }
 
-// streamsAlone returns the ir.Streams of a port, for comparison, without the content of the clusters of their
-// backends.
+// streamsAlone returns the fields of a port's ir.Streams that listenerWords compares: those of streamEffect,
+// and the domains.
 func streamsAlone(port *ir.Port) (out []any) {
 	for i := range port.Streams {
 		out = append(out, streamEffect(&port.Streams[i]), port.Streams[i].Domains)

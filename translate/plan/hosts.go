@@ -310,7 +310,7 @@ func (h *hostPair) answer(side int, q explain.Query) Answer {
 	return answerOf(explain.Request(view, q), clusters, q.Method)
 }
 
-// answerOf converts an answer of package explain.
+// answerOf converts an answer of package explain into an Answer.
 func answerOf(a explain.Answer, clusters map[string]*ir.Cluster, method string) Answer {
 	o := a.Outcome
 	out := Answer{Status: o.Status, Location: o.Location, Outcome: outcomeOf(a), Unless: o.Unless, policed: o.Policed}

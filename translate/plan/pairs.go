@@ -37,7 +37,7 @@ type unfound struct {
 // maxPairs bounds the pairs that are tried for one table.
 const maxPairs = 2_000_000
 
-// finder finds the pairs of two tables whose effects differ.
+// finder searches the pairs of two tables whose effects differ, and a request for each pair.
 type finder struct {
 	classes  *pathClasses
 	always   bool // all effects count as different
