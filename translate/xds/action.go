@@ -18,8 +18,8 @@ import (
 
 const million = 1_000_000
 
-// live reports whether a Forward has a backend that gets requests: its weight is not 0, and it is resolved.
-// Otherwise the answer is 500 (Gateway API, backendRefs).
+// live reports whether a Forward has a backend that gets requests: its weight is not 0, and it is resolved. If
+// there is none, the answer is 500 (Gateway API, backendRefs).
 func live(forward *ir.Forward) bool {
 	return forward != nil && slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool {
 		return b.Weight > 0 && b.Cluster != ""
@@ -91,9 +91,9 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 }
 
 // timeouts returns the timeout of the whole exchange. The default is 0, which means no timeout, because Envoy's
-// own default of 15 s would end downloads. idle is the idle timeout of the stream. It is nil unless the
-// listener's idle timeout would end the exchange earlier. Without retries, a backend's timeout limits the only
-// attempt, so the smaller timeout applies.
+// own default of 15 s would end downloads. Without retries, a backend's timeout limits the only attempt, so the
+// smaller timeout applies. idle replaces the listener's idle timeout if that would end the exchange earlier. In
+// all other cases idle is nil.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout
 	if action.Retry == nil {

@@ -98,7 +98,8 @@ type celChecker struct {
 	fault string
 }
 
-// walk checks the expression e and the expressions in e. depth is how deep e is nested.
+// walk checks the expression e and the expressions in e, and sets c.fault at the first fault. depth is how deep
+// e is nested.
 func (c *celChecker) walk(e ast.Expr, depth int) {
 	c.nodes++
 	switch {
@@ -128,7 +129,7 @@ func (c *celChecker) walk(e ast.Expr, depth int) {
 	}
 }
 
-// ident checks a name that is used without a field.
+// ident sets c.fault if an expression must not use the name without a field.
 func (c *celChecker) ident(name string) {
 	fields, known := celAttributes()[name]
 	switch {
@@ -141,7 +142,7 @@ func (c *celChecker) ident(name string) {
 	}
 }
 
-// selects checks the use of a field.
+// selects sets c.fault if Envoy does not know the field that an expression reads.
 func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	if s.Operand().Kind() != ast.IdentKind {
 		c.walk(s.Operand(), depth+1)
@@ -157,7 +158,7 @@ func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	}
 }
 
-// call checks a function call and its arguments.
+// call sets c.fault if a function call or one of its arguments has a fault.
 func (c *celChecker) call(call ast.CallExpr, depth int) {
 	name := call.FunctionName()
 	if _, known := celFunctions()[name]; !known {
@@ -187,7 +188,8 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 	}
 }
 
-// compare rejects a comparison of values with different types, because it fails for every request.
+// compare sets c.fault if an operator compares values with different types, because such a comparison fails for
+// every request.
 func (c *celChecker) compare(operator string, a, b ast.Expr) {
 	others := []ast.Expr{b}
 	switch operator {
