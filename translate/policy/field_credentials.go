@@ -113,7 +113,7 @@ func secretKey(ref *api.SecretRef) manifest.Key {
 }
 
 // ReadUsers returns the users in the text of an htpasswd file, sorted by name. fault says what is wrong with
-// the file, or is nil. It contains no text of the file.
+// the file; it is nil if all lines are valid and there is a user. fault contains no text of the file.
 func ReadUsers(text string) (users []ir.Credential, fault *CredentialFault) {
 	return readUsers(strings.Split(text, "\n"), func(line int) string { return fmt.Sprintf("line %d ", line+1) })
 }
@@ -125,7 +125,8 @@ type CredentialFault struct {
 	Message, Hint string
 }
 
-// lowerUsers reads the users that are in the policy itself.
+// lowerUsers returns the users that are in the policy itself, or the problem that one of the lines is invalid
+// or that there is no user.
 func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 	users, fault := readUsers(lines, func(int) string { return "it " })
 	if fault == nil {
@@ -137,8 +138,9 @@ func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 	}}
 }
 
-// readUsers returns the users in the lines of an htpasswd file, sorted by name. Messages about a line begin
-// with the result of subject for the line.
+// readUsers returns the users in the lines of an htpasswd file, sorted by name. If a line is invalid or there
+// is no user, it returns a fault and no users. Messages about a line begin with the result of subject for the
+// line.
 func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, *CredentialFault) {
 	known := map[string]ir.Hidden{}
 	for i, line := range lines {
@@ -168,7 +170,8 @@ func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, 
 }
 
 // ReadKeys adds the clients in the data of a Secret to known, which maps names to keys. It returns what is
-// wrong with the data, or nil. The fault contains no key.
+// wrong with the data, or nil. If it returns a fault, only some clients may have been added. The fault contains
+// no key.
 func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFault {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		key := ir.Hidden(strings.TrimSpace(string(data[name])))
@@ -185,8 +188,8 @@ func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFau
 	return nil
 }
 
-// Clients returns the clients in known, sorted by name. fault says why they cannot be used together, or is nil.
-// It contains no key.
+// Clients returns the clients in known, sorted by name. It returns a fault and no clients if known is empty, or
+// if two clients have the same key. The fault contains no key.
 func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *CredentialFault) {
 	if len(known) == 0 {
 		return nil, &CredentialFault{0, "there is no key", "write an entry for each client, with its key"}

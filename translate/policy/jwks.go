@@ -92,8 +92,8 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK reads one key. why says why the key cannot be used, or is "". secret is true if the key is not a
-// public key.
+// readJWK decodes and checks one key. why says why the key cannot be used, or is "". secret is true if the key
+// is not a public key. key is nil if secret is true, or if raw is not a JSON object with texts.
 func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {
@@ -188,7 +188,8 @@ func decodeNumber(text string) *big.Int {
 	return nil
 }
 
-// readPEM reads one public key as PEM. It returns a fault for any other PEM.
+// readPEM returns the public key in a PEM with one key. It returns a fault for any other PEM, and for a key
+// that cannot be used.
 func readPEM(text string) (*jwk, *CredentialFault) {
 	block, rest := pem.Decode([]byte(text))
 	hint := "write the public key alone: openssl pkey -in KEY -pubout"
