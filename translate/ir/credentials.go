@@ -47,8 +47,8 @@ func NamesCredential(name string) bool {
 }
 
 // CredentialSource says where the credentials of a policy's field are stored. They are in one entry of a
-// Secret, in all entries of a Secret, or in all entries of several Secrets. In the last case, the Secrets are
-// selected by namespace and labels. CredentialSource is zero if the credentials are in the policy itself.
+// Secret, in all entries of a Secret, or in all entries of several Secrets. Several Secrets are selected by
+// namespace and labels. CredentialSource is zero if the credentials are in the policy itself.
 type CredentialSource struct {
 	Field  Field
 	Secret manifest.Key

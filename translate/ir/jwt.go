@@ -9,8 +9,8 @@ type JWT struct {
 	// Missing lets requests without a token pass. Failed also lets requests with an invalid token pass.
 	Missing, Failed bool
 	Providers       []JWTProvider
-	// Rejected is the message of the Envoys that rejected the providers. It is "" unless every connected Envoy
-	// rejected them; Envoy then answers 403.
+	// Rejected is the message of the Envoys that rejected the providers, if every connected Envoy rejected them.
+	// Requests are then answered with 403. If at least one Envoy accepted the providers, Rejected is "".
 	Rejected string
 }
 

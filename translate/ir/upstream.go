@@ -61,7 +61,7 @@ type SlowStart struct {
 	MinPercent *uint32
 }
 
-// HealthCheck checks endpoints by HTTP or by gRPC. If both are nil, it only opens a connection.
+// HealthCheck checks endpoints by HTTP or by gRPC. If HTTP and GRPC are nil, it only opens a connection.
 type HealthCheck struct {
 	Timeout, Interval  time.Duration
 	Unhealthy, Healthy uint32 // how many checks in a row change the state of an endpoint
