@@ -318,7 +318,7 @@ func (s *settings) readRanges(value string) bool {
 	return true
 }
 
-// network parses an address or a network.
+// network parses an address or a network. It returns an error for any other text.
 func network(word string) (netip.Prefix, error) {
 	word = strings.TrimSpace(word)
 	if address, err := netip.ParseAddr(word); err == nil {

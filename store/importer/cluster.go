@@ -66,7 +66,8 @@ func Cluster(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// newObjects returns the objects of the input, without the fields that options.Accept names.
+// newObjects returns the objects of the input, without the fields that options.Accept names. It returns an
+// error only if the schemas cannot be loaded.
 func newObjects(inputs []Input, options Options) (*Objects, error) {
 	schemas, err := schema.Load()
 	if err != nil {

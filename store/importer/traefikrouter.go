@@ -221,8 +221,8 @@ func (r *router) guard(s site) string {
 	return string(marshal(guard))
 }
 
-// protects reports whether the router protects requests. That it answers 500 because of a field that import
-// cannot express does not count.
+// protects reports whether the router protects requests: by a policy, a redirect or TLS, or by a middleware or
+// service that import cannot express. Any other reason for its answer 500 does not count.
 func (t *traefik) protects(r *router) bool {
 	return len(r.effect.policy) > 0 || r.effect.closed != "" || len(r.effect.redirects) > 0 || r.backends.closed != "" || t.anyTLS(r)
 }

@@ -78,7 +78,8 @@ func (p *ruleParser) take(word string) bool {
 var errManyConditions = fmt.Errorf("it has more than %d alternatives", maxConditions)
 
 // either parses alternatives that are joined by "||", and returns their conditions. depth counts the brackets
-// around the text.
+// around the text. Each method of ruleParser that returns an error does so if the syntax is invalid or a limit
+// is reached.
 func (p *ruleParser) either(depth int) ([]condition, error) {
 	all, err := p.both(depth)
 	for err == nil && p.take("||") {
@@ -135,7 +136,8 @@ func (p *ruleParser) one(depth int) ([]condition, error) {
 	return p.matcher()
 }
 
-// matcher parses one matcher, such as Host(`example.com`).
+// matcher parses one matcher, such as Host(`example.com`), and returns its conditions (see the function
+// matcher).
 func (p *ruleParser) matcher() ([]condition, error) {
 	p.space()
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
@@ -163,7 +165,8 @@ func (p *ruleParser) matcher() ([]condition, error) {
 	}
 }
 
-// quoted parses a text in backticks, or in double quotes with the escapes \" and \\.
+// quoted returns the text in backticks, or in double quotes with the escapes \" and \\. It returns an error if
+// there is none.
 func (p *ruleParser) quoted() (string, error) {
 	if p.take("`") {
 		text, rest, ok := strings.Cut(p.rest, "`")
@@ -195,7 +198,8 @@ func (p *ruleParser) quoted() (string, error) {
 }
 
 // matcher returns the conditions of a matcher with the given arguments. In version 2, a matcher may have
-// several arguments, which are alternatives. An unknown matcher gives a wide condition.
+// several arguments, which are alternatives. An unknown matcher gives a wide condition. It returns an error if
+// a host is not a DNS name.
 func matcher(name string, args []string) ([]condition, error) {
 	each := func(of func(arg string) condition) []condition {
 		var all []condition

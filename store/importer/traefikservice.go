@@ -142,7 +142,8 @@ func (t *traefik) loadBalancer(p *part) *backends {
 }
 
 // weighted returns the backends of a service that splits requests between other services by weight. If import
-// cannot express one of these services, routers that use the service answer 500.
+// cannot express one of the services or weights, or there are no services, routers that use the service answer
+// 500.
 func (t *traefik) weighted(p *part, depth int) *backends {
 	b := &backends{}
 	for i, entry := range list(p.get("weighted.services")) {
