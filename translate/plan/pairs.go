@@ -217,7 +217,8 @@ func possible(p pair) bool {
 	return true
 }
 
-// pairOf returns the first entries before and after that a request matches.
+// pairOf returns the first entry before and the first entry after that a request matches. An entry is nil if
+// there is none.
 func (l lists) pairOf(r request) (p pair) {
 	first := func(list []*entry) *entry {
 		i := slices.IndexFunc(list, func(e *entry) bool { return l.patterns.takes(&e.rule.Match, r) })
@@ -309,7 +310,7 @@ func inURL(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' || r == '&' })
 }
 
-// matches returns the matches of the rules of a pair, one or two.
+// matches returns the matches of the rules of a pair, at most two.
 func (p pair) matches() (out []*ir.Match) {
 	for _, e := range []*entry{p.before, p.after} {
 		if e != nil {

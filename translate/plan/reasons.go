@@ -245,7 +245,7 @@ func (h *hostPair) references(e *entry) explain.Source {
 
 // goneBackends returns the places of the backends of the rule before whose Service or Backend was removed. If
 // the newest version of that object is invalid, the place is in the configuration after. Otherwise it is in the
-// configuration before.
+// configuration before. It returns nil if there are no such backends.
 func (h *hostPair) goneBackends(p pair) (out []Place) {
 	a, b := p.before.rule.Action.Forward, p.after.rule.Action.Forward
 	if a == nil {

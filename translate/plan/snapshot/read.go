@@ -41,7 +41,7 @@ func Read(r io.Reader) (head Head, side plan.Side, err error) {
 }
 
 // Through writes a side as a snapshot with the Head, reads that snapshot, and returns the side from it. Places,
-// which are not part of a snapshot, are copied.
+// which are not part of a snapshot, are copied. It returns the error of Write or Read.
 func Through(head Head, side plan.Side) (plan.Side, error) {
 	var text bytes.Buffer
 	if err := Write(&text, head, side); err != nil {
