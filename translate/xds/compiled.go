@@ -30,8 +30,8 @@ const (
 	routeListURL = "type.googleapis.com/envoy.config.route.v3.RouteList"
 )
 
-// Leaf is one entry of a compiled virtual host. It has the routes for paths that begin with the leaf's key and
-// with no longer key.
+// Leaf is one entry of a compiled virtual host: a key with routes. Envoy uses the leaf with the longest key
+// that the path begins with.
 type Leaf struct {
 	body []byte
 	sum  Sum

@@ -23,13 +23,13 @@ func hostBodiesOf(table []byte) hostBodies {
 	return out
 }
 
-// Frozen returns a copy of the RouteConfiguration after, in which the frozen virtual hosts are as they are in
-// the RouteConfiguration before. hosts are the domains to freeze. A frozen host that is only in after is left
-// out. differs reports whether the result differs from before.
+// Frozen returns a copy of the RouteConfiguration after, in which the frozen virtual hosts are those of the
+// encoded RouteConfiguration before. hosts are the domains to freeze. A frozen host that before does not have
+// is left out. differs reports whether the result differs from before.
 //
-// Every request gets the answer of before or of after. For this, Frozen may have to freeze other hosts, too. If
-// the result lacks a host of before or after, a wildcard gets its requests. Then the host and the wildcard are
-// either both frozen or both not frozen.
+// Every request gets the answer of one of the two RouteConfigurations. For this, Frozen may have to freeze
+// other hosts, too. If the result lacks a host of one of the two, a wildcard gets its requests. Then the host
+// and the wildcard are either both frozen or both not frozen.
 func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
 	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
 	frozen := freeze(hosts, old, now)

@@ -47,8 +47,8 @@ func regexPrefix(pattern string) string {
 	return prefix
 }
 
-// leading returns the common beginning of all matches of an expression. whole is true if the beginning is the
-// whole match, so that the match of a next expression follows it.
+// leading returns the common beginning of all matches of an expression, "" if it knows none. whole is true if
+// the beginning is the whole match, so that the match of a next expression follows it.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpBeginLine:

@@ -155,8 +155,8 @@ func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	return newResource(listener.Type, listener.Name, body), false
 }
 
-// filterField returns a message without some elements of the field with number of: those for which keep returns
-// false.
+// filterField returns a message without some elements of one field. The parameter of is the number of the
+// field. An element is left out if keep returns false.
 func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byte {
 	out := make([]byte, 0, len(body))
 	eachField(body, func(number protowire.Number, field, value []byte) {

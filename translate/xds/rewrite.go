@@ -106,9 +106,9 @@ func fullPath(change *ir.PathChange) string {
 }
 
 // prefixRewrite replaces a matched prefix by whole segments (Gateway API, HTTPPathModifier). It returns the
-// value for Envoy's prefix_rewrite, which replaces plain text, or else a regular expression with its
-// replacement. A regular expression is needed if the new prefix is "/". It is also needed if the match is not
-// for this prefix, for example a child's exact path below its parent's prefix.
+// value for Envoy's prefix_rewrite, which replaces plain text, and nil. If that is not possible, it returns ""
+// and a regular expression with its replacement. A regular expression is needed if the new prefix is "/". It is
+// also needed if the match is not for this prefix, for example a child's exact path below its parent's prefix.
 func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.RegexMatchAndSubstitute) {
 	prefix, value := strings.TrimSuffix(change.Prefix, "/"), strings.TrimSuffix(change.Value, "/")
 	byPrefix := match.Path.Kind == ir.PathPrefix && strings.TrimSuffix(match.Path.Value, "/") == prefix
