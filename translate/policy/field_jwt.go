@@ -94,7 +94,8 @@ func lowerJWTProvider(from *api.JWTProvider, configMap func(string) (string, *Cr
 	return to, append(problems, lowerKeys(&from.JWKS, to, configMap)...)
 }
 
-// anyToken warns if a provider accepts tokens of any issuer or for any audience.
+// anyToken returns a warning if a provider accepts tokens of any issuer, and another one if it accepts tokens
+// for any audience.
 func anyToken(from *api.JWTProvider) (problems []manifest.Problem) {
 	if api.Text(from.Issuer) == "" {
 		problems = append(problems, openToken("issuer", "tokens of any issuer are accepted, if they are signed with one of the keys", "write the iss of the provider's tokens"))

@@ -174,7 +174,7 @@ func ClientSecret(key manifest.Key, from *api.OAuth2Provider) manifest.Key {
 }
 
 // ReadClientSecret returns the client's secret in the data of a Secret. fault says why the secret cannot be
-// used, or is nil. It contains no part of the secret.
+// used, or is nil; with a fault, the secret is "". fault contains no part of the secret.
 func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *CredentialFault) {
 	text, found := data[ClientSecretEntry]
 	secret = ir.Hidden(strings.TrimSpace(string(text)))

@@ -61,7 +61,8 @@ func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manif
 }
 
 // headerChanges converts the header changes of a request or response, in the order set, add, remove. The
-// parameter at is the path of the changes. It returns nil if from is nil.
+// parameter at is the path of the changes. It returns nil if from is nil. A change with an invalid template
+// becomes a problem.
 func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil

@@ -70,7 +70,7 @@ type parser struct {
 	rest   [][]string
 }
 
-// parseExpr parses the text between {{ and }}.
+// parseExpr parses the text between {{ and }}. It returns a problem if the expression is not supported.
 func parseExpr(source string) (ir.Expr, *manifest.Problem) {
 	p := &parser{source: strings.TrimSpace(source), rest: tokens.FindAllStringSubmatch(source, -1)}
 	length := 0
