@@ -28,7 +28,8 @@ func (e *Extras) Identities() []Identity {
 	return append(append(out, e.ExtAuth.identities()...), e.JWTAuth.identities()...)
 }
 
-// identities returns the headers for claims, except client headers (IsClientHeader).
+// identities returns the headers for claims, except client headers (IsClientHeader). It returns nil if a is nil
+// or its Extension is not resolved.
 func (a *JWTAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.JWT == nil {
 		return nil
@@ -54,8 +55,8 @@ func (a *Action) Identities() []Identity {
 	return extras.Identities()
 }
 
-// identities returns the headers that an HTTP service sets. Client headers (IsClientHeader) are left out, and
-// so are headers that the service receives from the client.
+// identities returns the headers that an HTTP service sets, or nil for a gRPC service. Client headers
+// (IsClientHeader) are left out, and so are headers that the service receives from the client.
 func (a *ExtAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.Auth.HTTP == nil {
 		return nil

@@ -57,8 +57,8 @@ type JWTAuth struct {
 	ExtensionUse
 }
 
-// Renamed returns a copy of j in which name has replaced the cluster names of remote keys. It returns nil if j
-// is nil.
+// Renamed returns a copy of j with other cluster names. The function name returns the new name of each cluster
+// for remote keys. Renamed returns nil if j is nil.
 func (j *JWT) Renamed(name func(string) string) *JWT {
 	if j == nil {
 		return nil
