@@ -259,8 +259,8 @@ func (e *Engine) abandon(c *Ctx) {
 	i.invalidate()
 }
 
-// release removes a reader from the cells that it read, except the cells for which still returns true. Cells
-// without readers become idle.
+// release removes a reader from the cells that it read. The function still reports whether the reader still
+// reads a cell; such a cell is skipped. Cells without readers become idle.
 func (e *Engine) release(reader *instance, still func(*node) bool) {
 	for _, n := range reader.reads {
 		if still(n) {
