@@ -45,7 +45,8 @@ func pathOf(object *item) string {
 }
 
 // Result returns the files and the verdicts. remaining are the problems that validate found after the last
-// Settle. If the import is blocked, there are no files.
+// Settle. It also adds rules for ambiguous paths (see closeSpellings). If the import is blocked, there are no
+// files.
 func (o *Objects) Result(remaining []manifest.Problem) Result {
 	for _, p := range remaining {
 		o.remaining(p)

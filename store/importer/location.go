@@ -152,7 +152,7 @@ func (h *ingressHost) plain(all []*location) {
 }
 
 // overlaps reports whether another path of the host continues the path of l within a segment. For such requests
-// nginx uses the longer path, but a route uses the regular expression.
+// nginx uses the longer path, but Envoy would use the regular expression for l.
 func overlaps(l *location, all []*location) bool {
 	return slices.ContainsFunc(all, func(other *location) bool {
 		rest, ok := strings.CutPrefix(other.path, l.path)

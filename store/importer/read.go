@@ -7,7 +7,8 @@ import (
 )
 
 // Read returns the documents of a YAML or JSON file, within the limits for files of the folder. If a document
-// cannot be read, it returns an error about the first one: what that document protects is unknown.
+// cannot be read, it returns an error about the first such document, because it is unknown what that document
+// protects.
 func Read(name string, content []byte) ([]Input, error) {
 	values, problems := store.Values(content)
 	if len(problems) > 0 {
