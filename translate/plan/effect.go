@@ -29,8 +29,8 @@ func newEffects(view *ir.View) *effects {
 	return &effects{clusters: view.Clusters, rules: map[*ir.Rule]effect{}, names: map[string]effect{}, unasked: map[string]bool{}}
 }
 
-// ofRule returns the effect of the rule's action and of the clusters that the action names. It adds the issuer
-// of unaskedBy to unasked.
+// ofRule returns the effect of the rule's action and of the clusters that the action names. If the discovery
+// document of an issuer is missing for the rule, it adds the issuer to e.unasked (see unaskedBy).
 func (e *effects) ofRule(rule *ir.Rule) effect {
 	known, ok := e.rules[rule]
 	if !ok {

@@ -59,8 +59,9 @@ func (c *Change) effect() Effect {
 	return Differs
 }
 
-// sameRule reports whether two rules are the same rule of the same object. Their names or their Envoy routes
-// must be equal. So a named rule that moved within its object is still the same rule.
+// sameRule reports whether two rules count as the same rule of the same object. Their Envoy routes must be
+// equal, or their names. So a named rule that moved within its object is still the same rule. Two rules without
+// a name also count as the same.
 func sameRule(a, b *Rule) bool {
 	return a.Object == b.Object && (a.envoy == b.envoy || a.RuleName == b.RuleName)
 }

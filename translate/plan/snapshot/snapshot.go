@@ -1,10 +1,10 @@
-// Package snapshot writes and reads what a gatefold serves. Another gatefold can then compare the snapshot with
-// a folder, with package plan.
+// Package snapshot writes and reads the configuration that a gatefold serves. Another gatefold can then compare
+// the snapshot with a folder, with package plan.
 //
 // A snapshot is a list of JSON values, one on each line: a Head, then the records of a plan.Side, and at last
 // an End. Without the End a snapshot is not complete. The format is not stable: a snapshot can only be read by
 // the version that wrote it. A snapshot contains no secret. Credentials and the keys of JWT providers are
-// replaced by sums under a key of the snapshot. Of a Secret it contains only the name. Two sides can only be
+// replaced by sums under a key of the snapshot. A Secret is represented only by its name. Two sides can only be
 // compared if both were written with the same key (see Through).
 package snapshot
 
