@@ -39,8 +39,8 @@ type httpFilter struct {
 	// resource is true if Envoy fetches the filter's configuration as a resource with the filter's name. chain is
 	// then not used.
 	resource bool
-	// noUpgrades is true if the chain for WebSockets lacks the filter. upgradeService, if not nil, is the service
-	// function for WebSockets; that filter has its own name.
+	// noUpgrades is true if the chain for WebSockets lacks the filter. upgradeService replaces service in the
+	// chain for WebSockets (see forUpgrades). It is nil if both chains have the same filter.
 	noUpgrades     bool
 	upgradeService func(*ir.Extras) message
 	// field is the policy field to which the filter belongs. It is "" for a filter of no policy field.
