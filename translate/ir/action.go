@@ -30,8 +30,8 @@ type Action struct {
 	// Extras is what policies add. It is nil if they add nothing.
 	Extras *Extras
 
-	// Parts say where the action was read from, except for its backends. There is one Part for each filter, and
-	// one for timeouts and for retry. A function that merges actions must merge Parts, too.
+	// Parts say where the action was read from, except for its backends. There is one Part for each filter, for
+	// each field of a policy, for timeouts and for retry. A function that merges actions must merge Parts, too.
 	Parts []Part
 }
 

@@ -122,9 +122,9 @@ type Rule struct {
 	// position in the order. All rules below the match stay together at this position. Blocks is nil unless
 	// weights order only siblings (see route.Compare).
 	Blocks []*Rule
-	// Position is the index of the rule and of the match in Source. Ref is the index of the backendRef that leads
-	// to Source, in the last rule of Chain. It is 0 for an included route and for a root. Chain, Position and Ref
-	// are the last criterion of the order.
+	// Position has the index of the rule and the index of the match in Source. Ref is the index of the backendRef
+	// that leads to Source, in the last rule of Chain. Ref is 0 for an included route and for a root. Chain,
+	// Position and Ref are the last criterion of the order.
 	Position []int
 	Ref      int
 	// Section is the name of the rule in its object (rules[].name). It is "" if the rule has no name.
