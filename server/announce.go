@@ -46,14 +46,15 @@ func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folde
 	}
 }
 
-// unboundListener is an Envoy listener whose address cannot be bound. words is the error as board.BindWords
-// returns it.
+// unboundListener is an Envoy listener whose address cannot be bound. words has the errors of the Envoys, as
+// Verdict.Unbound has them.
 type unboundListener struct {
 	gateway, words string
 	port           manifest.Field // the port of the first Gateway listener there; zero if none is known
 }
 
-// setInfra stores where Gateways listen. An update without Infra removes all that is known of its Gateway.
+// setInfra stores where Gateways listen. If an update has no Infra, setInfra removes what it stored for that
+// Gateway, and what announce logged for it.
 func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 	for _, u := range updates {
 		if a.infra[u.Gateway] = u.Infra; u.Infra == nil {
@@ -64,9 +65,10 @@ func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 	}
 }
 
-// announce logs what is new in the verdict v on a Gateway. It queues each listener that cannot be bound for
-// tellBinds. If the Gateway is programmed, it logs each listener that is bound again. If no listener is unbound
-// either, it logs the addresses of the Gateway, unless the same addresses were logged before.
+// announce logs what is new in the verdict v on a Gateway. It queues each newly unbound listener for tellBinds.
+// If the Gateway is programmed, announce logs each listener that is bound again. If the Gateway is programmed
+// and all its listeners are bound, announce logs the Gateway's addresses, unless it logged the same addresses
+// last.
 func (a *announcements) announce(gateway string, v board.Verdict) {
 	told := a.unbound[gateway]
 	for _, listener := range slices.Sorted(maps.Keys(v.Unbound)) {

@@ -26,7 +26,8 @@ func compareBlames(a, b *blame) int {
 	return cmp.Or(strings.Compare(a.what(), b.what()), strings.Compare(a.node, b.node), strings.Compare(a.words, b.words))
 }
 
-// what returns a text that names the rejected part or resource: for example, the type and the name in quotes.
+// what returns the name of the rejected part. If the resource is rejected as a whole, it returns the type and
+// the quoted name of the resource.
 func (b *blame) what() string {
 	if b.part != nil {
 		return b.part.String()
@@ -34,9 +35,10 @@ func (b *blame) what() string {
 	return fmt.Sprintf("%s %q", xds.ShortType(b.typ), b.name)
 }
 
-// blamesOf returns the resources and parts that the canary st rejects. It leaves out those that the promoted
-// revision has in the same form. If it does not know the parts of a promoted table yet, it counts the rejected
-// part as new. Then unread has work that finds those parts. The caller does that work and calls again.
+// blamesOf returns the resources and parts of the revision that the canary st rejects. It leaves out parts that
+// the promoted revision has in the same form, and parts that the Envoy is only too old for. If the hashes of a
+// promoted route table's parts are not computed yet, the result has the rejected part, and unread has the work
+// that computes the hashes. The caller does that work and calls again.
 func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []reading) {
 	node := cmp.Or(st.node, st.peer)
 	for r := range st.Rejections() {
@@ -63,8 +65,8 @@ func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []read
 	return blames, unread
 }
 
-// frozenFor returns the verdict that freezes a revision because canaries rejected parts of it. blames is not
-// empty and sorted; the message quotes the first, and counts the others.
+// frozenFor returns the verdict that freezes a revision because canaries rejected parts of it. blames is
+// sorted, and has at least one element. The message quotes the first blame, and counts the others.
 func (s *staging) frozenFor(c *scope, blames []*blame) stageVerdict {
 	first := blames[0]
 	why := fmt.Sprintf("Envoy %q of stage canary rejected %s: %s", first.node, first.what(), strings.TrimSuffix(first.words, "."))
@@ -96,7 +98,8 @@ func (s *staging) fieldOf(c *scope, b *blame) manifest.Field {
 }
 
 // ownerOf returns the object that a cluster or secret is named after: for "Service/shop/cart/80" it is the
-// Service shop/cart. It returns the zero Key for a name of another form.
+// Service shop/cart. It returns the zero Key if the name does not begin with a known kind, or has less than
+// three elements.
 func ownerOf(name string) manifest.Key {
 	parts := strings.SplitN(name, "/", 4)
 	if len(parts) < 3 {

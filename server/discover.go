@@ -145,8 +145,8 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 }
 
 // join adds the stream to its scope and to the counts of verdicts. unknown is true if the log should warn that
-// the scope has nothing to serve: once for each node.cluster. The error means that the client has too many
-// streams.
+// the scope has nothing to serve. It is true once for each node.cluster, for at most maxWarned of them, and
+// only after the first Publish. The error means that the client has too many streams.
 func (s *Server) join(st *stream) (unknown bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -84,8 +84,8 @@ func (s envoyPages) Transport() (page admin.Transport) {
 	return page
 }
 
-// Connected implements admin.Envoys. If the admin address of an Envoy must not be queried, the result already
-// says so in Envoy.Unknown.
+// Connected implements admin.Envoys. It sets Envoy.Unknown if the admin address of an Envoy must not be
+// queried.
 func (s envoyPages) Connected() []admin.Connected {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,8 +2,8 @@ package server
 
 import "cmp"
 
-// watch returns work for the soaking revision of c: it finds the clusters whose requests are counted, and
-// stores them in c.stage.soaking. It must be done while the lock is not locked.
+// watch returns work that finds the clusters whose requests are counted for the soaking revision of c. The work
+// stores the clusters in c.stage.soaking. The caller does the work while it does not hold the lock.
 func (s *staging) watch(c *scope) reading {
 	soaking, changes := c.stage.soaking, c.stage.changes()
 	return func() {
@@ -33,9 +33,9 @@ func (s *staging) frozenForErrors(c *scope) stageVerdict {
 	return v
 }
 
-// stillFails reports whether the pending revision still has what failed before. It does not if the route, the
-// cluster or its endpoints changed. If unread is not empty, the result is not certain: the caller does that
-// work and calls again.
+// stillFails reports whether the pending revision still has the change that failed before (c.stage.failed). It
+// returns false if no change failed, or if the failed route, the cluster or its endpoints changed since. If
+// unread is not empty, the result is not certain: the caller does that work and calls again.
 func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	f := c.stage.failed
 	switch {
@@ -55,8 +55,8 @@ func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	return sums[f.Sum], nil
 }
 
-// mute returns the node.id of a canary that does not report loads although Staging.MaxErrors is set. It returns
-// "" if every canary reports, or if there is no such bound.
+// mute returns the name of a canary that does not report loads although Staging.MaxErrors is set: its node.id,
+// or its network address if it has no node.id. It returns "" if every canary reports, or if MaxErrors is 0.
 func (s *staging) mute(c *scope) (node string) {
 	if s.options.MaxErrors == 0 {
 		return ""

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// stageScope adds a stage to the scope, before its first canary joins. It does nothing if the scope has one.
+// stageScope adds a stage to the scope, before its first canary joins. It does nothing if the scope has a
+// stage.
 func (c *scope) stageScope() {
 	if c.stage == nil {
 		c.stage = newStage(c.Target) // the Envoys that are connected keep this target
@@ -39,8 +40,8 @@ func (c *scope) split() {
 	}
 }
 
-// targetOf returns the target of a stream: the promoted one if the scope has one and the stream is no canary,
-// and the newest otherwise.
+// targetOf returns the target of a stream. For a stream that is no canary, it is the promoted target, if the
+// scope has one. For a canary, or without a promoted target, it is the newest target.
 func (c *scope) targetOf(st *stream) *delta.Target {
 	if c.stage == nil || st.canary || c.stage.promoted == nil {
 		return c.Target
@@ -58,7 +59,7 @@ func (c *scope) others(yield func(*stream) bool) {
 }
 
 // release marks the promoted resources for sending to the Envoys that are not canaries. changed has the names
-// by type.
+// of these resources by type. release also sets c.stage.withheld and c.stage.uncounted to false.
 func (c *scope) release(changed map[string][]string) {
 	for st := range c.others {
 		if c.stage.withheld {
@@ -106,7 +107,8 @@ func sameForm(a, b *delta.Entry) bool {
 	return a == b || a != nil && b != nil && a.Version == b.Version
 }
 
-// joinStage adds a new stream to the canaries of the scope. It does nothing if the stream is not a canary's.
+// joinStage adds a new stream to the canaries of the scope, and a stage to the scope if it has none. It does
+// nothing if the stream is not a canary's.
 func (c *scope) joinStage(st *stream) {
 	if st.canary {
 		c.stageScope()
@@ -119,9 +121,10 @@ func (c *scope) joinStage(st *stream) {
 // maxLeft bounds how many disconnected canaries a fleet remembers: a client can choose any node.id.
 const maxLeft = 100
 
-// leaveStage removes a canary that disconnected from the scope. If a revision is not promoted yet, the stage
-// records that the canary left: the revision may have crashed it. It does nothing for other streams, or if
-// another canary has the same node.id.
+// leaveStage removes a disconnected canary from the scope. It does nothing if the stream is not a canary's. If
+// a revision is not promoted yet, the revision may have crashed the canary. Then leaveStage moves soaking
+// changes back to pending, and adds the canary to c.stage.left, which has at most maxLeft. It does neither if
+// another connected canary has the same node.id.
 func (c *scope) leaveStage(st *stream, now time.Time) {
 	if !st.canary {
 		return
@@ -140,9 +143,9 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 	}
 }
 
-// askedBy reports whether a canary has requested all tables of the pending revision. Envoy requests the tables
-// of a listener after it accepted the listener. If nothing was promoted yet, the canary must have requested all
-// tables.
+// askedBy reports whether a canary has requested all route tables that the pending revision sets. Envoy
+// requests the route tables of a listener after it accepted the listener. If no target is promoted yet, the
+// canary must have requested all route tables of its Gateways.
 func (c *scope) askedBy(st *stream) bool {
 	for key, e := range c.stage.pending.entries {
 		if key.typ == xds.RouteType && e != nil && !st.asks(key.name) {

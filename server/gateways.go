@@ -36,7 +36,8 @@ func (g *gateways) keepRevision(c *scope) {
 	}
 }
 
-// newGateways returns gateways without Gateways. fleets had canaries before gatefold restarted.
+// newGateways returns gateways that have only the union. fleets are the fleets that had canaries before
+// gatefold restarted.
 func newGateways(fleets []Fleet) *gateways {
 	g := &gateways{scopes: map[string]*scope{}, restored: map[string]Fleet{}}
 	for _, fleet := range fleets {

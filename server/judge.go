@@ -6,8 +6,9 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// settle updates the stored state of a stream. It judges the stream's Gateways again if the stream has just
-// become idle, or if its number of rejections changed. A stream that only becomes busy changes no verdict.
+// settle stores the current state of a stream's plan in the stream, and counts what the stream rejects. It
+// judges the stream's Gateways again if the stream has just become idle, or if its number of rejections
+// changed. A stream that only becomes busy changes no verdict.
 func (v *verdicts) settle(st *stream) {
 	was, now := st.state, st.State()
 	st.setIdle(now.Idle)
@@ -23,9 +24,9 @@ func (v *verdicts) settle(st *stream) {
 	v.judgeTouched()
 }
 
-// judgeTouched judges the Gateways in v.touched. If the union is among them, it also judges the Gateways that
-// are not programmed: they may wait only for an Envoy of all Gateways. While any Envoy of all Gateways is busy,
-// it only marks their messages as outdated.
+// judgeTouched judges the Gateways in v.touched, and empties v.touched. If the union is among them, it also
+// judges the Gateways in v.open and v.suspended: they may wait only for an Envoy of all Gateways. While any
+// Envoy of all Gateways is busy, it only marks the messages of the Gateways in v.open as outdated.
 func (v *verdicts) judgeTouched() {
 	_, all := v.touched[v.union]
 	delete(v.touched, v.union)
@@ -47,9 +48,11 @@ func (v *verdicts) judgeTouched() {
 	}
 }
 
-// judge computes the verdict on a Gateway, and stores it if its status, reason or unbound listeners changed.
-// listeners is true if the Gateway's listeners have just changed. The condition Programmed is about listeners.
-// So a programmed Gateway stays programmed while Envoys have not yet answered an edit of routes or backends.
+// judge computes the verdict on a Gateway. If the status, reason or unbound listeners changed, it stores and
+// logs the new verdict. If they are the same, it marks the message of a Gateway that is not programmed as
+// outdated. listeners is true if the Gateway's listeners have just changed. The condition Programmed is about
+// listeners. So a programmed Gateway stays programmed while Envoys have not yet answered an edit of routes or
+// backends.
 func (v *verdicts) judge(c *scope, listeners bool) {
 	before, judged := v.given[c.name]
 	now := v.standing(c)
@@ -69,7 +72,7 @@ func (v *verdicts) judge(c *scope, listeners bool) {
 	}
 }
 
-// refresh makes the messages of outdated verdicts again. The board calls it before it shows them.
+// refresh makes the messages of outdated verdicts again. The board calls it before it shows verdicts.
 func (v *verdicts) refresh() {
 	for gateway := range v.inQuestion() {
 		before, judged := v.given[gateway]

@@ -20,10 +20,10 @@ const (
 	// maxAllStrangers bounds the sum of the unknown names of all streams. The first fewStrangers of each stream
 	// are always allowed, so that one client cannot block the others.
 	maxAllStrangers, fewStrangers = 400_000, 1000
-	// requestRate bounds the requests of a stream per second. The first requestBurst requests do not count, nor do
-	// two for each resource of its Gateway. An answer to a response is free. Every requestNames names in a request
-	// count as one more request. An Envoy that connects sends one request for each type, table and secret of its
-	// Gateway, and later one for each new one.
+	// requestRate bounds the requests of a stream per second. The first requestBurst requests do not count, nor
+	// do two for each resource of its Gateway. An answer to a response is free. Every requestNames names in a
+	// request count as one more request. An Envoy that connects sends one request for each type, route table
+	// and secret of its Gateway, and later one for each new one.
 	requestRate, requestBurst, requestNames = 200, 10_000, 100
 	// maxStreams bounds the streams of one client: of one identity or, without a certificate, of one host. An
 	// Envoy needs one stream. But a fleet of a thousand Envoys can share one identity, or the address of one NAT.
@@ -63,8 +63,9 @@ func (u *usage) spend(request *delta.Request, answer bool, resources int, now ti
 	return nil
 }
 
-// countStrangers stores now, the number of unknown names of a stream, in the stream's usage of. It returns an
-// error if this number has grown and a limit is exceeded.
+// countStrangers stores the number of a stream's unknown names (the parameter now) in the stream's usage (the
+// parameter of). It returns an error if the number has grown and exceeds maxStrangers, or if the sum over all
+// streams exceeds maxAllStrangers. A stream with at most fewStrangers unknown names gets no error.
 func (c *clients) countStrangers(of *usage, now int) error {
 	c.strangers += now - of.strangers
 	grew := now > of.strangers
@@ -90,7 +91,8 @@ func (c *clients) admitStream(client string) error {
 	return nil
 }
 
-// release stops counting a stream that ends; of is its usage. The caller has locked c's lock.
+// release stops counting a stream that ends. The parameter of is the stream's usage. The caller has locked c's
+// lock.
 func (c *clients) release(client string, of usage) {
 	c.strangers -= of.strangers
 	if c.streams[client]--; c.streams[client] <= 0 {

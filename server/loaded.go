@@ -149,7 +149,8 @@ func (l *loaded) Generation() uint64 {
 // maxEdits is how many edits the pages show.
 const maxEdits = 50
 
-// edited stores the newest edit, and drops the oldest if there are more than maxEdits.
+// edited stores the newest edit, and drops the oldest if there are more than maxEdits. If the edit has a
+// revision number, that number becomes the newest revision of the pages.
 func (l *loaded) edited(edit admin.Edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

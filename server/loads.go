@@ -75,8 +75,8 @@ func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.Load
 	})
 }
 
-// beginReports admits an Envoy that wants to report. It returns an error if the client's certificate does not
-// allow the Gateway of its node.cluster, or if a limit is exceeded.
+// beginReports admits an Envoy that wants to report, and counts its stream and its reporter. It returns an
+// error if the client's certificate does not allow the Gateway of its node.cluster, or if a limit is exceeded.
 func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stream, error) {
 	if len(node.GetCluster()) > maxCluster {
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)

@@ -60,9 +60,9 @@ type Options struct {
 
 // Reload is the result of one change of the folder.
 type Reload struct {
-	// Result is the label of the metric. It is "ok" or "problems" if the folder is applied: without or with
-	// problems. It is "held" if the folder is frozen, "waiting" if it does not exist yet, and "failed" after an
-	// error in gatefold.
+	// Result is the label of the metric. It is "ok" if the folder is applied without problems, and "problems"
+	// if it is applied with problems. It is "held" if the folder is frozen, "waiting" if the folder does not
+	// exist yet, and "failed" after an error in gatefold.
 	Result string
 	// OK is true if the current folder is served, apart from objects with Problems.
 	OK bool
@@ -70,7 +70,7 @@ type Reload struct {
 	Hold string
 	// Awaits says what is missing, if nothing has been served yet; "" if nothing is missing.
 	Awaits string
-	// Stages are the durations of the steps, by name: "store", "translate".
+	// Stages are the durations of the steps, by name: for example, "parse" or "translate".
 	Stages map[string]time.Duration
 }
 

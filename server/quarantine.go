@@ -14,16 +14,16 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Each Envoy decides for itself: gatefold stops sending a rejected part of a table on the stream of that Envoy
-// alone (delta/search.go), and the other Envoys still get the part. If every connected Envoy that requests the
-// table rejected the part, the part is in quarantine. Then the problem is reported at the user's object, and
-// the Gateway is programmed without the part.
+// Each Envoy decides for itself: gatefold stops sending a rejected part of a route table or filter on the
+// stream of that Envoy alone (delta/search.go), and the other Envoys still get the part. If every connected
+// Envoy that requests the table or filter rejected the part, the part is in quarantine. Then the problem is
+// reported at the user's object, and the Gateway is programmed without the part.
 
 // maxQuarantine bounds the number of parts in quarantine.parts.
 const maxQuarantine = 10_000
 
-// quarantine has the parts of tables and filters that Envoys rejected or are too old for. It is guarded by
-// lock.
+// quarantine has the parts of route tables and filters that Envoys rejected or are too old for. It is guarded
+// by lock.
 type quarantine struct {
 	*lock
 	verdicts *verdicts
@@ -40,7 +40,7 @@ type quarantine struct {
 // suspicion is what is known of a part (xds.Part) in one form that an Envoy rejected or is too old for. It
 // stays in memory as a hint (see hints) after the last Envoy that rejected it disconnected.
 type suspicion struct {
-	at map[placed]struct{} // the tables that contain it
+	at map[placed]struct{} // the route tables and filters that contain it
 	// rejectedBy has the streams that rejected it or are too old for it, by what each stream knows of the part.
 	rejectedBy map[*delta.RejectedPart]*stream
 	rejected   bool                // an Envoy rejected it at least once
@@ -48,13 +48,14 @@ type suspicion struct {
 	taken      bool                // an Envoy accepted it: the fault is that of the Envoys in rejectedBy
 	told       bool                // it is in quarantine
 	published  translate.Rejection // the reason that translate got last
-	// othersServe is true if known is true, and other connected Envoys are new enough for the part.
+	// othersServe is true if the method known returns true, and other connected Envoys are new enough for the
+	// part.
 	othersServe bool
 	// tooOld is the last result of versions; "" after rejectedBy changed.
 	tooOld string
 }
 
-// placed is a part, and the table or filter that contains it.
+// placed is a part, and the route table or filter that contains it.
 type placed struct {
 	table string
 	xds.Part
@@ -76,8 +77,9 @@ func (q *quarantine) poke() {
 	}
 }
 
-// heed records the parts that the stream st rejects, and requests a review if r is the answer to a route table
-// or filter: Envoy may have accepted a part.
+// heed records the parts that the stream st rejects, after its Envoy answered the response r. It requests a
+// review if r has route tables or filters, because Envoy may have accepted a part. It requests none for a test
+// table (r.Probe), or if q.parts is empty.
 func (q *quarantine) heed(st *stream, r *delta.Response) {
 	q.take(st)
 	if (r.Type == xds.RouteType || r.Type == xds.FilterType) && !r.Probe && len(q.parts) > 0 {
@@ -85,8 +87,9 @@ func (q *quarantine) heed(st *stream, r *delta.Response) {
 	}
 }
 
-// noteRejected records that a stream rejected a part. It does nothing if Envoy's error shows that the fault is
-// the Envoy's (see ownMatter), or if too many parts are remembered.
+// noteRejected records that a stream rejected a part, or that its Envoy is too old for the part. It does
+// nothing if Envoy's error shows that the fault is the Envoy's (see ownMatter), or if there is no room for
+// another part.
 func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	if q.ownMatter(part.Words) {
 		return
@@ -111,8 +114,8 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	st.Quarantine(part, of.told)
 }
 
-// keyOf returns the key of a part in quarantine.parts. The key of a route is the same in every table, and the
-// key of a JWT requirement is the same at every Gateway.
+// keyOf returns the key of a part in quarantine.parts. The key of a route is the same in every route table, and
+// the key of a JWT requirement is the same at every Gateway.
 func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 	sum := part.Sum
 	if part.Lack != nil {
@@ -136,9 +139,10 @@ func (q *quarantine) ownMatter(words string) bool {
 	}, func(part string) bool { return strings.Contains(words, part) })
 }
 
-// room reports whether one more part can be remembered. If there are maxQuarantine parts, it drops a hint.
-// rejected is true if an Envoy rejected the new part; then it may also drop a part that Envoys are only too old
-// for.
+// room reports whether q.parts has room for one more part. If q.parts has maxQuarantine parts, it drops a part
+// that no connected Envoy rejects and that is not in quarantine. rejected is true if an Envoy rejected the new
+// part. Then room may also drop a part that Envoys are only too old for. It returns false if it can drop no
+// part.
 func (q *quarantine) room(rejected bool) bool {
 	if len(q.parts) < maxQuarantine {
 		return true
@@ -178,7 +182,8 @@ func (q *quarantine) forget(part *delta.RejectedPart) {
 	}
 }
 
-// hints returns the parts of a table that any Envoy rejected, each with the hash of the rejected form.
+// hints returns the parts of a route table or filter that any Envoy rejected, each with the hash of the
+// rejected form.
 func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	out := map[xds.Part]xds.Fault{}
 	for key, of := range q.parts {
@@ -194,8 +199,8 @@ func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	return out
 }
 
-// byMatch reports whether every Envoy that rejected the part rejected its match. It returns false if no Envoy
-// rejects it.
+// byMatch reports whether every Envoy in rejectedBy rejected the match of the part. It returns false if
+// rejectedBy is empty.
 func (of *suspicion) byMatch() bool {
 	for part := range of.rejectedBy {
 		if !part.Match {
@@ -205,7 +210,8 @@ func (of *suspicion) byMatch() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// known reports whether Envoys are too old for the part, and no connected Envoy was sent and rejected it.
+// known reports whether all Envoys in rejectedBy are only too old for the part: no Envoy of them was sent the
+// part and rejected it. It returns false if rejectedBy is empty.
 func (of *suspicion) known() bool {
 	for part := range of.rejectedBy {
 		if part.Lack == nil {
@@ -215,7 +221,8 @@ func (of *suspicion) known() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// lacks returns the field that Envoys are too old for. It is called only if known returns true.
+// lacks returns the field that Envoys are too old for, and the largest if there are several. It is called only
+// if known returns true.
 func (of *suspicion) lacks() (field ir.Field) {
 	for part := range of.rejectedBy {
 		field = max(field, part.Lack.Field)
@@ -254,7 +261,8 @@ func (of *suspicion) versions() string {
 	return of.tooOld
 }
 
-// listVersions computes the result of versions for tooOld.
+// listVersions computes the result of versions. It names at most maxVersions Envoys, sorted by name, and counts
+// the others.
 func (of *suspicion) listVersions() string {
 	type envoy struct{ node, version string }
 	var needs string
@@ -276,8 +284,8 @@ func (of *suspicion) listVersions() string {
 	return needs + "; " + strings.Join(list, ", ")
 }
 
-// forgive makes every stream send again the resources that its Envoy rejected: the Envoys may have been
-// upgraded.
+// forgive requests that every stream sends again the resources that its Envoy rejected: the Envoys may have
+// been upgraded.
 func (q *quarantine) forgive() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,9 +13,10 @@ type rejectLog struct {
 	version string // the version of Envoy
 }
 
-// rejection logs a warning that an Envoy rejected r; request has the error. keeps is true if the Envoy has an
-// earlier version of the resources. The line has level debug if the rejection repeats an earlier one, if r is a
-// test table, or if an address cannot be bound. tellBinds logs addresses that cannot be bound.
+// rejection logs a warning that an Envoy rejected the response r; request has the error. keeps is true if the
+// Envoy has an earlier version of the resources. The line has level debug if the rejection repeats an earlier
+// one, or if r is a test table. It also has level debug if an address cannot be bound, because tellBinds logs
+// such addresses.
 func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bool) {
 	event := l.log.Warn()
 	if r.Again || r.Probe || delta.BindFailed(request.GetErrorDetail().GetMessage()) {
@@ -36,10 +37,12 @@ func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bo
 	event.Int("resources", r.Names()).Str("envoy", r.Words).Msg(words)
 }
 
-// maxFindings bounds how many parts of a table are logged one by one.
+// maxFindings bounds how many parts of a route table are logged one by one.
 const maxFindings = 20
 
-// refused logs which parts of tables an Envoy rejects or is too old for. parts is ordered by table.
+// refused logs which parts of route tables and filters an Envoy rejects or is too old for. For each table it
+// logs at most maxFindings parts, and the number of the others. It skips parts whose match was rejected: they
+// were logged before.
 func (l rejectLog) refused(parts []*delta.RejectedPart) {
 	logged := map[string]int{} // by table
 	for _, part := range parts {

@@ -33,8 +33,8 @@ func (st *stream) keep(request *delta.Request) error {
 	return nil
 }
 
-// subscribe changes what the stream is subscribed to, step by step, and recounts its tables. It returns an
-// error if the client exceeds a limit.
+// subscribe changes what the stream is subscribed to, step by step. It also counts again the route tables that
+// the stream does not request. It returns an error if the client exceeds a limit.
 func (s session) subscribe(request *delta.Request) error {
 	st := s.stream
 	had := st.AsksForAll(xds.RouteType)
@@ -51,7 +51,8 @@ func (s session) subscribe(request *delta.Request) error {
 	return nil
 }
 
-// book does one step of a request under the lock. It returns an error if the client exceeds a limit.
+// book executes one step of a request under the lock, records rejected parts and counts unknown names. It
+// returns an error if the client exceeds a limit.
 func (s session) book(step delta.Step) (err error) {
 	s.locked(func() {
 		s.countTables(step)
@@ -61,7 +62,7 @@ func (s session) book(step delta.Step) (err error) {
 	return err
 }
 
-// countTables does a step, and updates the number of tables that the stream does not request.
+// countTables executes a step, and corrects the number of route tables that the stream does not request.
 func (s session) countTables(step delta.Step) {
 	st := s.stream
 	before := make(map[string]bool, len(step.Tables))

@@ -86,10 +86,11 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 	return set, again
 }
 
-// quarantines reports in tell whether a part is to be in quarantine. It is if Envoys rejected it, none accepted
-// it, and every connected Envoy that requests it has answered or had q.wait to answer. wait is the time until
-// the result may change. An Envoy that connects later ends the quarantine only when it accepts the part. If
-// Envoys are too old for a part, it is in quarantine at once. asking caches the streams by table.
+// quarantines reports in tell whether a part is to be in quarantine. A part that Envoys are only too old for is
+// in quarantine at once. Another part gets into quarantine after every connected Envoy that requests its route
+// table rejected it, or had q.wait to answer. An Envoy that accepts the part prevents or ends the quarantine.
+// An Envoy that connects later does not end it before that. A part that only canaries rejected is not in
+// quarantine (see staged). wait is the time until the result may change. asking caches the streams by table.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
 	if len(of.rejectedBy) == 0 || of.taken && !of.known() || !of.told && of.staged() {
 		return false, time.Hour
@@ -134,7 +135,7 @@ func (of *suspicion) staged() bool {
 	return true
 }
 
-// askersOf returns the streams that request a table or filter. A stream may be in the result twice.
+// askersOf returns the streams that request a route table or filter. A stream may be in the result twice.
 func (q *quarantine) askersOf(typ, table string) []*stream {
 	streams := []*stream{}
 	for gateway := range q.verdicts.union.Owners(typ, table) {

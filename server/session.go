@@ -27,7 +27,8 @@ func (s session) tellOld() {
 		Msgf("an Envoy is older than %s, which gatefold is tested with: it is served, and routes that it rejects answer 500 there", testedEnvoy())
 }
 
-// leave removes the stream from the server's state after the stream ended.
+// leave removes the stream from the server's state after the stream ended. It also removes the scope of a
+// Gateway that has no status, no resources and no other stream.
 func (s session) leave() {
 	st := s.stream
 	s.metrics.Disconnected(st.old())
@@ -54,8 +55,10 @@ func (s session) leave() {
 	}
 }
 
-// handle handles one request: an answer, a change of the subscription, or both. It returns an error if the
-// client exceeds a limit.
+// handle applies one request to the stream: an answer, a change of the subscription, or both. If the type is
+// not served, it logs a warning, once for each stream. If the Gateway has nothing to serve yet, it keeps a
+// request of the state-of-the-world protocol for later (see timely). It returns an error if the client exceeds
+// a limit.
 func (s session) handle(request *delta.Request) error {
 	st := s.stream
 	if !slices.Contains(delta.Types(), request.GetTypeUrl()) {
@@ -101,7 +104,8 @@ func (s session) rejectLog() rejectLog {
 	return rejectLog{s.log.With().Str("node", s.stream.node).Str("cluster", s.stream.cluster).Logger(), s.stream.version}
 }
 
-// keeps reports whether an Envoy that rejected r has an earlier version of some of its resources.
+// keeps reports whether an Envoy that rejected r has an earlier version of some of its resources. It returns
+// true if r has removals, because Envoy still has these resources.
 func (s session) keeps(r *delta.Response) (keeps bool) {
 	s.locked(func() {
 		held := func(e *delta.Entry) bool {
@@ -186,8 +190,8 @@ func (s session) forgiveOne() {
 	s.quarantine.take(st)
 }
 
-// prepare finishes the route tables that wait until the stream computes what of them is sent
-// (delta.Plan.Prepare). It logs the parts that the Envoy is found to reject.
+// prepare computes what is sent of the route tables that wait for this (delta.Plan.Prepare). It logs the parts
+// that the Envoy is known to reject, or is too old for.
 func (s session) prepare() {
 	var refused []*delta.RejectedPart
 	for step := range s.stream.Prepare(s.quarantine.hints) {

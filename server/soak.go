@@ -38,15 +38,16 @@ type soak struct {
 // newBatch returns an empty batch.
 func newBatch() batch { return batch{entries: map[batchKey]*delta.Entry{}} }
 
-// minRequests is how many requests to a cluster can freeze a revision before its time with canaries is over.
+// minRequests is the least number of requests to a cluster that can freeze a revision before its time with
+// canaries is over.
 const minRequests = 20
 
 // watched has the clusters whose requests are counted while a revision is soaking. Its values are what the
 // revision changed about each cluster.
 type watched map[string]Cause
 
-// Cause is the change in a revision that can make requests to a cluster fail: a changed route that forwards
-// there. If Part is zero, it is the cluster or its endpoints.
+// Cause is the change in a revision that can make requests to a cluster fail. If Part is not zero, it is a
+// changed route that forwards to the cluster. If Part is zero, it is the cluster or its endpoints.
 type Cause struct {
 	Type string            `json:"type"` // the type of the resource
 	Name string            `json:"name"` // the name of the resource
@@ -72,7 +73,8 @@ type Forms struct {
 // entry.
 type change struct{ from, to *delta.Entry }
 
-// watchedOf returns the clusters that changed, and the target clusters of changed routes.
+// watchedOf returns the clusters that changed or whose endpoints changed, and the target clusters of changed
+// routes.
 func watchedOf(changes []change) watched {
 	out := watched{}
 	for _, c := range changes {
@@ -102,7 +104,7 @@ func (c Cause) before(o Cause) bool {
 	return cmp.Or(cmp.Compare(c.Part.Route, o.Part.Route), cmp.Compare(c.Part.Host, o.Part.Host), cmp.Compare(c.Name, o.Name)) < 0
 }
 
-// putRoutes stores the target clusters of the new and changed routes of a table.
+// putRoutes stores the target clusters of the new and changed routes of a route table.
 func (w watched) putRoutes(c change) {
 	old := map[[sha256.Size]byte]bool{}
 	if c.from != nil {
@@ -143,9 +145,9 @@ func (s *soak) add(reports []*endpointv3.ClusterStats, now time.Time) {
 	}
 }
 
-// overBound returns a Failure if too many requests to a cluster failed: more than the share bound. It checks
-// the clusters sorted by name, and returns nil if none failed too much. Until end is true, it skips clusters
-// with less than minRequests requests.
+// overBound returns a Failure for the first cluster, by name, with a share of failed requests above bound. It
+// returns nil if there is no such cluster. end is true if the revision's time with canaries is over. If end is
+// false, overBound skips clusters with less than minRequests requests.
 func (s *soak) overBound(bound float64, end bool) *Failure {
 	for _, cluster := range slices.Sorted(maps.Keys(s.counted)) {
 		counted := s.counted[cluster]

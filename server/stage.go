@@ -75,7 +75,8 @@ const (
 // frozenCode is the code of the problem that a revision is frozen.
 const frozenCode = "RevisionFrozen"
 
-// newStage returns the stage of a scope whose first canary connects.
+// newStage returns the stage of a scope whose first canary connects. promoted is the target of the Envoys that
+// are not canaries; nil if it is not known.
 func newStage(promoted *delta.Target) *stage {
 	return &stage{promoted: promoted, pending: newBatch(), left: map[string]bool{}}
 }
@@ -92,8 +93,9 @@ func restoredStage(was Fleet) *stage {
 	return s
 }
 
-// put adds an update of the newest target to pending. An update that restores the promoted form, or the soaking
-// one, is removed from pending instead.
+// put adds an update of the newest target to pending. If the update restores the form that the soaking revision
+// or else the promoted target has, put removes the resource from pending instead. It does nothing if promoted
+// is nil.
 func (s *stage) put(u delta.Update) {
 	if s.promoted == nil {
 		return
@@ -112,8 +114,8 @@ func (s *stage) put(u delta.Update) {
 	s.pending.entries[key] = u.Entry
 }
 
-// published records that a revision is complete: the one after served. waited is the result of waits before the
-// first update of the revision.
+// published records that a revision is complete. served is the number of the revision before it. waited is the
+// result of waits before the first update of the revision.
 func (s *stage) published(served uint64, waited bool, now time.Time) {
 	if !waited {
 		s.revision = served
@@ -181,7 +183,7 @@ func (s *stage) unripen() {
 	s.soaking = nil
 }
 
-// take applies a batch to the promoted target. It returns the names of the changed resources by type.
+// take applies a batch to the promoted target. It returns the names of the changed resources by type, sorted.
 func (s *stage) take(b batch) map[string][]string {
 	changed := map[string][]string{}
 	for key, e := range b.entries {
@@ -205,8 +207,8 @@ func (s *stage) awaited() string {
 	return ""
 }
 
-// asProblem returns the problem that a fleet is frozen. It is reported at the object of v.field, or else at a
-// Gateway.
+// asProblem returns the problem that a fleet is frozen. Its object is that of v.field. If v.field is zero, it
+// is the Gateway v.gateway, and there is no object if v.gateway is "".
 func (v stageVerdict) asProblem() manifest.Problem {
 	p := manifest.Problem{Code: frozenCode, Severity: manifest.Error, Message: v.problem, Hint: v.hint, Object: v.field.Object, Field: v.field.Path}
 	if namespace, name, ok := strings.Cut(v.gateway, "/"); ok && p.Object.IsZero() {

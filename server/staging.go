@@ -25,8 +25,8 @@ type staging struct {
 	changed    chan struct{}      // capacity 1: there is something to judge
 	asked      chan chan struct{} // requests for a report: run closes each channel after the next report
 
-	// sums has the hashes of the parts of promoted tables, as far as they were computed. Only the goroutine of run
-	// uses it.
+	// sums has the hashes of the parts of promoted route tables and filters, as far as they were computed. Only
+	// the goroutine of run uses it.
 	sums map[*delta.Entry]map[[sha256.Size]byte]bool
 	// told has the problems and saved the fleets that were reported last. Only the goroutine of run uses them.
 	told  []manifest.Problem
@@ -35,7 +35,7 @@ type staging struct {
 	reporters map[reporter]int
 }
 
-// newStaging returns a staging with the defaults of options. It uses the lock of rejected.
+// newStaging returns a staging. Unset options get their defaults. It uses the lock of the quarantine rejected.
 func newStaging(options Staging, verdicts *verdicts, rejected *quarantine, log zerolog.Logger, counted *figures.Set) *staging {
 	options.Absence = cmp.Or(options.Absence, DefaultAbsence)
 	options.interval = cmp.Or(options.interval, ReportInterval)
@@ -102,7 +102,8 @@ func (s *staging) promote(c *scope, b batch, words, result string) {
 	s.log.Info().Str("fleet", c.fleet()).Uint64("revision", b.revision).Int("resources", len(b.entries)).Int("envoys", len(c.streams)-len(c.canaries)).Msg(words)
 }
 
-// settle requests that the Gateway of the fleet is judged again after a promotion.
+// settle requests that the Gateway of the fleet is judged again after a promotion. If a newer revision is not
+// promoted yet, the time for its canaries to answer begins now.
 func (s *staging) settle(c *scope) {
 	if c.stage.waits() {
 		c.stage.since = time.Now()
@@ -130,7 +131,7 @@ func (s *staging) set(c *scope, now stageVerdict) {
 // reading is work that reads only immutable values. It is done without the lock.
 type reading func()
 
-// sum returns work that stores the hashes of the parts of a table in s.sums.
+// sum returns work that stores the hashes of the parts of a route table or filter in s.sums.
 func (s *staging) sum(e *delta.Entry) reading { return func() { s.sums[e] = sumsOf(e) } }
 
 // frozenBy returns the verdict that freezes the newest revision of a fleet. why is a sentence without a full
@@ -154,7 +155,7 @@ type reporter struct{ node, cluster string }
 func reporterOf(st *stream) reporter { return reporter{st.node, st.cluster} }
 
 // count adds the load reports of a canary to the counts of the soaking revision. It leaves out a report if its
-// interval began before the canaries accepted that revision.
+// interval began before the canaries accepted that revision. It counts nothing if no revision is soaking.
 func (s *staging) count(from *stream, reports []*endpointv3.ClusterStats, now time.Time) {
 	s.locked(func() {
 		c := s.verdicts.union

@@ -12,10 +12,10 @@ import (
 // answerTime is how long canaries may take to answer before the revision is frozen.
 const answerTime = time.Minute
 
-// maxSums is how many promoted tables staging.sums may have at the start of a review.
+// maxSums is how many promoted route tables staging.sums may have at the start of a review.
 const maxSums = 16
 
-// run judges the fleets after each change and when a wait is over, until ctx ends.
+// run judges the fleets and calls report, after each change and when a wait is over, until ctx ends.
 func (s *staging) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -57,7 +57,8 @@ func (s *staging) review(now time.Time) (again time.Duration) {
 	}
 }
 
-// judgeAll judges each fleet once. If unread is not empty, the caller does that work and calls again.
+// judgeAll judges each fleet with canaries. again is the time until the next call. If unread is not empty, the
+// caller does that work and calls again.
 func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading) {
 	again = time.Hour
 	for _, c := range s.verdicts.all() {
@@ -131,8 +132,8 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 }
 
 // opinion returns the verdict of the connected canaries on what is pending. The state is soaks if all of them
-// accepted it. again is the time until the verdict may change. If unread is not empty, the verdict is not
-// certain yet.
+// accepted it, and report loads as Staging.MaxErrors needs. again is the time until the verdict may change. If
+// unread is not empty, the verdict is not certain yet.
 func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []reading) {
 	of := c.stage
 	busy := ""
@@ -171,7 +172,9 @@ func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again 
 	return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary has not answered for revision %d within %s", busy, of.newest(), answerTime)), time.Hour, unread
 }
 
-// judgeAbsence judges a fleet without a connected canary. again is the time until the next call.
+// judgeAbsence judges a fleet without a connected canary. It freezes the revision if a canary disconnected
+// before it accepted the revision, or if a revision was frozen when gatefold stopped. Otherwise it waits for a
+// canary until Staging.Absence is over, and then abandons the stage. again is the time until the next call.
 func (s *staging) judgeAbsence(c *scope, now time.Time) (again time.Duration) {
 	of := c.stage
 	if of.gone.IsZero() { // for example, after a restart

@@ -35,8 +35,8 @@ func (s *staging) fleetOf(c *scope) Fleet {
 	return fleet
 }
 
-// report calls Staging.Save if the fleets changed, and Staging.Problems if the problems of frozen fleets
-// changed.
+// report sets the metric of frozen fleets. It calls Staging.Save if the fleets changed, and Staging.Problems if
+// the problems of frozen fleets changed.
 func (s *staging) report() {
 	var problems []manifest.Problem
 	fleets := []Fleet{}

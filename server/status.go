@@ -86,8 +86,8 @@ func oldOnes(gateway string, streams []*stream) string {
 	return fmt.Sprintf(" Older than Envoy %s, which gatefold is tested with: %s.", testedEnvoy(), strings.Join(slices.Compact(old), ", "))
 }
 
-// closedParts returns a text with how many parts of the Gateway's tables this Envoy is too old for; "" if there
-// are none.
+// closedParts returns a text with how many parts of the Gateway's route tables this Envoy is too old for; "" if
+// there are none.
 func (st *stream) closedParts(gateway string) string {
 	count, needs := 0, ""
 	for part := range st.RejectedParts() {
@@ -102,8 +102,9 @@ func (st *stream) closedParts(gateway string) string {
 	return fmt.Sprintf(", where %d routes or hosts answer 500: %s", count, needs)
 }
 
-// refusals returns a text for each resource of a Gateway that this Envoy rejected. The texts for listeners
-// whose address cannot be bound are added to unbound instead.
+// refusals returns a text for each resource of a Gateway that this Envoy rejected, and for each rejected part
+// of a route table or filter. The texts for listeners whose address cannot be bound are added to unbound
+// instead.
 func (st *stream) refusals(gateway string, unbound unbound) []string {
 	var said []string
 	for r := range st.Rejections() {
@@ -128,8 +129,8 @@ func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
 
-// words returns one text for each listener in of: its errors, or if there are none, the text in before. It
-// returns nil if of is empty.
+// words returns a text for each listener of the map in the parameter of. The text has the listener's errors in
+// u. If there are none, it is the listener's text in before. words returns nil if the map is empty.
 func (u unbound) words(of map[string]int, before map[string]string) map[string]string {
 	var out map[string]string
 	for name := range of {
@@ -145,7 +146,8 @@ func (u unbound) words(of map[string]int, before map[string]string) map[string]s
 // to 32,768 bytes.
 const maxRefusals = 5
 
-// sumUp joins rejections into one message, sorted, so that the message does not depend on the order of Envoys.
+// sumUp sorts rejections in place and joins them, so that the message does not depend on the order of Envoys.
+// It quotes at most maxRefusals rejections, and counts the others.
 func sumUp(refusals []string) string {
 	slices.Sort(refusals)
 	more := len(refusals) - maxRefusals
@@ -160,7 +162,8 @@ type standing struct {
 	status  metav1.ConditionStatus
 	reason  string
 	unbound map[string]int // only its keys matter
-	// waits is true if the Gateway has Envoys, and not all of them have answered yet.
+	// waits is true if the Gateway has Envoys, and its reason is Pending for another cause than a frozen
+	// revision.
 	waits bool
 }
 
@@ -183,7 +186,8 @@ func (v *verdicts) standing(c *scope) standing {
 	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
 }
 
-// of reports whether a verdict has the same status, reason and unbound listeners. It ignores the messages.
+// of reports whether the verdict v has the same status, reason and unbound listeners as now. It ignores the
+// messages.
 func (now standing) of(v board.Verdict) bool {
 	same := now.status == v.Status && now.reason == v.Reason && len(now.unbound) == len(v.Unbound)
 	for listener := range now.unbound {
@@ -193,8 +197,8 @@ func (now standing) of(v board.Verdict) bool {
 	return same
 }
 
-// refusedRoutes returns a text for each part of a Gateway's tables that this Envoy rejected. It leaves out
-// quarantined parts.
+// refusedRoutes returns a text for each part of a Gateway's route tables and filters that this Envoy rejected,
+// sorted. It leaves out quarantined parts.
 func (st *stream) refusedRoutes(gateway string) []string {
 	var texts []string
 	for part := range st.RejectedParts() {

@@ -45,7 +45,8 @@ type stream struct {
 	revision uint64      // the newest that the Envoy acknowledged; valid while it is not idle: see gateways.heldBy
 }
 
-// mark records that resources of the target changed. The caller must not change names afterwards.
+// mark records that resources of the target changed. If the stream has requested their type, mark wakes the
+// stream's goroutine. The caller must not change names afterwards.
 func (st *stream) mark(typ string, names ...string) {
 	if st.Mark(typ, names) {
 		st.setIdle(false)
@@ -149,8 +150,9 @@ func (c *scope) tell() {
 	c.fresh = false
 }
 
-// tally counts the streams that keep a Gateway from being programmed. The streams of all Gateways count in the
-// tally of each Gateway. The exception is busy: these streams count in the tally of the union.
+// tally counts the streams that keep a Gateway from being programmed. lacking, refusing and unbound count the
+// streams of the Gateway and the streams that serve all Gateways. busy counts the streams of the scope alone:
+// the union has a tally of its own.
 type tally struct {
 	busy     int            // streams that are not idle
 	lacking  int            // streams that do not request all of its tables
@@ -160,8 +162,8 @@ type tally struct {
 
 // share is what a stream adds to tallies, by the Gateway's scope.
 type share struct {
-	// lacks counts the tables that the stream does not request. The tables of unbound listeners do not count,
-	// because Envoy does not request them.
+	// lacks counts the route tables that the stream does not request. The tables of unbound listeners do not
+	// count, because Envoy does not request them.
 	lacks   map[*scope]int
 	refuses map[*scope]objection
 	unbound map[string]struct{}

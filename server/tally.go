@@ -11,8 +11,8 @@ import (
 // answer does not depend on how many other Envoys there are. The message of a verdict is made when the status
 // changes. While the status stays the same, the message is made when the board is read (verdicts.refresh).
 
-// lack adds more to the number of tables of a Gateway that the stream does not request. more is negative if the
-// stream requests tables now that it did not request before.
+// lack adds more to the number of route tables of a Gateway that the stream does not request. more is negative
+// if the stream requests tables now that it did not request before.
 func (v *verdicts) lack(st *stream, c *scope, more int) {
 	before := st.lacks[c]
 	now := before + more
@@ -28,7 +28,7 @@ func (v *verdicts) lack(st *stream, c *scope, more int) {
 	}
 }
 
-// recount counts, for each Gateway of the stream, the tables that the stream does not request.
+// recount counts, for each Gateway of the stream, the route tables that the stream does not request.
 func (v *verdicts) recount(st *stream) {
 	for _, c := range v.served(st) {
 		lacks := 0
@@ -41,7 +41,8 @@ func (v *verdicts) recount(st *stream) {
 	}
 }
 
-// retable updates the counts of all streams after a Gateway got the table (by is 1) or lost it (by is -1).
+// retable corrects the counts of all streams that do not request a route table. The parameter by is 1 after a
+// Gateway got the table, and -1 after it lost the table.
 func (v *verdicts) retable(c *scope, table string, by int) {
 	for _, streams := range []map[*stream]struct{}{c.streams, v.union.streams} {
 		for st := range streams {
