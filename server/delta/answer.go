@@ -2,7 +2,7 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Answer processes the ACK or NACK in a request. It returns the response that the request answers. It returns
+// Answer records the ACK or NACK in a request, and returns the response that the request answers. It returns
 // nil if the request is not an answer, or if its nonce is unknown.
 func (p *Plan) Answer(request *Request) *Response {
 	l, detail := p.ledgers[request.GetTypeUrl()], request.GetErrorDetail()

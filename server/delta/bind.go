@@ -22,7 +22,7 @@ func BindFailed(words string) bool {
 // duplicate reports whether Envoy's error says that another listener has the address.
 func duplicate(words string) bool { return strings.Contains(words, "has duplicate address") }
 
-// Unbound returns the names of the listeners whose address could not be bound. Envoy does not request the
+// Unbound returns the names of the listeners whose address could not be bound. Envoy does not request the route
 // tables of such a listener, whose names begin with the name of the listener (listen.RoutesName).
 func (s *stream) Unbound() map[string]struct{} {
 	l, out := s.ledgers[xds.ListenerType], map[string]struct{}{}
@@ -38,7 +38,8 @@ func (s *stream) Unbound() map[string]struct{} {
 }
 
 // rebind marks listeners as due again after a failed bind, because Envoy tries to bind only when it gets the
-// listener again. It returns the time of the next retry; zero means that no retry is planned. The wait is
+// listener again. It also marks the listeners of unmoved whose wait is over. It returns the time of the next
+// retry or of the next end of a wait; zero means that neither is planned. The wait after a failed bind is
 // Options.BindRetry at first, and doubles with every failure. Each listener is sent alone, so that Envoy's
 // error is about this listener.
 func (m *moves) rebind(now time.Time) time.Time {

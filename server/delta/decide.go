@@ -13,7 +13,9 @@ const (
 )
 
 // decide compares what the stream's Envoy has under a name with e, the target's resource, and returns what to
-// send. e is nil if the target has no such resource. ordered is false only if removals are not sent last
+// send. e is nil if the target has no such resource. A version that the Envoy rejected is sent again only if
+// its retry is due. A version that the Envoy has is sent again only if the name is in l.force. decide removes
+// the rejection of a version that the target no longer has. ordered is false if removals are not sent last
 // (Options.Unordered).
 func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	_, forced := l.force[name]
@@ -48,10 +50,10 @@ func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	return nothing
 }
 
-// goesAlone reports whether a name needs a response of its own. It does if it was in a rejected response. It
-// also does if it replaces an accepted RouteConfiguration, assignment or secret: if one of several is bad,
-// Envoy applies an arbitrary part of them (docs/design/envoy.md#nacks). Of clusters and listeners, Envoy
-// applies all good ones.
+// goesAlone reports whether a name needs a response of its own. It returns true if the name is in l.alone: it
+// was in a rejected response, or its failed bind is retried. It also returns true if the name replaces an
+// accepted RouteConfiguration, assignment, filter or secret: if one of several is bad, Envoy applies an
+// arbitrary part of them (docs/design/envoy.md#nacks). Of clusters and listeners, Envoy applies all good ones.
 func (l *ledger) goesAlone(name string) bool {
 	if _, ok := l.alone[name]; ok {
 		return true

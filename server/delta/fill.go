@@ -8,9 +8,9 @@ const (
 	batchBytes = 1 << 20
 )
 
-// drain returns a response with pending removals of l's type, or nil if there are none. A removal that was
-// rejected in a response with other names is sent alone. If the target still has a filter, the response removes
-// only the requirements of the filter that no route uses (see trim).
+// drain returns a response with pending removals of l's type, or nil if nothing can be removed. A removal that
+// was rejected in a response with other names is sent alone. If the first removal is a filter that the target
+// still has, the response removes only the requirements of the filter that no route uses (see trim).
 func (p *Plan) drain(l *ledger) *Response {
 	if r, part := p.trim(l); part {
 		return r
@@ -30,10 +30,10 @@ func (p *Plan) drain(l *ledger) *Response {
 	return r.orNil()
 }
 
-// fill returns a response with names that are due, or nil if there is nothing to send. A stream that subscribes
-// to all names of a type gets an empty response if there are none. Otherwise an Envoy without clusters would
-// wait 15 s for clusters before it requests listeners. fill sets p.tired if it stopped after fillSteps names
-// without a result.
+// fill returns a response with names that are due, or nil if there is nothing to send. If a stream subscribes
+// to all names of a type and there are none, its first response is empty. Without this response, an Envoy
+// without clusters would wait 15 s for clusters before it requests listeners. fill sets p.tired if it stopped
+// after fillSteps names without a result.
 func (p *Plan) fill(l *ledger) *Response {
 	r := &Response{Type: l.typ}
 	spoken := map[string]struct{}{} // names that were processed: a shared list may repeat a name
@@ -102,8 +102,8 @@ func (p *Plan) fill(l *ledger) *Response {
 // fillSteps bounds how many names one call of fill compares.
 const fillSteps = 4096
 
-// passes reports whether a due name must not be processed now: the stream does not request it, or its answer is
-// pending. In the second case the name is compared again after the answer.
+// passes reports whether a due name must be skipped now: the stream does not subscribe to it, or the answer to
+// it is pending. If the answer is pending, the name is compared again after the answer.
 func (l *ledger) passes(name string) bool {
 	if !l.wants(name) {
 		return true
@@ -115,9 +115,10 @@ func (l *ledger) passes(name string) bool {
 	return true
 }
 
-// follow marks the endpoints of a cluster that is being sent, so that they are sent even if the Envoy has them.
-// An updated cluster becomes warm only with endpoints that arrive after it, and Envoy does not request them
-// again (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen").
+// follow marks the endpoints of a cluster that the Envoy has and that is sent again. The endpoints are then
+// sent even if the Envoy has them. An updated cluster becomes warm only with endpoints that arrive after it,
+// and Envoy does not request them again (docs/design/envoy.md#changes-without-lost-requests, "Warming rules
+// seen").
 func (s *stream) follow(l *ledger, name string) {
 	if l.typ != xds.ClusterType {
 		return

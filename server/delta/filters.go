@@ -12,12 +12,12 @@ import (
 // A JWT filter is one resource with all requirements that routes can name. If a route names a requirement that
 // the Envoy does not have, the route answers 403. So for each stream
 //
-//   - tables with such a route wait until the Envoy has answered for the filter (awaitsFilter);
+//   - route tables with such a route wait until the Envoy has answered for the filter (awaitsFilter);
 //   - a filter that replaces another also contains the old requirements (Entry.grown), which are removed after
 //     the Envoy accepted all routes (trim);
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
 
-// awaitsFilter reports whether a table must wait for the filter that it needs, and records the wait in
+// awaitsFilter reports whether a route table must wait for the filter that it needs, and records the wait in
 // l.unfiltered. e is the form of the table that would be sent.
 func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	delete(l.unfiltered, name)
@@ -28,7 +28,7 @@ func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	return true
 }
 
-// releaseTables marks the tables that waited for the filter as due, if they need not wait any longer (see
+// releaseTables marks the route tables that waited for the filter as due, if they need not wait any longer (see
 // filtered).
 func (s *stream) releaseTables() {
 	l := s.ledgers[xds.RouteType]
@@ -41,8 +41,8 @@ func (s *stream) releaseTables() {
 	}
 }
 
-// requires reports whether a route of the table names a requirement. The caller has locked the lock of the
-// targets.
+// requires reports whether the entry is a route table in which a route names a requirement. The caller has
+// locked the lock of the targets.
 func (e *Entry) requires() bool {
 	if !e.searched {
 		e.searched, e.naming = true, xds.NamesRequirement(e.Body)
@@ -50,8 +50,8 @@ func (e *Entry) requires() bool {
 	return e.naming
 }
 
-// filtered reports whether tables that name requirements may be sent: no filter is due or unanswered. If an
-// Envoy has not requested the filter although there are requirements, the result is false: the Envoy's
+// filtered reports whether route tables that name requirements may be sent: no filter is due or unanswered. If
+// an Envoy has not requested the filter although there are requirements, the result is false: the Envoy's
 // listeners do not have the filter, and the routes would be open.
 func (s *stream) filtered() bool {
 	if l := s.ledgers[xds.FilterType]; l != nil {
@@ -97,9 +97,9 @@ func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns a form of the filter e. The form does not have the rejected requirements, but it has the
-// requirements that only before has. filterWith returns e if that changes nothing. Streams that accepted the
-// same filter, and rejected nothing, share the form.
+// filterWith returns a form of the filter e. The form does not have the rejected requirements. It also has the
+// requirements of the older filter before that e does not have. filterWith returns e if both change nothing.
+// before may be nil. Streams that accepted the same older filter, and rejected nothing, share the form.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	if len(rejected) > 0 || before == nil {
 		return e.newFilter(before, rejected)
@@ -167,8 +167,9 @@ func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	return &Response{Type: l.typ, Set: []*Entry{t.ready}}, true
 }
 
-// learnFilter processes an answer to a filter. nack is true for a rejection, and words is Envoy's error. It
-// records the requirements that faults returns as rejected, so that the filter is sent again without them.
+// learnFilter records an answer to a filter. nack is true for a rejection, and words is Envoy's error. After an
+// ACK it stores the accepted form. After an Envoy's NACK of the target's current filter alone, it records the
+// requirements that faults returns as rejected. Then the filter is sent again without them.
 func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	for _, e := range r.Set {
 		t := ts.tableOf(l.typ, e.Name)

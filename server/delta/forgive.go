@@ -2,8 +2,8 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Forgive marks tables that the Envoy rejected, as a whole or in part, to be sent again. It does the same for
-// listeners that could not move to another address. It reports whether there are any.
+// Forgive marks route tables and filters that the Envoy rejected, as a whole or in part, to be sent again. It
+// does the same for listeners that could not move to another address. It reports whether it marked any.
 func (p *Plan) Forgive() (forgiven bool) {
 	forgiven = p.moves.forgiveBinds()
 	for name, t := range p.states {
@@ -21,8 +21,8 @@ func (p *Plan) Forgive() (forgiven bool) {
 	return forgiven
 }
 
-// forgiveBinds marks listeners that could not move to another address to be sent again. It reports whether
-// there are any.
+// forgiveBinds marks listeners that could not move to another address to be sent again. It reports whether it
+// marked any.
 func (m *moves) forgiveBinds() (forgiven bool) {
 	l := m.ledgers[xds.ListenerType]
 	for name, w := range m.ways {

@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// forms caches the variants of one table or filter for streams that need another form of it. Usually many
+// forms caches the variants of one route table or filter for streams that need another form of it. Usually many
 // Envoys reject the same parts at the same time, so their streams share a form. A form is made when a stream
 // needs it, and freed with the last stream that uses it. It has its own lock.
 type forms struct {
@@ -35,7 +35,7 @@ func (e *Entry) source() *Entry {
 	return e
 }
 
-// suspects is the list of those parts of a rejected table that may be bad.
+// suspects is the list of those parts of a rejected route table that may be bad.
 type suspects struct {
 	table  string
 	before *Entry // the table that was accepted before; nil if none is known
@@ -45,8 +45,8 @@ type suspects struct {
 	probes map[[2]int]weak.Pointer[Entry]
 }
 
-// suspects returns the parts of the table e that are new or changed compared with before. It returns all parts
-// if before is nil, or if nothing is new.
+// suspects returns the parts of the route table e that are new or changed compared with before. It returns all
+// parts if before is nil, or if nothing is new.
 func (e *Entry) suspects(before *Entry) *suspects {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -95,8 +95,8 @@ func (s *suspects) probe(from, to int) *Entry {
 	return made
 }
 
-// without returns the table e without the faulty parts (see xds.Without). It returns e if e has none of these
-// parts.
+// without returns the route table e without the faulty parts (see xds.Without). It returns e if e has none of
+// these parts.
 func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	key := keyOf(faults)
 	e.forms.mu.Lock()

@@ -45,9 +45,10 @@ func (g *gate) until(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// unsettled returns when the newest cluster for gate was sent: a cluster without an answer, or in p.barrier. It
-// returns zero if there is none. A cluster that is being removed also counts if an edit needs it again, because
-// it cannot be sent before the answer.
+// unsettled returns when the newest cluster was sent that listeners and routes wait for. They wait for clusters
+// without an answer that were sent after g.waived, and for those in g.barrier. unsettled returns zero if there
+// are none. A cluster that is being removed also counts if an edit needs it again, because it cannot be sent
+// before the answer.
 func (g *gate) unsettled() (last time.Time) {
 	for _, at := range g.barrier {
 		last = latest(last, at)
@@ -70,8 +71,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// bar updates barrier after the answer to r, which has clusters. barrier has the rejected clusters that
-// listeners and routes wait for. nack is true for a rejection.
+// bar changes g.barrier after the answer to r, which has clusters. It removes clusters that Envoy can route to.
+// If nack is true, r was rejected: bar adds the other clusters of r, unless r was sent before g.waived.
 func (g *gate) bar(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		switch {

@@ -8,11 +8,11 @@ import (
 )
 
 // An Envoy that was connected to an earlier gatefold may still have listeners with fewer HTTP filters: it
-// rejected their new form, or the old listeners drain. These listeners request tables by other names
+// rejected their new form, or the old listeners drain. These listeners request route tables by other names
 // (ir.TableName). They get the current tables, but parts that need a missing filter answer 500.
 
-// entry returns the target's resource of a name, nil if there is none. For the table name of an earlier
-// generation of listeners it returns the current table.
+// entry returns the target's resource of a name, nil if there is none. If the name is that of a route table for
+// an earlier generation of listeners, entry returns the current table. For a later generation it returns nil.
 func (s *stream) entry(typ, name string) *Entry {
 	e := s.target.Entry(typ, name)
 	if e != nil || typ != xds.RouteType {
@@ -25,7 +25,7 @@ func (s *stream) entry(typ, name string) *Entry {
 	return s.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
 }
 
-// markEarlier marks the tables for listeners of earlier generations that are made from the given current
+// markEarlier marks the route tables for listeners of earlier generations that are made from the given current
 // tables. The target has no entries under the names of these earlier tables.
 func (l *ledger) markEarlier(tables []string) {
 	if len(l.unknown) == 0 {
@@ -41,8 +41,9 @@ func (l *ledger) markEarlier(tables []string) {
 	}
 }
 
-// prepareEarlier makes the table called name for listeners of an earlier generation. It is made from target,
-// the current table, without the parts that this Envoy rejects or is too old for.
+// prepareEarlier stores, as the ready form of the route table called name, a table for listeners of an earlier
+// generation. The table is made from target, the current table, without the parts that this Envoy rejects or is
+// too old for.
 func (ts *tables) prepareEarlier(name string, target *Entry) {
 	form, faults := target, map[xds.Part]xds.Fault{}
 	if t := ts.states[target.Name]; t != nil {
@@ -61,7 +62,7 @@ func (ts *tables) prepareEarlier(name string, target *Entry) {
 	t.ready, t.readyFor = form.without(faults).earlier(generation), target
 }
 
-// earlier returns the form of the table e for listeners of an earlier generation. Streams share the form.
+// earlier returns the form of the route table e for listeners of an earlier generation. Streams share the form.
 func (e *Entry) earlier(generation int) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()

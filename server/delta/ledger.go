@@ -26,7 +26,7 @@ type ledger struct {
 	due      queue               // names to compare with the target; they are not in flight
 	again    map[string]struct{} // names to compare after the answer
 	gone     queue               // names that the client has, to be removed when no other resource can use them
-	// unfiltered are due tables that wait for their filter.
+	// unfiltered are due route tables that wait for their filter.
 	unfiltered map[string]struct{}
 	// unmoved are due listeners that wait until a time. Zero means that they wait for the answer to another
 	// listener.
@@ -45,7 +45,7 @@ type rejection struct {
 	version string
 	words   string
 	times   int       // how often it was rejected in a row
-	at      time.Time // when it is sent again; zero if it is not, or not planned yet: see moves.rebind
+	at      time.Time // when it is sent again; zero if no retry is planned: see moves.rebind
 	again   bool      // the time at has come
 }
 
@@ -203,7 +203,7 @@ func (l *ledger) touched(yield func(string) bool) {
 	}
 }
 
-// forget removes all that is known of a name.
+// forget removes all state of a name, except whether the client subscribes to it.
 func (l *ledger) forget(name string) {
 	if r := l.inFlight(name); r != nil {
 		r.forget(name)
@@ -221,7 +221,7 @@ func (l *ledger) forget(name string) {
 	l.gone.drop(name)
 }
 
-// book records that r was sent.
+// book records that r was sent. It sorts r.Set and r.Removed.
 func (l *ledger) book(r *Response) {
 	sortEntries(r.Set)
 	slices.Sort(r.Removed)

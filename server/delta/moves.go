@@ -136,7 +136,8 @@ func (m *moves) holders(b *xds.Binding) []string {
 }
 
 // moved returns the form in which a listener is sent now: e, its earlier form, or nil to remove it from its
-// address. wait is true if another listener must leave the address first; then nothing is sent.
+// address. It returns nil if e is nil. wait is true if another listener must leave the address first; then
+// nothing is sent.
 func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	l := m.ledgers[xds.ListenerType]
 	delete(l.unmoved, name)
@@ -234,8 +235,8 @@ func (m *moves) circle(name string, blockers []string) bool {
 	return false
 }
 
-// learn processes the answer to r, which has listeners. nack is true for a rejection. l has recorded the
-// answer already.
+// learn records which listeners Envoy has after its answer to r, and continues the listeners that make way.
+// nack is true for a rejection. l has recorded the answer already.
 func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if version, held := l.held.get(e.Name); held && version == e.Version {
@@ -284,7 +285,8 @@ func (l *ledger) retry(now time.Time) (next time.Time) {
 	return next
 }
 
-// arrived records that Envoy has a listener in the form e.
+// arrived records that Envoy has a listener in the form e. If e is the older form of a listener that made way,
+// the new form counts as rejected.
 func (m *moves) arrived(l *ledger, e *Entry) {
 	delete(m.soon, e.Name)
 	w := m.ways[e.Name]

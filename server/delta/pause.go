@@ -2,10 +2,10 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// A search for thousands of bad routes takes seconds, and no edit reaches the table during the search. So the
-// search pauses after some probes. The Envoy then gets the edits of all hosts, but hosts with unknown or bad
-// parts stay as the Envoy serves them now (xds.Frozen). The search continues after any answer. It pauses again
-// if the target changed since, and ends if the target has none of the bad parts any more.
+// A search for thousands of bad routes takes seconds, and no edit reaches the route table during the search. So
+// the search pauses after some probes. The Envoy then gets the edits of all hosts, but hosts with unknown or
+// bad parts stay as the Envoy serves them now (xds.Frozen). The search continues after any answer. It pauses
+// again if the target changed since, and ends if the target has none of the bad parts any more.
 
 // pauseAfter is how many probes a search sends before it pauses. The count starts again after each pause.
 const pauseAfter = 256
@@ -15,8 +15,9 @@ func (s *search) pauses(target *Entry) bool {
 	return s.suspects != nil && !s.over && s.probes >= pauseAfter && s.shown != target
 }
 
-// pause stores in t.ready the table that is sent while the search of a table pauses. If the Envoy already has
-// that table, it stores the next probe. It returns false if yield returned false.
+// pause stores in t.ready the route table that is sent while the search of that table pauses. If the Envoy
+// already has that table, it stores the next probe. If the target has none of the suspected parts any more,
+// pause ends the search. It returns false if yield returned false.
 func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool {
 	t := ts.states[name]
 	if !ts.amend(yield, name, target) {
@@ -41,7 +42,8 @@ func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// unsettled returns the hosts of a table that have bad parts or untested parts.
+// unsettled returns the virtual hosts of a route table in which it still has suspected parts: parts that were
+// found bad, or that are not tested yet.
 func (s *search) unsettled(table *Entry) map[string]bool {
 	now, hosts := map[xds.Part]string{}, map[string]bool{}
 	for _, piece := range xds.Pieces(table.Body) {

@@ -10,11 +10,12 @@
 //   - target.go, response.go: a Gateway's resources, each encoded once for all streams
 //   - plan.go, fill.go, decide.go, bind.go: what is sent next
 //   - moves.go: addresses that move between listeners
-//   - ledger.go, roll.go, queue.go: what a stream requested, was sent, accepted and rejected of a type
+//   - ledger.go, words.go, roll.go, queue.go: what a stream requested, was sent, accepted and rejected of a
+//     type
 //   - subscribe.go, answer.go: what a request changes
 //   - filters.go: JWT filters, and the routes that need them
-//   - tables.go, search.go, pause.go, forms.go, forgive.go: route tables without the parts that the Envoy
-//     rejects
+//   - tables.go, rejected.go, search.go, pause.go, forms.go, forgive.go: route tables without the parts that
+//     the Envoy rejects
 //   - older.go: resources without the features that an older Envoy does not have
 //   - generation.go: tables for listeners that an earlier gatefold sent
 //   - world.go: the state-of-the-world protocol
@@ -74,7 +75,8 @@ type Options struct {
 	BindRetry time.Duration
 	// Unordered sends everything at once, removals included.
 	Unordered bool
-	// Envoy is true if the client is an Envoy. Then bad routes are searched for in the tables that it rejects.
+	// Envoy is true if the client is an Envoy. Then bad routes are searched for in the route tables that it
+	// rejects.
 	Envoy bool
 	// Version is the version of Envoy, such as "1.38.3"; "" if the client does not send it. Features that an older
 	// Envoy does not have are not sent to it.
@@ -101,8 +103,8 @@ func New(target *Target, options Options) *Plan {
 // Known reports whether the target ever had a resource.
 func (s *stream) Known() bool { return s.target.known }
 
-// Withhold stops all sending if withheld is true, and resumes it otherwise. Meanwhile the Envoy keeps what it
-// has.
+// Withhold stops all sending if withheld is true, and resumes it if withheld is false. While nothing is sent,
+// the Envoy keeps what it has.
 func (p *Plan) Withhold(withheld bool) { p.withheld = withheld }
 
 // Retarget replaces the target of the plan by one that has the same resources.
@@ -172,7 +174,8 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 func (p *Plan) Tired() bool { return p.tired }
 
 // first returns the first response that fill makes for one of the types, and records it as sent. It returns nil
-// if fill makes none, or if p.tired is set. It skips types with too many unanswered responses.
+// if fill makes none, or if p.tired is set. It skips types with maxFlight unanswered responses. In the
+// state-of-the-world protocol it skips types with any.
 func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
@@ -200,10 +203,10 @@ func (s *stream) due(typ string) bool {
 }
 
 // removals returns a response with removals. If there is none, it returns nil and the time to try again; zero
-// means after the next answer or edit. It waits until everything that was sent is accepted, because what Envoy
-// still serves may use the removed resources. If Envoy rejected the new form of a listener or table, it still
-// serves the older form. A stream that has not requested listeners or routes yet may have some from an earlier
-// stream. It gets Options.Wait to request them. Envoys without HTTP never request filters.
+// means after the next answer or edit. It waits until everything that was sent is answered. It also waits while
+// Envoy serves the older form of a listener, filter or route table whose new form it rejected, because that
+// form may use the removed resources. A stream that has not requested listeners or routes yet may have some
+// from an earlier stream. It gets Options.Wait to request them. Envoys without HTTP never request filters.
 func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 	asked := true
 	for _, typ := range Types() {

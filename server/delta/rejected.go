@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// rejectedParts are the states of tables and filters, with an index of the parts that the Envoy rejects.
+// rejectedParts are the states of route tables and filters, with an index of the parts that the Envoy rejects.
 type rejectedParts struct {
 	states       map[string]*tableState // by name
 	withRejected map[string]struct{}    // the names of those that have rejected parts
@@ -54,7 +54,7 @@ func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
 }
 
 // TakeRejected returns the parts that were rejected since the last call. It also returns the parts that are not
-// rejected any more, because they changed or their table was forgotten.
+// rejected any more, because they changed, or because their route table or filter was forgotten.
 func (rp *rejectedParts) TakeRejected() (rejected, cleared []*RejectedPart) {
 	rejected, cleared = rp.newRejected, rp.cleared
 	rp.newRejected, rp.cleared = nil, nil
@@ -75,7 +75,7 @@ func (rp *rejectedParts) RejectedParts() iter.Seq[*RejectedPart] {
 	}
 }
 
-// forgetTable removes the state of a table or filter, if there is one.
+// forgetTable removes the state of a route table or filter, if there is one.
 func (rp *rejectedParts) forgetTable(name string) {
 	if t := rp.states[name]; t != nil {
 		for part := range t.rejected {
@@ -85,7 +85,7 @@ func (rp *rejectedParts) forgetTable(name string) {
 	}
 }
 
-// clearRejected removes a rejected part from the state of its table, and adds it to p.cleared.
+// clearRejected removes a rejected part from the state of its table or filter, and adds it to rp.cleared.
 func (rp *rejectedParts) clearRejected(name string, part xds.Part) {
 	t := rp.states[name]
 	was := t.rejected[part]

@@ -38,7 +38,8 @@ type Entry struct {
 	leftOut map[xds.Part]bool
 	// grown is true if the entry is a filter that also has requirements of an older filter.
 	grown bool
-	// naming is true if the entry is a table that names requirements. It is valid only if searched is true.
+	// naming is true if the entry is a route table that names requirements. It is valid only if searched is
+	// true.
 	naming, searched bool
 	binds            *xds.Binding // the addresses of a listener; nil until they are needed
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// search finds the parts of a table that an Envoy rejects, among the changed parts. Each step is a probe: a
-// test table (xds.Probe) with a window of the suspected parts. The Envoy rejects every probe, so that what it
+// search finds the parts of a route table that an Envoy rejects, among the changed parts. Each step is a probe:
+// a test table (xds.Probe) with a window of the suspected parts. The Envoy rejects every probe, so that what it
 // serves does not change, and its error shows whether all parts in the window are good. A bad window is halved.
 // After each bad part, the window grows again from one part. So the number of probes for each bad part is about
 // twice the logarithm of its distance from the last bad part. There are never more than three probes for each
@@ -20,9 +20,9 @@ type search struct {
 	from int // the parts before this index are known to be good or bad
 	bad  int // if bad > from, at least one of pieces[from:bad] is bad
 	step int // the size of the next window, if no part in it is known to be bad
-	// mark is true if the client answered a probe without parts with xds.ProbeMark. over is true if the search has
-	// ended. A client that answers without the mark does not check tables like Envoy, so that nothing can be
-	// found.
+	// mark is true if the client answered a probe without parts with xds.ProbeMark. over is true if the search
+	// has ended. A client that answers without the mark does not check route tables like Envoy, so that nothing
+	// can be found.
 	mark, over bool
 	found      []found
 	probes     int    // the probes since the last pause
@@ -52,7 +52,9 @@ func (s *search) window() (from, to int) {
 	return s.from, min(s.from+size, len(s.pieces))
 }
 
-// answer processes Envoy's error about the probe of window.
+// answer narrows the search after Envoy's error about the probe of window. If the error has xds.ProbeMark, all
+// parts of the probe are good. Otherwise at least one is bad, and a single part is added to s.found. s.over is
+// set when all parts are known, or if the client does not check probes like Envoy.
 func (s *search) answer(words string) {
 	s.probes++
 	from, to := s.window()

@@ -58,7 +58,8 @@ func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 	}
 }
 
-// reads returns the content of a request. It changes the request.
+// reads returns the content of a request, with a new ledger if it is the first request of its type. It removes
+// Wildcard from the request's lists of names.
 func (p *Plan) reads(request *Request) *asking {
 	a := &asking{
 		ledger: p.ledgers[request.GetTypeUrl()], plan: p, told: request.GetInitialResourceVersions(),
@@ -76,8 +77,8 @@ func (p *Plan) reads(request *Request) *asking {
 }
 
 // recall replaces a.told in the state-of-the-world protocol. The client sends one version for the whole type,
-// and recall replaces it by the version of each requested name (see Plan.recall). It returns false if yield
-// returned false.
+// and recall replaces it by the version of each requested name (see Plan.recall). In the incremental protocol
+// it does nothing. It returns false if yield returned false.
 func (a *asking) recall(yield func(Step) bool) bool {
 	if a.plan.world == nil {
 		return true
@@ -119,7 +120,8 @@ func (a *asking) add(yield func(Step) bool) bool {
 	})
 }
 
-// remove ends the subscription to the names in a.unsubscribe. It returns false if yield returned false.
+// remove ends the subscription to the names in a.unsubscribe, and that to all names if a.none is true. It
+// returns false if yield returned false.
 func (a *asking) remove(yield func(Step) bool) bool {
 	removed := a.inSteps(yield, a.unsubscribe, func(names []string) {
 		a.ledger.unsubscribe(names)
@@ -133,7 +135,8 @@ func (a *asking) remove(yield func(Step) bool) bool {
 	return removed && (!a.none || a.endWildcard(yield))
 }
 
-// endWildcard ends the subscription to all names. It returns false if yield returned false.
+// endWildcard ends the subscription to all names. It forgets the state of names to which the client does not
+// subscribe by name. It returns false if yield returned false.
 func (a *asking) endWildcard(yield func(Step) bool) bool {
 	var touched []string
 	ended := yield(Step{Book: func() {
@@ -161,8 +164,8 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	})
 }
 
-// laying is an overlay to compact. If on is set, the overlay is rebased on that roll; otherwise its lists are
-// merged.
+// laying is an overlay to compact. If the field on is not nil, the overlay is rebased on that roll. If it is
+// nil, the overlay's lists are merged.
 type laying struct {
 	overlay *overlay
 	on      *roll
@@ -197,7 +200,8 @@ func (p *Plan) Compact() iter.Seq[Step] {
 	}
 }
 
-// layings returns the overlays of a ledger that should be compacted now.
+// layings returns the overlays of a ledger that should be compacted now. It returns nil while names are due or
+// unanswered, unless l.held has more than maxRuns lists.
 func (l *ledger) layings(t *Target) (todo []laying) {
 	long := len(l.held.runs) > maxRuns
 	if !long && !l.idle() {

@@ -12,8 +12,8 @@ import (
 // Then no later edit of the table would be served either. So each stream finds the bad parts by itself
 // (search.go), and is sent the table without them: docs/design/rejections.md.
 //
-// Work whose time grows with the size of a table is done by Prepare, between its steps. Next only records which
-// tables wait for Prepare.
+// Work whose time grows with the size of a route table is done by Prepare, between its steps. Next only records
+// which tables wait for Prepare.
 
 // tables are what a plan learned of the stream's route tables and of its filter.
 type tables struct {
@@ -21,41 +21,41 @@ type tables struct {
 	rejectedParts
 	// searches is true if the parts at fault are searched for, which only an Envoy allows.
 	searches bool
-	// waiting are the tables that Prepare must make a form of before they can be sent.
+	// waiting are the route tables that Prepare must make a form of before they can be sent.
 	waiting []string
 }
 
 // Waiting reports whether Prepare must be called before everything that is due can be sent.
 func (ts *tables) Waiting() bool { return len(ts.waiting) > 0 }
 
-// tableState is the state of one table or filter on a stream. Only the stream's own goroutine changes it. Other
-// goroutines read accepted, rejected and notQuarantined, so these change only in a step.
+// tableState is the state of one route table or filter on a stream. Only the stream's own goroutine changes it.
+// Other goroutines read accepted, rejected and notQuarantined, so these change only in a step.
 type tableState struct {
 	typ            string
 	accepted       *Entry // the form that Envoy accepted last; nil if not known, as after a reconnect
 	rejected       map[xds.Part]*RejectedPart
 	notQuarantined int     // the number of rejected parts that are not in quarantine
 	search         *search // nil if no search is running
-	// ready is the form that is sent instead of the target's readyFor: a probe, or the table without its bad
-	// parts. It is nil until prepare has made it.
+	// ready is the form that is sent instead of the target's readyFor: a probe, or the route table without its
+	// bad parts. It is nil until prepare has made it.
 	ready, readyFor *Entry
-	// hopeless is the version of the table in which a search found no bad part; "" if there is none.
+	// hopeless is the version of the route table in which a search found no bad part; "" if there is none.
 	hopeless string
-	// hinting is true while the search has not begun, because the table without the parts that other Envoys
-	// rejected is sent first. So an Envoy that has no table yet serves early. hadHints is true after this table
-	// was made once.
+	// hinting is true while the search has not begun, because the route table without the parts that other
+	// Envoys rejected is sent first. So an Envoy that has no table yet serves early. hadHints is true after
+	// this table was made once.
 	hinting, hadHints bool
 	pausing           bool // ready is the table for a pause of the search: see tables.pause
 }
 
-// Accepted reports whether the Envoy accepted the target's form of a table or filter, and part was not left out
-// of it.
+// Accepted reports whether the Envoy accepted the target's form of a route table or filter, and part was not
+// left out of it.
 func (ts *tables) Accepted(table string, part xds.Part) bool {
 	t := ts.states[table]
 	return t != nil && t.accepted != nil && t.accepted.source() == ts.target.Entry(part.Type(), table) && !t.accepted.leftOut[part]
 }
 
-// ForgetTables removes the state of all tables and filters. The next call of TakeRejected returns their
+// ForgetTables removes the state of all route tables and filters. The next call of TakeRejected returns their
 // rejected parts as cleared.
 func (ts *tables) ForgetTables() {
 	for name := range ts.states {
@@ -63,7 +63,7 @@ func (ts *tables) ForgetTables() {
 	}
 }
 
-// tableOf returns the state of a table or filter. It adds a new state if there is none.
+// tableOf returns the state of a route table or filter. It adds a new state if there is none.
 func (ts *tables) tableOf(typ, name string) *tableState {
 	t := ts.states[name]
 	if t == nil {
@@ -74,8 +74,8 @@ func (ts *tables) tableOf(typ, name string) *tableState {
 }
 
 // shape returns the form of the target's resource e for this stream's Envoy. shaped is nil if the resource is
-// removed. wait is true if the resource cannot be sent yet: Prepare must make the form of a table first, or
-// another listener must leave an address.
+// removed. wait is true if the resource cannot be sent yet: Prepare must make the form of a route table first,
+// or another listener must leave an address.
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	t := p.states[name]
 	switch {
@@ -98,8 +98,8 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	return p.readyTable(name, e)
 }
 
-// readyTable returns the form of a table that Prepare made. If Prepare has not made it yet, wait is true, and
-// the table is added to p.waiting.
+// readyTable returns the form of a route table that Prepare made. If Prepare has not made it yet, shaped is
+// nil, wait is true, and the table is added to ts.waiting.
 func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	if t := ts.tableOf(xds.RouteType, name); t.ready != nil && (t.search != nil || t.readyFor == e) {
 		return t.ready, false
@@ -108,14 +108,14 @@ func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	return nil, true
 }
 
-// probes reports whether the form of a table that is sent next is a probe (xds.Probe).
+// probes reports whether the form of a route table that is sent next is a probe (xds.Probe).
 func (ts *tables) probes(typ, name string) bool {
 	t := ts.states[name]
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
 }
 
 // holds records that the Envoy has the resource e, if the version that the Envoy has is that of e. It does so
-// only for listeners, tables and filters. e may be nil.
+// only for listeners, route tables and filters. e may be nil.
 func (p *Plan) holds(l *ledger, e *Entry) {
 	if e == nil {
 		return
@@ -130,8 +130,10 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 	}
 }
 
-// learn processes the answer to r, if r has tables or filters. nack is true for a rejection, and words is
-// Envoy's error. Its cost does not depend on the size of a table.
+// learn records the answer to r, if r has route tables or filters. nack is true for a rejection, and words is
+// Envoy's error. After an ACK it stores the accepted form. After the NACK of one route table it starts or
+// continues the search for the bad parts, and marks the table to be sent again in another form. Its cost does
+// not depend on the size of a table.
 func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	if l.typ == xds.FilterType {
 		ts.learnFilter(l, r, nack, words)
@@ -167,8 +169,8 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	l.due.push(e.Name)
 }
 
-// accepts records that the Envoy accepted the table e. If e is a probe, the client is no Envoy, and there are
-// no searches on this stream any more.
+// accepts records that the Envoy accepted the route table e. probe is true if e is a probe: then the client is
+// no Envoy, and there are no searches on this stream any more.
 func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	t := ts.tableOf(l.typ, e.Name)
 	t.accepted = e
@@ -182,8 +184,8 @@ func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	}
 }
 
-// Prepare makes the next forms of the tables that wait for it, in steps. hints returns the parts of a table
-// that other Envoys rejected. It is called in a step.
+// Prepare makes the next forms of the route tables that wait for it, in steps. hints returns the parts of a
+// table that other Envoys rejected. It is called in a step.
 func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		for _, name := range ts.waiting {
@@ -195,7 +197,8 @@ func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.
 	}
 }
 
-// prepare stores in t.ready the form of a table that is sent next. It returns false if yield returned false.
+// prepare stores in t.ready the form of a route table that is sent next. It returns false if yield returned
+// false.
 func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string) map[xds.Part]xds.Fault) bool {
 	t := ts.states[name]
 	var target *Entry
@@ -233,8 +236,8 @@ func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string)
 	return true
 }
 
-// amend stores in t.ready the target's table without the parts that this Envoy rejects or is too old for. It
-// forgets rejected parts that changed in the target. It returns false if yield returned false.
+// amend stores in t.ready the target's route table without the parts that this Envoy rejects or is too old for.
+// It forgets rejected parts that changed in the target. It returns false if yield returned false.
 func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool {
 	form := target
 	if ts.older {
@@ -263,8 +266,8 @@ func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// conclude records the result of a search, if there was one. If the search found nothing, the whole table is
-// rejected. It returns false if yield returned false.
+// conclude records the result of a search, if there was one. If the search found nothing, the whole route table
+// is rejected. It returns false if yield returned false.
 func (ts *tables) conclude(yield func(Step) bool, name string) bool {
 	t := ts.states[name]
 	if t.search == nil {
@@ -300,8 +303,8 @@ func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	return true
 }
 
-// convicted returns the parts that the search of a table found, in order. If a found part answers 500 already,
-// its match is bad, and the result says so.
+// convicted returns the parts that the search of a route table found, in order. If a found part answers 500
+// already, its match is bad, and the result says so.
 func (t *tableState) convicted(name string) []*RejectedPart {
 	var parts []*RejectedPart
 	for _, f := range t.search.found {

@@ -47,7 +47,8 @@ type WorldReader struct {
 	names map[string]map[string]struct{} // the names that the client subscribes to, by type
 }
 
-// Read decodes and converts the stream's next request. The error means that message is no DiscoveryRequest.
+// Read decodes and converts the stream's next request. If the type is not served, the result has no names and
+// versions. The error means that message is no DiscoveryRequest.
 func (w *WorldReader) Read(message []byte) (*Request, error) {
 	request := &discoveryv3.DiscoveryRequest{}
 	if err := proto.Unmarshal(message, request); err != nil {
@@ -81,8 +82,9 @@ func (w *WorldReader) Read(message []byte) (*Request, error) {
 	return out, nil
 }
 
-// recall returns the version of each resource of a client that reported version for the whole type. It returns
-// nil if the target has another version of the type.
+// recall returns the version of each resource of a client that reported version for the whole type. It also
+// stores these resources in p.world. It returns nil if version is "", or if the target has another version of
+// the type.
 func (p *Plan) recall(l *ledger, version string) map[string]string {
 	if version == "" {
 		return nil
@@ -125,8 +127,9 @@ func (w world) after(r *Response) map[string]*Entry {
 	return all
 }
 
-// took updates the resources that the client has after the answer to r. nack is true for a rejection. If the
-// client rejected a resource, the previous form stays in the list. A list without it would remove the resource.
+// took records in p.world which resources the client has after the answer to r. nack is true for a rejection.
+// If the client rejected a resource, the previous form stays in the list. A list without it would remove the
+// resource. It does nothing for the incremental protocol.
 func (p *Plan) took(r *Response, nack bool) {
 	if p.world == nil {
 		return
@@ -150,8 +153,8 @@ func (p *Plan) took(r *Response, nack bool) {
 	}
 }
 
-// states adds to r what a response of the state-of-the-world protocol contains. Its cost grows with the number
-// of resources that the client has of the type.
+// states stores in r the resources and the version that a response of the state-of-the-world protocol contains.
+// Its cost grows with the number of resources that the client has of the type.
 func (w world) states(r *Response) {
 	all := w.after(r)
 	r.world, r.version = slices.Clone(r.Set), sumOf(all)
