@@ -29,7 +29,8 @@ const (
 // refusedLog is the least time between two log lines about refused connections.
 const refusedLog = time.Minute
 
-// descriptors returns how many file descriptors this process may have.
+// descriptors returns how many file descriptors this process may have. It returns fewDescriptors if the system
+// does not report a limit.
 func descriptors() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
@@ -88,7 +89,9 @@ func (b *bounded) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts c, and reports whether it is accepted. To stay below the limit, it may close an idle connection.
+// admit counts c, and reports whether it is accepted. At the limit, it closes the connection that has been idle
+// for the longest time. If no connection is idle, it returns false, and calls b.refused unless that was called
+// less than refusedLog ago.
 func (b *bounded) admit(c *boundConn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +144,8 @@ func (c *boundConn) Close() error {
 	return nil
 }
 
-// use adds more, which is 1 or -1, to the number of streams or requests on the connection.
+// use adds more, which is 1 or -1, to the number of streams or requests on the connection. The connection is
+// idle while the number is 0.
 func (c *boundConn) use(more int) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()

@@ -27,8 +27,8 @@ func (c frameCodec) Marshal(message any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(message)
 }
 
-// Unmarshal stores data in into if into is a *Message. It decodes other messages, with the errors of gRPC's
-// codec.
+// Unmarshal stores data, without decoding, in a *Message. It decodes data into other messages, with the errors
+// of gRPC's codec.
 func (c frameCodec) Unmarshal(data mem.BufferSlice, into any) error {
 	if m, ok := into.(*Message); ok {
 		data.Ref() // Intake.Decode frees it

@@ -25,7 +25,7 @@ func NewHealth(ready func() bool) *Health {
 // ready without an event: a change takes too long. So ready must be called regularly.
 const healthLook = time.Second
 
-// Follow updates the status for clients that watch the service, until ctx ends.
+// Follow calls look every healthLook, for clients that watch the service, until ctx ends.
 func (h *Health) Follow(ctx context.Context) {
 	ticker := time.NewTicker(healthLook)
 	defer ticker.Stop()
@@ -39,7 +39,7 @@ func (h *Health) Follow(ctx context.Context) {
 	}
 }
 
-// look updates the status.
+// look sets the status to SERVING if h.ready returns true, and to NOT_SERVING if it returns false.
 func (h *Health) look() {
 	status := healthv1.HealthCheckResponse_SERVING
 	if !h.ready() {

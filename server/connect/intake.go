@@ -23,8 +23,8 @@ import (
 //   - Only a few streams at a time read their first request. A window grows to the size of a message only when
 //     that message is read.
 //   - Only a few large requests at a time are decoded. A stream's later large requests wait in the same queue
-//     as the first requests of other streams, in the order of arrival. So as many later requests are done as
-//     first requests, and few wait.
+//     as the first requests of other streams, in the order of arrival. So neither kind of request keeps the
+//     other waiting for long.
 //
 // A client that sends slowly, or nothing, does not delay others for long: its turn ends after firstTime. No
 // stream waits for its turn longer than longest.
@@ -71,8 +71,9 @@ func NewIntake(stopping <-chan struct{}) *Intake {
 // in which they wait.
 type turns chan struct{}
 
-// take waits for a turn. If the channel none is ready first, take returns without a turn and without an error.
-// It returns an error if ctx ends or stopping is closed. done ends the turn, and may be called more than once.
+// take waits for a turn. If the channel none delivers a value first, take returns without a turn and without an
+// error. It returns an error if ctx ends or stopping is closed. done ends the turn, and may be called more than
+// once.
 func (t turns) take(ctx context.Context, stopping <-chan struct{}, none <-chan time.Time) (done func(), err error) {
 	select {
 	case t <- struct{}{}:
@@ -118,7 +119,7 @@ func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 }
 
 // Read decodes a message and calls book with the request. The error is that of book, or means that the message
-// cannot be decoded.
+// cannot be decoded, ctx ended or the server stops.
 func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) error {
 	return i.Decode(wire.Context(), m, func(data []byte) error {
 		request, err := wire.Decode(data)

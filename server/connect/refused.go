@@ -45,7 +45,8 @@ const (
 	refusedMemory = 10 * time.Minute
 )
 
-// add adds a refusal to the list. It reports whether the refusal is a new row.
+// add adds a refusal to the list, or counts it in the row that it shares. It reports whether the refusal is a
+// new row. It returns false if the list is full.
 func (l *Refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +116,8 @@ func HostOf(address net.Addr) string {
 // maxHandshakeWords bounds how many bytes of a handshake error are reported.
 const maxHandshakeWords = 1000
 
-// handshakeReason returns what is wrong with a handshake, and what to do.
+// handshakeReason returns what is wrong with a handshake, and what to do. For an unknown error it returns the
+// text of the error, at most maxHandshakeWords bytes.
 func handshakeReason(err error) string {
 	var record tls.RecordHeaderError
 	var alert *net.OpError

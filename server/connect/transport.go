@@ -147,8 +147,8 @@ func (t toldHandshake) Clone() credentials.TransportCredentials {
 }
 
 // Identify returns the identity and the network address of the client of a call. Without TLS, the identity
-// depends on whether the client is on this host. The identity is zero, and allows nothing, if the client has no
-// certificate.
+// depends on whether the client is on this host. With TLS, the identity is that of the client's certificate. It
+// is zero, and allows nothing, if the client has no certificate.
 func (t *Transport) Identify(ctx context.Context) (mtls.Identity, net.Addr) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
