@@ -13,7 +13,7 @@ import (
 // of returns the verdict on a listener of an object, or on the object itself if listener is "". If an address
 // cannot be bound, the result is False for the listeners on it and for their objects (Gateway API,
 // GatewayReasonAddressNotUsable). The message of a listener has Envoy's error and what to do. The message of an
-// object names its listeners. Otherwise the result is v.
+// object names its listeners. If no address of the listener or object fails, the result is v.
 func (v Verdict) of(o object, listener string) Verdict {
 	var names []string
 	for name, envoy := range o.envoy {
@@ -66,8 +66,8 @@ const (
 	olderServed = "; its older form is served"
 )
 
-// BindWords returns what prevents an Envoy from listening. node is the name of the Envoy, and words is its
-// error, which the result contains.
+// BindWords returns a text that says why an Envoy cannot listen. node is the name of the Envoy, and words is
+// its error. The text has the address and the reason from the error, or all of an error that has another form.
 func BindWords(node, words string) string {
 	_, rest, found := strings.Cut(words, bindBegin)
 	address, reason, told := strings.Cut(rest, "': ")

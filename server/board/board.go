@@ -190,7 +190,7 @@ func (b *Board) keys() iter.Seq[manifest.Key] {
 	}
 }
 
-// set stores a new status. If u.Status is nil, it removes the status.
+// set stores a new status. If u.Status is nil, it removes the status, and for a Gateway also the verdict.
 func (b *Board) set(u status.Update, now time.Time) {
 	before, known := b.sees(u.Key)
 	if known && before.gateway != u.Gateway {

@@ -30,7 +30,7 @@ func newFeed(b *Board) *Feed {
 func (f *Feed) Changed() <-chan struct{} { return f.wake }
 
 // Take returns the changes since the last call, sorted by key. If all is true, it also returns every other
-// object that has a status.
+// object that has a status or is stale.
 func (f *Feed) Take(all bool) []Change {
 	gone, seen := f.look(all)
 	changes := make([]Change, 0, len(gone)+len(seen))

@@ -60,8 +60,8 @@ func apiVersion(group string) string {
 	return group + "/v1"
 }
 
-// Missing returns the message for a filter that names one object without a status. It suggests a similar object
-// if there is one.
+// Missing returns the message for a filter that names one object without a status. The message says if no
+// object of the kind has a status. It suggests a similar object if there is one.
 func (b *Board) Missing(filter Filter) string {
 	var same, names []string
 	hasStatus := false
