@@ -8,8 +8,8 @@ import (
 )
 
 // again reads the folder again, waits until it is applied, and returns what changed. If allowEmpty is true, the
-// folder is applied even if that removes everything. If ctx or gatefold ends first, again returns an error. If
-// only ctx ends, the reload still takes place.
+// folder is applied even if that removes everything. If ctx or gatefold ends first, again returns an error. A
+// reload that has begun still takes place if only ctx ends.
 func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -71,7 +71,8 @@ func (b *busy) alive() {
 	b.sign = b.now()
 }
 
-// state returns the running step and how long it has taken. The result is zero between two runs.
+// state returns the running step, how long it has taken, and for how long the folder's newest state has not
+// been applied. The result is zero between two runs.
 func (b *busy) state() admin.Busy {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -52,7 +52,8 @@ type Options struct {
 var ErrInterrupted = errors.New("interrupted")
 
 // Serve watches the folder and configures every Envoy that connects. It returns nil after ctx ends. It returns
-// an error if the folder, the state folder or an address cannot be used.
+// an error if the folder or an address cannot be used, if another gatefold uses the state folder, or if the
+// Envoys of this machine cannot be run.
 func Serve(ctx context.Context, o Options, log zerolog.Logger) error {
 	dir := o.Folder.Watch.Root
 	dirErr := watchable(dir)

@@ -20,8 +20,8 @@ const fleetsFile = "fleets"
 // maxFleetsFile bounds the size of fleetsFile, in bytes.
 const maxFleetsFile = 4 << 20
 
-// staging returns the settings of staged delivery, completed with the fleets from the state folder and with the
-// functions that save and report fleets.
+// staging returns the settings of staged delivery, with the function that reports frozen fleets. If the state
+// folder is used, it also sets the fleets that are saved there, and the function that saves fleets.
 func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
 	file := kept.file(fleetsFile)
 	options.Problems = p.freeze

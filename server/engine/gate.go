@@ -129,7 +129,8 @@ func (g *gate) begin(p *pipeline) {
 	}
 }
 
-// applied records whether the Change of a Tree must be tested. testsChanged is the result of split.
+// applied records whether the Change of a Tree must be tested. testsChanged is the result of split. It records
+// nothing if the store did not apply the Tree.
 func (g *gate) applied(change store.Change, testsChanged bool) {
 	if change.Hold == "" {
 		g.unjudged = g.unjudged || g.failed || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
@@ -156,8 +157,10 @@ func (p *pipeline) gateFigures() []prometheus.Collector {
 	}, func() float64 { return float64(p.gate.failures.Load()) })}
 }
 
-// test runs the tests of a revision, if it was not tested yet. If they fail, it resets the pipeline to what is
-// served (takeBack), and the run continues with that. It returns an error if the run was interrupted.
+// test runs the tests of a revision, if it was not tested yet. A revision without tests passes. If a test
+// fails, or the tests need more CPU time than testDeadline, test resets the pipeline to what is served
+// (takeBack), and the run continues with that. The problems then name at most maxFailures failed tests. test
+// returns an error if the run was interrupted, or if nothing has been served yet.
 func (p *pipeline) test(r *run) (err error) {
 	g := p.gate
 	switch {
@@ -237,9 +240,9 @@ func failure(line expect.LineReport) manifest.Problem {
 	return p
 }
 
-// takeBack resets the store and the translator to what is served. problems are the reasons, the most important
-// one last. It is empty if the store itself reports the reason. It returns errWaiting if nothing has been
-// served yet.
+// takeBack resets the store and the translator to what is served, and translates that for the run. problems are
+// the reasons, the most important one last. It is empty if the store itself reports the reason. takeBack
+// returns errWaiting if nothing has been served yet, and otherwise the error of translate.
 func (p *pipeline) takeBack(r *run, problems []manifest.Problem) error {
 	g := p.gate
 	g.unjudged, g.failed = false, true

@@ -89,8 +89,8 @@ func (f *restartFigures) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// run runs the Envoys until ctx ends. Then it leaves them running if o.Keep is true, unless ErrInterrupted is
-// the cause of outer. The error is that of host.Host.Run.
+// run runs the Envoys until ctx ends. Then it leaves them running if o.Keep is true and ErrInterrupted is not
+// the cause of outer. Otherwise it stops the Envoys. The error is that of host.Host.Run.
 func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)

@@ -83,7 +83,8 @@ func (p *pipeline) arriving(tree watcher.Tree) {
 	p.newer.Store(running != nil && !tree.Same(running))
 }
 
-// yields reports whether the run in progress should end because the folder has a newer state.
+// yields reports whether the run in progress should end because the folder has a newer state. It returns false
+// after maxYields runs in a row ended for that reason.
 func (p *pipeline) yields() bool { return p.newer.Load() && p.yielded < maxYields }
 
 // interrupt returns the memo.Stop of a translation with a limit of CPU time. If yields is true, the translation
@@ -96,9 +97,9 @@ func (p *pipeline) interrupt(limit time.Duration, yields bool) memo.Stop {
 	return &interrupt{ctx: p.ending, used: p.used, limit: limit, newer: newer, alive: p.busy.alive}
 }
 
-// turn returns how long the store may read files before it applies the files that are read so far. A first
-// load, and a reload that a user waits for, always read the whole folder. With a gate, the whole folder is also
-// read.
+// turn returns how long the store may read files before it applies the files that are read so far. It returns
+// the zero Turn, for the whole folder, before the first publication, while a user waits for a reload, and with
+// a gate.
 func (p *pipeline) turn() store.Turn {
 	if !p.published || len(p.asked) > 0 || p.gate != nil { // tests need the whole revision
 		return store.Turn{}

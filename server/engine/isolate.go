@@ -27,8 +27,9 @@ type isolation struct {
 	slow    int // tries that exceeded their deadline
 }
 
-// isolate applies the parts of a Change, and withholds the objects that cannot be applied. cause is why the
-// Change could not be applied as a whole. After an error, nothing of the Change is applied.
+// isolate applies the parts of a Change, and withholds the objects that cannot be applied. If there are no
+// parts, it calls distrust. cause is why the Change could not be applied as a whole. After an error, nothing of
+// the Change is applied.
 func (t *translation) isolate(parts []part, cause error) error {
 	i := &isolation{translation: t, former: map[manifest.Key]*manifest.Object{}, changes: map[manifest.Key]bool{}}
 	for _, part := range parts {
@@ -46,8 +47,8 @@ func (t *translation) isolate(parts []part, cause error) error {
 	return i.divide(parts, cause)
 }
 
-// former returns the served version of an object, nil if there is none. If the translator is new, the version
-// comes from the store.
+// former returns the served version of an object. It returns nil if there is none, or if a replacement of the
+// object is served. If the translator is new, the version comes from the store.
 func (t *translation) former(key manifest.Key) *manifest.Object {
 	if _, closed := t.withheld.substitutes[key]; closed {
 		return nil
@@ -58,9 +59,9 @@ func (t *translation) former(key manifest.Key) *manifest.Object {
 	return t.reader.store.Former(key).Object
 }
 
-// divide applies parts in two halves. It divides a half that fails again, and withholds single objects that
-// fail. cause is why parts failed as a whole. The error means that the search ended early: it is errLost, or
-// the end of gatefold.
+// divide applies parts in two halves, and divides each half that fails in the same way. It withholds single
+// objects that fail, and after maxTries or maxSlow all of parts. cause is why parts failed as a whole. The
+// error means that the search ended early: it is errLost, or the end of gatefold.
 func (i *isolation) divide(parts []part, cause error) error {
 	if len(parts) == 1 || i.tries >= maxTries || i.slow >= maxSlow {
 		for _, part := range parts {
@@ -106,7 +107,7 @@ func (i *isolation) try(parts []part) error {
 }
 
 // rewind resets the translator to its state before the part that failed. It returns errLost if that is not
-// possible.
+// possible. Another error means that the attempt was interrupted.
 func (i *isolation) rewind() error {
 	if i.translator.Revert() {
 		return nil
@@ -129,7 +130,7 @@ func (i *isolation) rewind() error {
 
 // distrust restores the quarantine and the answers of issuers that were published last. It is called if no
 // object has changed: then the quarantine or the answers are the cause of the failure. It returns errLost if
-// the failure stays.
+// the failure stays. Another error means that the attempt was interrupted.
 func (i *isolation) distrust() error {
 	i.translator.Quarantine(i.trusted)
 	i.translator.Discover(i.answered)
@@ -141,8 +142,9 @@ func (i *isolation) distrust() error {
 	return err
 }
 
-// withhold leaves an object out, and applies a replacement: the first result of instead that can be applied.
-// The error is errLost, or the end of gatefold.
+// withhold leaves an object out, and applies a replacement: the first result of instead that can be applied. If
+// none can be applied, the object counts as removed. For an invalid object it does nothing. The error is
+// errLost, or the end of gatefold.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
 	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {

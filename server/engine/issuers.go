@@ -27,14 +27,14 @@ func newIssuers(options oidc.Options, p *pipeline, srv *server.Server) *issuers 
 	return i
 }
 
-// observe implements observer. It updates the list of issuers that the folder needs.
+// observe implements observer. After a publication it stores which issuers the folder needs.
 func (i *issuers) observe(r *run) {
 	if r.published {
 		i.Want(r.result.Issuers)
 	}
 }
 
-// discover publishes the configuration with the current answers of issuers.
+// discover stores the current answers of issuers for the translation, and publishes again.
 func (p *pipeline) discover(from *issuers) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

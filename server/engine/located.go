@@ -25,8 +25,9 @@ type standing struct {
 	located, stored                              []manifest.Problem // the two lists that all is made of
 }
 
-// located returns the problems of the store (change) and of the translation (result) with their places, sorted.
-// It also updates r.errors and r.warnings.
+// located returns all current problems with their places, sorted: those of the store (change), those of the
+// translation (result), expired certificates, Gateways without an Envoy, and frozen revisions. It also sets
+// r.errors and r.warnings to the numbers of errors and warnings.
 func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &r.standing
 	expired := l.expiry.At(&result, time.Now())

@@ -46,7 +46,8 @@ func (n *notifier) send(lines ...string) {
 }
 
 // run reports the start and the end of gatefold. In between, it reports that gatefold is alive, twice in each
-// watchdog interval of the service manager, but not while stuck returns true. It returns after ctx ends.
+// watchdog interval of the service manager, but not while stuck returns true. It returns after ctx ends, and at
+// once if n.socket is "".
 func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() bool) {
 	if n.socket == "" {
 		return

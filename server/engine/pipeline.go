@@ -81,7 +81,7 @@ type run struct {
 // errWaiting is the error of a run if the folder is missing or frozen, and nothing was ever served.
 var errWaiting = errors.New("the folder is waited for")
 
-// reload applies a new Tree of the folder. If that fails, the last state is still served.
+// reload applies a new Tree of the folder, and again while files of it wait. If that fails, nothing changes.
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -248,8 +248,9 @@ func (p *pipeline) publish(r *run) (err error) {
 	return nil
 }
 
-// recover runs the flow, and repairs the store after a panic. If nothing is published yet, it runs the flow
-// once more without the saved state. It returns the error of the last flow.
+// recover runs the flow. After a panic before the first publication, it sets a restored state aside and runs
+// the flow once more. After another panic in the step store, it replaces the store. It returns the error of the
+// last flow.
 func (p *pipeline) recover(r *run) error {
 	err := p.guard(r)
 	var panicked *mistake

@@ -19,7 +19,8 @@ type problemLog struct {
 	known []manifest.Problem // the same list, sorted by orderOf
 }
 
-// update logs the problems that are new or fixed since the last update.
+// update logs the problems that are new or fixed since the last update. It logs at most maxProblemLines new and
+// as many fixed problems, and counts the others.
 func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
 	if store.SameProblems(problems, l.last) {
 		return
@@ -96,8 +97,8 @@ func without(problems, others []manifest.Problem) []manifest.Problem {
 	return rest
 }
 
-// orderOf compares problems by object and message, not by line, so that a problem that only moved
-// is the same.
+// orderOf compares problems by file, object, field, code and message. It ignores the line, so that a problem
+// that only moved is the same.
 func orderOf(a, b manifest.Problem) int {
 	return cmp.Or(
 		cmp.Compare(a.File, b.File), manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.Field, b.Field),

@@ -48,7 +48,7 @@ func (q questions) Places(fields []manifest.Field) (places []store.Place) {
 	return places
 }
 
-// Between implements admin.Folder. It waits for questionPatience at most.
+// Between implements admin.Folder. It returns false if the folder is busy for longer than questionPatience.
 func (q questions) Between(read func([]*manifest.Object, translate.Surroundings)) bool {
 	return q.ask(func(s *store.Store) {
 		t := q.translation

@@ -73,6 +73,7 @@ func (l *runLog) noteEmpty(tree *watcher.Tree) {
 }
 
 // summarize logs the one line of a reload. total_ms is the time since the first change, including the debounce.
+// The line names the first maxKeysLogged objects that were set, and the first that were removed.
 func (l *runLog) summarize(r *run) {
 	level := zerolog.InfoLevel
 	if !r.asked && r.nothing() {
@@ -101,7 +102,8 @@ func (l *runLog) summarize(r *run) {
 	line.Msg("reloaded")
 }
 
-// nothing reports whether the run read no file and changed nothing.
+// nothing reports whether the run read no file and changed nothing. It returns false before the first
+// publication.
 func (r *run) nothing() bool {
 	return !r.first && r.change.Stats.FilesChanged+len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)+len(r.result.Delta) == 0
 }

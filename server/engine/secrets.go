@@ -22,7 +22,7 @@ import (
 // secretDir is a folder of Secrets without YAML (docs/design/inputs.md): a file NAMESPACE/NAME/KEY is an entry
 // of a Secret's data. The folder has its own Store. So it keeps last valid versions, and it is frozen if it
 // becomes empty. Limits and path policies of the folder of YAML do not apply to it. If both folders have a
-// Secret, the one of this folder is served. A nil secretDir has no Secrets.
+// Secret of the same name, the Secret of this folder is served. A nil secretDir has no Secrets.
 type secretDir struct {
 	store *store.Store
 	tree  watcher.Tree
@@ -172,7 +172,8 @@ func (d *secretDir) staleOf(change store.Change) []store.Stale {
 	return all
 }
 
-// overlay returns all with its Secrets replaced by the Secrets of this folder.
+// overlay returns the Change all with the Secrets of this folder. They replace Secrets of the same name. all
+// has the objects of the folder of YAML, and overlay may change its list Set.
 func (d *secretDir) overlay(all store.Change) store.Change {
 	if d == nil {
 		return all
@@ -182,7 +183,8 @@ func (d *secretDir) overlay(all store.Change) store.Change {
 	return all
 }
 
-// note updates d.folder, the Secrets of the folder of YAML, from a Change of that folder.
+// note adds the Secrets of a Change of the folder of YAML to d.folder, and removes from it the Secrets that are
+// gone.
 func (d *secretDir) note(change store.Change) {
 	for _, o := range change.Set {
 		if o.Key.Kind == "Secret" {
@@ -262,7 +264,8 @@ func secretsOf(tree watcher.Tree) watcher.Tree {
 // notASecret is the code of the problem of a folder in --secret-dir that is not a Secret.
 const notASecret = "NotASecret"
 
-// misnamed returns the Skip of a folder that has only files with other names, such as those of certbot.
+// misnamed returns the Skip of a folder that has only files with other names, such as those of certbot. Its
+// text has the first maxNamed of these names.
 func misnamed(dir string, names []string) watcher.Skip {
 	slices.Sort(names)
 	return watcher.Skip{Path: dir, Reason: notASecret, Detail: fmt.Sprintf(

@@ -64,8 +64,8 @@ type sideReader struct {
 // resourceKey identifies an Envoy resource of a Gateway.
 type resourceKey struct{ gateway, typ, name string }
 
-// read reads the Tree of a side. frozen is true if the Store did not apply the Tree. The error is that of the
-// store, the translator or ctx.
+// read passes the Tree of a side through store and translate. frozen is true if the Store did not apply the
+// Tree. The error is that of the store, the translator or ctx.
 func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	change, err := r.reader.apply(r.ctx, r.trees[side], store.Turn{})
 	if err != nil || change.Hold != "" {
@@ -82,7 +82,8 @@ func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	}, false, nil
 }
 
-// add updates the objects and resources of the current side.
+// add changes r.objects and r.resources to those of the current side. change and updates are the differences
+// from the Tree that was read before.
 func (r *sideReader) add(change store.Change, updates []xds.Update) {
 	for _, key := range change.Gone {
 		delete(r.objects, key)

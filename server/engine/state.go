@@ -37,12 +37,14 @@ type state struct {
 // State says what is saved on disk for the next start.
 type State struct {
 	Dir     string // the state folder; "" if nothing is saved
-	Named   bool   // a user named Dir; it is an error if Dir cannot be used
+	Named   bool   // a user named Dir: if Dir cannot be used, gatefold still runs, and reports that
 	Secrets bool   // the content of Secrets may be saved, too
 }
 
 // open loads the saved state of the folder into the store of r, and logs what is wrong with the state. It
-// returns nil if nothing is saved. The error means that another gatefold uses the state folder.
+// returns nil if nothing is saved, or if a state folder that no user named cannot be used. If a named one
+// cannot be used, the state saves nothing and reports that. The error means that another gatefold uses the
+// named state folder.
 func (o State) open(folder string, r *reader, log zerolog.Logger) (*state, error) {
 	if o.Dir == "" {
 		return nil, nil //nolint:nilnil // a nil state keeps nothing
@@ -77,8 +79,8 @@ func fingerprint() func() string {
 	return sync.OnceValue(func() string { return <-found })
 }
 
-// restore loads the saved content into the store of r. If secrets is false, saved Secrets are removed from the
-// disk.
+// restore loads the saved content into the store of r, and logs what cannot be used. If secrets is false, saved
+// Secrets are removed from the disk.
 func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 	unusable, err := restored(r.store, content.Saved, content.Sound)
 	if err != nil {
@@ -102,8 +104,8 @@ func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 	}
 }
 
-// restored loads saved objects into a new Store; sound is that of journal.Content. unusable are the objects
-// that cannot be loaded. The error is a panic of the Store.
+// restored loads saved objects into a new Store. sound is the field Sound of journal.Content. unusable are the
+// objects that cannot be loaded. The error is a panic of the Store.
 func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []manifest.Key, err error) {
 	err = caught(func() { unusable = objects.Restore(saved, sound) })
 	return unusable, err
@@ -180,7 +182,7 @@ func (s *state) observe(r *run) {
 }
 
 // giveUp sets the restored state aside (setAside) because it cannot be applied. It returns false if there is
-// none, or if it was set aside before.
+// none, if it was set aside before, or if something was published.
 func (s *state) giveUp(cause error) bool {
 	if s == nil || len(s.saved) == 0 {
 		return false

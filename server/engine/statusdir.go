@@ -139,7 +139,8 @@ func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	return w.folder.put(file, text)
 }
 
-// tell logs err if it is new, and logs the end of an error if err is nil.
+// tell logs err if it is new, and logs the end of an error if err is nil. It also stores whether writing fails,
+// for run and the metric.
 func (w *statusWriter) tell(err error) {
 	w.failing.Store(err != nil)
 	reason := ""

@@ -93,7 +93,7 @@ func (f *statusFolder) files() []string {
 }
 
 // put writes statusMark and text to a file. It does not write if the file already has this content. It returns
-// an error if another program wrote the file.
+// an error if another program wrote the file, or if the file cannot be written.
 func (f *statusFolder) put(file string, text []byte) error {
 	text = append([]byte(statusMark), text...)
 	before, err := f.read(file)
@@ -159,8 +159,8 @@ func (f *statusFolder) removeEmpty(dir string) bool {
 	return err == nil && info.IsDir() && f.root.Remove(dir) == nil
 }
 
-// read returns the content of a file, at most maxStatusBytes. It returns errForeign if it is not a regular
-// file.
+// read returns the content of a file, at most maxStatusBytes. It returns errForeign if the file is not a
+// regular file, and the error of the system if the file cannot be read.
 func (f *statusFolder) read(file string) ([]byte, error) {
 	info, err := f.root.Lstat(file)
 	if err != nil {

@@ -92,9 +92,9 @@ func onAllInterfaces(options translate.Options) translate.Options {
 	return options
 }
 
-// apply returns the Result of a Change, and of earlier Changes that were not processed completely. If a panic
-// lost a Change, it makes a new translator, because an inconsistent one could make wrong routes. After an
-// error, the next call processes the Change again.
+// apply returns the Result of a Change, and of earlier Changes that were not processed completely. It withholds
+// the objects that the translator cannot process. If a panic lost a Change, it makes a new translator, because
+// an inconsistent one could make wrong routes. After an error, the next call processes the Change again.
 func (t *translation) apply(change store.Change) (result translate.Result, err error) {
 	t.ledger.changed(change)
 	t.pending = followed(t.pending, change)
@@ -143,8 +143,8 @@ func (t *translation) discover(issuers translate.Discoveries) {
 // retry makes the next apply try the withheld objects again.
 func (t *translation) retry() { t.pending = followed(t.withheld.retry(), t.pending) }
 
-// expect translates what the first Change will probably contain. It returns the translator's error. Then the
-// next apply makes a new translator.
+// expect translates what the first Change will probably contain. It returns the translator's error, or a panic
+// as an error. After an error, the next apply makes a new translator.
 func (t *translation) expect(change store.Change) error {
 	err := t.attempt(change, runDeadline, true)
 	if err != nil {

@@ -26,7 +26,8 @@ type unhosted struct {
 // newUnhosted returns an unhosted without problems.
 func newUnhosted() *unhosted { return &unhosted{changed: make(chan struct{}, 1)} }
 
-// note computes the problems from the states of all Envoys of this machine. It never waits for the pipeline.
+// note computes the problems from the states of all Envoys of this machine. If the problems changed, it wakes
+// run. It never waits for the pipeline.
 func (u *unhosted) note(states []host.State) {
 	var problems []manifest.Problem
 	for _, s := range states {

@@ -47,7 +47,7 @@ func newWithholding() *withholding {
 	return &withholding{all: map[manifest.Key]*withheld{}, released: map[manifest.Key]*status.Update{}, substitutes: map[manifest.Key]struct{}{}}
 }
 
-// add adds a withheld object.
+// add adds a withheld object. If its last valid version is not served, add also adds its key to q.substitutes.
 func (q *withholding) add(key manifest.Key, w *withheld) {
 	w.told = q.released[key] // the last status of the translator is still known
 	delete(q.released, key)
@@ -70,7 +70,8 @@ func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	return former
 }
 
-// release removes a withheld object. It does nothing if the object is not withheld.
+// release removes a withheld object, and moves its last status to q.released. It does nothing if the object is
+// not withheld.
 func (q *withholding) release(key manifest.Key) {
 	w := q.all[key]
 	if w == nil {
