@@ -33,8 +33,8 @@ import (
 // Folder loads the folder, and answers queries about it. Any goroutine may call its methods.
 type Folder interface {
 	// Reload applies the folder again. It returns what changed, after the folder is published or frozen. If
-	// allowEmpty is true, an empty or missing folder is applied, too, instead of being frozen. If ctx ends first,
-	// Reload returns an error; the folder is still applied.
+	// allowEmpty is true, an empty or missing folder is applied, too, instead of being frozen. If ctx ends
+	// first, Reload returns an error. A reload that has begun still takes place.
 	Reload(ctx context.Context, allowEmpty bool) (Changes, error)
 	// Places returns where fields are written in the folder as it was read last, in the order of fields.
 	Places(fields []manifest.Field) []store.Place

@@ -10,7 +10,7 @@ import (
 
 // guard returns a handler that accepts only reading requests and reloads. It rejects requests that a browser
 // sends for a page of another site. Over loopback it accepts only requests whose Host is an IP address or
-// localhost. Otherwise a web page whose own name resolves to this host (DNS rebinding) could read the
+// localhost. Without this check, a web page whose own name resolves to this host (DNS rebinding) could read the
 // configuration, even if gatefold listens on all interfaces.
 func guard(pages http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

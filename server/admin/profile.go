@@ -20,7 +20,8 @@ func addProfiles(pages *http.ServeMux, address net.Addr) {
 	}
 }
 
-// localTool returns a handler that accepts only requests of programs on this host, for the binary form.
+// localTool returns a handler that accepts only requests of programs on this host. It rejects requests of a
+// browser, and requests for another form of a profile than the binary one.
 func localTool(page http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)

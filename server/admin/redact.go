@@ -65,7 +65,8 @@ func isSensitive(field protoreflect.FieldDescriptor) bool {
 	return sensitive
 }
 
-// replace replaces a text by "[redacted]", and removes other values.
+// replace replaces a string, bytes or a DataSource by "[redacted]". It removes a value of another type, a list
+// and a map.
 func replace(message protoreflect.Message, field protoreflect.FieldDescriptor) {
 	source := (&corev3.DataSource{}).ProtoReflect().Descriptor().FullName()
 	switch {

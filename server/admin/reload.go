@@ -23,7 +23,7 @@ type Changes struct {
 	RemovedCount int            `json:"removedCount"`
 }
 
-// Add adds the objects of one Change of the store.
+// Add adds the objects of one Change of the store. c names at most maxChanges of each list, and counts all.
 func (c *Changes) Add(change store.Change) {
 	c.SetCount += len(change.Set)
 	c.RemovedCount += len(change.Gone)
@@ -42,10 +42,10 @@ type Reloaded struct {
 }
 
 // reload is the page ReloadPath: POST loads the folder again, and sends again what Envoys rejected. With
-// allow-empty=true, an empty or missing folder is applied, too. With promote=true, frozen revisions are
-// promoted. The answer has what changed. It is 409 with the reason if the folder is frozen or missing. It is
-// 500 if an error in gatefold prevented the change, and 503 if gatefold stops first. A web page in a browser
-// must not reload.
+// allow-empty=true, an empty or missing folder is applied, too. With promote=true, revisions that only canaries
+// have go to all Envoys. The answer has what changed. It is 409 with the reason if the folder is frozen or
+// missing. It is 500 if an error in gatefold prevented the change, and 503 if gatefold stops first. A web page
+// in a browser must not reload.
 func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):

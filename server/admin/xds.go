@@ -98,7 +98,7 @@ func (p pages) xds(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, dump)
 }
 
-// dumpGateway returns the JSON form of a Gateway's resources.
+// dumpGateway returns the JSON form of a Gateway's resources. It sorts entries by name, in place.
 func dumpGateway(name string, entries []*xds.Resource) Gateway {
 	slices.SortFunc(entries, func(a, b *xds.Resource) int { return cmp.Compare(a.Name, b.Name) })
 	dump := Gateway{Name: name, Resources: map[string][]Resource{}}
