@@ -17,8 +17,8 @@ type Address struct {
 const maxClaim = 200
 
 // Admit decides whether gatefold may request pages from claim, the admin address in an Envoy's node metadata.
-// peer is the address of its xDS stream. socket is the path of gatefold's own xDS socket, "" if xDS is served
-// on TCP. If gatefold may not, the result is an Unknown with the reason, and otherwise nil.
+// peer is the address of the Envoy's xDS stream. socket is the path of gatefold's own xDS socket, "" if xDS is
+// served on TCP. If gatefold may request pages, the Unknown is nil. Otherwise the Unknown has the reason.
 //
 // A client can claim any address. So gatefold must not give it access to addresses that it cannot reach itself.
 // An Envoy on another host is never queried. An Envoy on this host may claim a port on loopback. If it connects

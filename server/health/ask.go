@@ -41,10 +41,10 @@ var (
 	errTooLarge = errors.New("its answer is too large")
 )
 
-// Ask requests an Envoy's admin pages, and stores the health of the clusters in known, which are by name. It
-// ignores all other clusters on the pages, because they are not from the user's folder. If the health cannot be
-// read, it stores the reason in e.Unknown. It reads at most 64 MiB, and at most 8 MiB for one cluster. It takes
-// at most two seconds. It follows no redirect and uses no proxy.
+// Ask requests an Envoy's admin pages, and stores the health of the Envoy's clusters in e. known has, by name,
+// the clusters that are made from the user's folder; Ask ignores all others. If the health cannot be read, Ask
+// stores the reason in e.Unknown. It reads at most 64 MiB, and at most 8 MiB for one cluster. It takes at most
+// two seconds. It follows no redirect and uses no proxy.
 func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluster) {
 	found := inventory{known: known, seen: map[string]bool{}}
 	if err := ask(ctx, at, e.Node, &found); err != nil {
@@ -78,7 +78,8 @@ type asker struct {
 	client    http.Client
 }
 
-// newAsker returns an asker of an address. It returns an error if a unix socket does not exist or is a link.
+// newAsker returns an asker of an address. It returns an error if the path of a unix socket does not exist or
+// is not a socket, for example a link.
 func newAsker(at Address) (*asker, error) {
 	if at.network == "unix" {
 		// A link next to gatefold's socket could point to any socket.

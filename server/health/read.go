@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// bounded reads at most left bytes of page. It also reads at most value bytes until the caller sets value
-// again. Above a bound, Read returns errTooLarge.
+// bounded reads page within two bounds, in bytes. The field left is the bound of the whole page. The field
+// value is the bound of one cluster, and the caller sets it again after each cluster. Above a bound, Read
+// returns errTooLarge.
 type bounded struct {
 	page        io.Reader
 	left, value int
@@ -28,8 +29,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkNode reads /server_info, and returns errForeign if it has another node.id than node. If an Envoy has its
-// own network namespace, another program may answer on gatefold's loopback.
+// checkNode reads the page /server_info. It returns errForeign if the page has another node.id than node, and
+// another error if the page cannot be decoded. If an Envoy has its own network namespace, another program may
+// answer on gatefold's loopback.
 func checkNode(page io.Reader, node string) error {
 	var info struct {
 		Node struct {
@@ -87,7 +89,9 @@ func (i *inventory) read(page io.Reader) error {
 	return err
 }
 
-// add adds one cluster of the page. It ignores unknown clusters, and a cluster that it has seen before.
+// add counts the endpoints of one cluster of the page. It ignores unknown clusters, and a cluster that it has
+// seen before. If the cluster has an unhealthy endpoint or no endpoint, add also appends it to i.backends. All
+// backends together list at most maxListed unhealthy endpoints.
 func (i *inventory) add(status *clusterStatus) {
 	from := i.known[status.Name]
 	if from == nil || len(from.Objects) == 0 || i.seen[status.Name] {
@@ -149,8 +153,8 @@ func (l *hostList) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// add counts an endpoint, and appends an unhealthy endpoint to unhealthy. It returns errNotEnvoy if the address
-// of an unhealthy endpoint is not an IP address.
+// add counts an endpoint, and appends an unhealthy endpoint to l.unhealthy, which has at most maxListed. It
+// returns errNotEnvoy if the address of an endpoint that it appends is not an IP address.
 func (l *hostList) add(host *hostStatus) error {
 	l.all++
 	reasons := host.Health.reasons()
@@ -204,8 +208,9 @@ type hostHealth struct {
 	Discovery      string `json:"eds_health_status"`
 }
 
-// reasons returns why Envoy does not use an endpoint; nil if the endpoint is healthy. CheckPending and
-// CheckTimeout are more specific than CheckFailed and replace it.
+// reasons returns why Envoy does not use an endpoint; nil if the endpoint is healthy. Of the reasons about
+// health checks it returns only the most specific: CheckPending, CheckTimeout, CheckFailed, CheckDegraded, in
+// this order.
 func (h *hostHealth) reasons() (reasons []Reason) {
 	switch {
 	case h.Pending:
