@@ -229,8 +229,8 @@ func overHTTP2(ctx context.Context, r expect.Request, conn net.Conn) expect.Seen
 	return seen(response, conn)
 }
 
-// seen returns what a client sees of a response. If an echo backend answered, it includes what that backend
-// received.
+// seen returns what a client sees of a response. If an echo backend answered, Seen.Echo has what that backend
+// received. seen reads at most maxBody bytes of the body.
 func seen(response *http.Response, conn net.Conn) expect.Seen {
 	defer response.Body.Close()
 	out := expect.Seen{Status: response.StatusCode, Headers: response.Header, Certificate: certificate(conn)}
