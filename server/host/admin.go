@@ -35,8 +35,9 @@ const (
 	mergedLooks = 110
 )
 
-// ask sends a request to the admin interface and returns the body of the response. page is a path with its
-// query. It returns an error if Envoy does not answer within askTime, or if the status is not 200.
+// ask sends a request to the admin interface and returns the body of the response, at most maxAnswer bytes.
+// page is a path with its query. It returns an error if Envoy does not answer within askTime, or if the status
+// is not 200.
 func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -69,7 +70,7 @@ type serverInfo struct {
 	} `json:"command_line_options"`
 }
 
-// release returns the minor version of the Envoy, the zero value if Version does not have the form above.
+// release returns the release in Version. It is zero if Version has no release.
 func (i serverInfo) release() xds.Release {
 	_, version, _ := strings.Cut(i.Version, "/")
 	return xds.ReleaseOf(version)

@@ -46,7 +46,7 @@ func (s *supervisor) adopt(ctx context.Context) {
 
 // resume continues a hot restart at the step where the earlier gatefold was. If newest already serves, newest
 // becomes the serving Envoy. If newest still starts, resume waits until it serves. If newest was started with
-// other options than the current ones, resume ends it, and former continues to serve.
+// other options than the current ones, resume ends it. Then former continues to serve, if reclaim returns true.
 func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	s.note(newest)
 	s.serving = former
@@ -96,8 +96,8 @@ func (s *supervisor) found(record run) []*process {
 	return all
 }
 
-// orphan returns a process that the run file does not name. It returns nil if the process is no Envoy of this
-// Gateway, or has ended.
+// orphan returns the process with this pid, which the run file does not name. record is the content of the run
+// file. orphan returns nil if the process is no Envoy of this Gateway, or has ended.
 func (s *supervisor) orphan(record run, pid int) *process {
 	r := run{Gateway: s.gateway, Pid: pid, Boot: bootID(), Since: record.Since}
 	r.Base, r.Epoch = epochOf(pid)
@@ -119,8 +119,8 @@ func (s *supervisor) orphan(record run, pid int) *process {
 }
 
 // pair returns the Envoy with the newest epoch, and the epoch before it with the same base id. Both are nil if
-// all is empty; former is nil if newest has no predecessor. pair ends all other processes, because they would
-// keep the ports.
+// there is no process; former is nil if newest has no predecessor. pair ends all other processes, because they
+// would keep the ports. It sorts all in place.
 func (s *supervisor) pair(all []*process) (newest, former *process) {
 	slices.SortStableFunc(all, func(a, b *process) int { return cmp.Compare(b.run.Epoch, a.run.Epoch) })
 	for _, p := range all {

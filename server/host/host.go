@@ -158,9 +158,9 @@ type crew struct {
 	ends map[string]<-chan struct{}
 }
 
-// become starts supervisors for the wanted Gateways, and stops all other supervisors. It does nothing if known
-// is false. The first call also searches the Envoys of an earlier gatefold, and ends those without a wanted
-// Gateway.
+// become starts supervisors for the wanted Gateways, at most Options.MaxEnvoys, and stops all other
+// supervisors. It calls refuse with the Gateways above that limit. It does nothing if known is false. The first
+// call also searches the Envoys of an earlier gatefold, and ends those without a wanted Gateway.
 func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	if !known {
 		return

@@ -69,7 +69,8 @@ func (s *supervisor) run(ctx context.Context) {
 	s.finish(ctx)
 }
 
-// watch waits until serving ends, former ends or is overdue, or ctx ends. It then updates the state of s.
+// watch waits until serving ends, former ends or is overdue, or ctx ends. If serving ended, watch sets it to
+// nil and waits before the next start. If former is overdue, watch ends it.
 func (s *supervisor) watch(ctx context.Context) {
 	var overdue <-chan time.Time
 	if s.former != nil {
@@ -144,7 +145,8 @@ func (s *supervisor) start(ctx context.Context) {
 }
 
 // begin starts an Envoy while none is serving. If the former epoch still runs, the new Envoy has the next
-// epoch. Otherwise it has epoch 0. The error means that the Envoy cannot be started.
+// epoch. If not, it has epoch 0, and it runs without hot restart if reserve returns an error. The error means
+// that the Envoy cannot be started.
 func (s *supervisor) begin(ctx context.Context) (*process, error) {
 	if s.former != nil && time.Now().After(s.overdue) {
 		s.endFormer()
@@ -187,7 +189,8 @@ func (s *supervisor) failed(p *process) {
 	s.set(Waiting, nil, message)
 }
 
-// backoff returns how long to wait before the next start, and doubles the wait for the start after that.
+// backoff returns how long to wait before the next start. It doubles the wait for the start after that, up to
+// longestWait.
 func (s *supervisor) backoff() time.Duration {
 	wait := s.wait
 	s.wait = min(max(2*s.wait, firstWait), longestWait)
@@ -195,7 +198,7 @@ func (s *supervisor) backoff() time.Duration {
 }
 
 // end drains an Envoy and ends it. The Envoy refuses new connections, and open requests have Options.DrainTime
-// to end.
+// to end. If Options.Hurry is closed, end does not wait for open requests.
 func (s *supervisor) end(p *process) {
 	s.set(Draining, p, "")
 	ctx, cancel := context.WithTimeout(context.Background(), s.host.options.DrainTime)

@@ -101,8 +101,9 @@ func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, 
 	return l.start(ctx, s.files, l.record(former.run.Base, former), s.log)
 }
 
-// succeed waits until the next epoch serves, and then makes it the serving one. If it does not serve in time,
-// succeed ends it, and the old epoch continues.
+// succeed waits until the next epoch serves, and then makes it the serving one. If next ends, or does not serve
+// within readyTime, succeed ends it, and the old epoch continues. If ctx ends, succeed changes nothing: finish
+// decides what happens to next.
 func (s *supervisor) succeed(ctx context.Context, next *process) {
 	s.next = next
 	err := s.ready(ctx, next)
@@ -163,8 +164,8 @@ func (s *supervisor) endFormer() {
 }
 
 // reclaim kills an epoch that does not serve, and reports whether the previous epoch continues. It returns
-// false if the previous epoch has ended, or if the new epoch had already taken over its listeners. In the
-// second case, s.serving becomes nil, so that run starts an Envoy at once.
+// false if the previous epoch has ended. It also returns false if the new epoch had already taken over the
+// listeners. Then s.serving becomes nil, so that run starts an Envoy at once.
 func (s *supervisor) reclaim(next *process) bool {
 	next.kill()
 	switch {
@@ -179,7 +180,8 @@ func (s *supervisor) reclaim(next *process) bool {
 	return false
 }
 
-// keepServing records and logs the reason why the serving Envoy is not replaced.
+// keepServing records and logs the reason why the serving Envoy is not replaced. It also writes the run file
+// for the serving Envoy.
 func (s *supervisor) keepServing(why error) {
 	s.attempted = true
 	message := "Envoy is not replaced: " + why.Error() + "; the previous one is still serving. Fix what is wrong and restart gatefold."
@@ -231,7 +233,7 @@ func (s *supervisor) left() {
 }
 
 // validate runs the new Envoy in its mode "validate", to check the bootstrap while the old Envoy serves. The
-// error means that Envoy does not accept the bootstrap.
+// error means that Envoy does not accept the bootstrap, or that the bootstrap cannot be made or written.
 func (l launch) validate(ctx context.Context, f files) error {
 	if l.err != nil {
 		return l.err
@@ -253,7 +255,7 @@ func (l launch) validate(ctx context.Context, f files) error {
 }
 
 // lastWords returns the message with the last lines of an Envoy's log appended. It returns the message
-// unchanged if the lines are empty.
+// unchanged if the lines are empty. In the list itself, it cuts each line to maxLine bytes.
 func lastWords(message string, lines []string) string {
 	for i, line := range lines {
 		lines[i] = line[:min(len(line), maxLine)]
