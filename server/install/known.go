@@ -74,7 +74,7 @@ func Known() []string {
 }
 
 // compare compares versions such as "1.40.0" by their numbers. It returns a negative number if a is older than
-// b.
+// b, 0 if both are equal, and a positive number if a is newer.
 func compare(a, b string) int {
 	left, right := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(left), len(right)) {

