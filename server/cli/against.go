@@ -12,7 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/expect"
 )
 
-// sendTimes is how many times a request with several expected backends is sent.
+// sendTimes is how many times a line with several expected backends is sent. A line about a connection or
+// datagram is sent once.
 const sendTimes = 100
 
 // target is a value of --against: an Envoy, and which lines of the tests are sent to it.
@@ -22,12 +23,13 @@ type target struct {
 	// lines.
 	scheme string
 	port   uint32
-	// host and to are the address to send to. If to is 0, the port is the port of the line.
+	// The fields host and to are the address of the Envoy. If to is 0, the port is the port of the line.
 	host string
 	to   uint32
 }
 
-// parseTarget parses HOST, HOST:PORT, a URL, or PORT=HOST:PORT. The error names --against and the text.
+// parseTarget parses a value of --against: HOST, HOST:PORT, a URL, or PORT=HOST:PORT. For other texts it
+// returns an error that names --against and the text.
 func parseTarget(text string) (t target, err error) {
 	wrong := fmt.Errorf("--against %q: must be a URL such as http://127.0.0.1:8080, an address, or PORT=ADDRESS for the lines of one port", text)
 	t.text = text
@@ -67,12 +69,13 @@ func portNumber(text string) (uint32, error) {
 	return uint32(port), err
 }
 
-// takes reports whether a line is sent to the target.
+// takes reports whether the target accepts a line: the port and the scheme of the line are those of t. 0 and ""
+// in t mean any port and any scheme.
 func (t target) takes(r expect.Request) bool {
 	return (t.port == 0 || t.port == r.Port()) && (t.scheme == "" || t.scheme == r.URL.Scheme)
 }
 
-// address returns the HOST:PORT to which the target sends a line.
+// address returns the HOST:PORT of the target for a line.
 func (t target) address(r expect.Request) string {
 	port := t.to
 	if port == 0 {
@@ -81,8 +84,9 @@ func (t target) address(r expect.Request) string {
 	return net.JoinHostPort(t.host, strconv.FormatUint(uint64(port), 10))
 }
 
-// sendAll sends every line to the Envoys of --against, one after the other, and compares what it observes with
-// what the line expects. It returns an error if a value of --against is invalid or ctx ends.
+// sendAll sends each line to the first Envoy of --against that accepts the line, one line after the other. It
+// compares the responses with what the line expects. It returns an error if a value of --against is invalid or
+// ctx ends.
 func (o *testOptions) sendAll(ctx context.Context, requests []expect.Request, observer *expect.Observer) (*expect.Report, error) {
 	var targets []target
 	for _, text := range o.against {

@@ -112,8 +112,10 @@ func writeFile(path string, text []byte) error {
 	return nil
 }
 
-// nameNode sets node.id and node.cluster of the Envoy. args has at most one Gateway. The error means that the
-// Gateway is invalid, or that the name of this machine is not known.
+// nameNode sets node.id and node.cluster of the Envoy, unless a flag has set them. args has at most one
+// Gateway, which becomes node.cluster. The default of node.cluster is allGateways, and the default of node.id
+// is the name of this machine. It returns an error if the Gateway is invalid, if both a Gateway and
+// --node-cluster are given, or if the name of this machine is not known.
 func nameNode(options *envoy.Options, args []string) error {
 	switch {
 	case len(args) == 1 && options.NodeCluster != "":

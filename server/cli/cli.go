@@ -85,9 +85,10 @@ const hurryTime = 5 * time.Second
 // because make, timeout and shells also forward it to the program.
 const sameSignal = 500 * time.Millisecond
 
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM. A second signal closes the channel
-// that hurried returns. If the command then does not end within hurryTime, the program exits. The caller must
-// call the returned function.
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM. After SIGINT, its cause is
+// engine.ErrInterrupted. A second signal closes the channel that hurried returns. If the command then does not
+// end within hurryTime, the program exits. The caller must call the returned function at the end of the
+// command.
 func untilSignal() (context.Context, func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hurryKey{}, (<-chan struct{})(hurry)))
@@ -208,7 +209,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q%s; see 'gatefold --help'", args[0], didYouMean(cmd.SuggestionsFor(args[0])))
 }
 
-// exactly returns a rule that requires exactly the named arguments. The error names the missing arguments.
+// exactly returns an argument check that requires one argument for each of names. The error lists the names of
+// the missing arguments, or shows the first argument that is too many.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
@@ -218,7 +220,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atLeastOne returns a rule that requires at least one argument. name describes it in the error.
+// atLeastOne returns an argument check that requires at least one argument. name describes the argument in the
+// error.
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -228,12 +231,13 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// atMost returns a rule that allows at most n arguments.
+// atMost returns an argument check that allows at most n arguments.
 func atMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error { return noMore(cmd, args, n) }
 }
 
-// noMore returns an error if there are more than n arguments.
+// noMore returns an error if there are more than n arguments. The error shows the first argument that is too
+// many.
 func noMore(cmd *cobra.Command, args []string, n int) error {
 	if len(args) <= n {
 		return nil
@@ -241,8 +245,8 @@ func noMore(cmd *cobra.Command, args []string, n int) error {
 	return fmt.Errorf("%s takes no further argument, but got %q; see '%s --help'", cmd.Name(), args[n], cmd.CommandPath())
 }
 
-// explainFlagError returns a flag error in one line. It adds flags with a similar name, and how to list all
-// flags.
+// explainFlagError returns the error for an invalid flag in one line. It adds flags with a name similar to an
+// unknown flag, and how to list all flags.
 func explainFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var suggestion string
@@ -266,7 +270,7 @@ func similarFlags(flags *pflag.FlagSet, name string) []string {
 	return similar
 }
 
-// didYouMean returns a suggestion of names in brackets, or "" without names.
+// didYouMean returns a suggestion of names in brackets, or "" without names. It sorts names.
 func didYouMean(names []string) string {
 	if len(names) == 0 {
 		return ""

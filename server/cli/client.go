@@ -22,7 +22,8 @@ type client struct {
 	// address is "HOST:PORT", "unix:/path" or an http URL.
 	address string
 	timeout time.Duration
-	// errors returns where to print that the command is waiting. If it is nil, nothing is printed.
+	// errors returns the writer to which the command prints that it is waiting. If it is nil, nothing is
+	// printed.
 	errors func() io.Writer
 }
 
@@ -68,8 +69,8 @@ func (c *client) ask(ctx context.Context, method, page string) (code int, body [
 }
 
 // stream sends a request for a page, and calls read with the status code and the body. The body ends at
-// maxAnswer. stream returns the error of read. It also returns an error if there was no response or the status
-// is 500.
+// maxAnswer. stream returns the error of read. It also returns an error if the address is invalid, if there was
+// no response, or if the status is 500.
 func (c *client) stream(ctx context.Context, method, page string, read func(code int, body io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -90,8 +91,9 @@ func (c *client) stream(ctx context.Context, method, page string, read func(code
 	return read(response.StatusCode, io.LimitReader(response.Body, maxAnswer))
 }
 
-// sayWaiting prints after sayAfter which page the command waits for, without the query. For a slow reload, it also prints which
-// step is slow. The caller must call done when the response arrives.
+// sayWaiting starts a timer that prints after sayAfter which page the command waits for. For a slow reload, it
+// also prints which step is slow. It prints nothing if c.errors is nil or c.timeout is at most sayAfter. The
+// caller must call done when the response arrives.
 func (c *client) sayWaiting(page string) (done func()) {
 	if c.errors == nil || c.timeout <= sayAfter {
 		return func() {}
@@ -151,7 +153,7 @@ func (c *client) route() (string, http.RoundTripper) {
 }
 
 // reachable returns an address that a client can connect to. It replaces "all interfaces" by 127.0.0.1, so that
-// serve and its clients accept the same value.
+// serve and its clients accept the same value. It returns an address without a port unchanged.
 func reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -164,7 +166,8 @@ func reachable(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// said returns the field "error" of a JSON response. It returns the whole body if there is no such field.
+// said returns the field "error" of a JSON response. It returns the whole body if the field is missing or
+// empty.
 func said(body []byte) string {
 	var answer struct {
 		Error string `json:"error"`

@@ -33,8 +33,8 @@ func completionCommand() *cobra.Command {
 	}
 }
 
-// completeArguments adds shell completion to a command: directories for DIR, and the values of flags with fixed
-// values.
+// completeArguments adds shell completion to a command. For an argument DIR it completes directories, unless
+// the command also accepts FILE or has a completion. For flags it adds the completions of completeFixed.
 func completeArguments(cmd *cobra.Command) {
 	if strings.Contains(cmd.Use, "DIR") && !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = completeFolder
@@ -58,8 +58,8 @@ func completeFolder(_ *cobra.Command, args []string, _ string) ([]cobra.Completi
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeFixed returns the completion for a flag with fixed values or a directory. It returns nil for other
-// flags.
+// completeFixed returns the completion of values for the flags -o, --watch and --…-dir. It returns nil for
+// other flags.
 func completeFixed(f *pflag.Flag) cobra.CompletionFunc {
 	if format, is := f.Value.(*formatFlag); is {
 		values := make([]cobra.Completion, len(format.known))

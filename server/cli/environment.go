@@ -15,8 +15,8 @@ import (
 )
 
 // environmentNames returns the environment variables for a flag, such as GATEFOLD_XDS_ADDRESS for
-// --xds-address. For some flags, it also returns the name that kgateway uses. The first variable that is set is
-// used.
+// --xds-address. For some flags, it also returns the name that kgateway uses. If several variables are set, the
+// first one in the list is used.
 func environmentNames(flag string) []string {
 	names := []string{"GATEFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
 	switch flag {
@@ -33,7 +33,7 @@ func environmentNames(flag string) []string {
 // fromEnvironment reports whether a variable can set the flag.
 func fromEnvironment(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
 
-// describeEnvironment adds the names of its environment variables to the help of each flag.
+// describeEnvironment adds to the help of each flag the names of the environment variables for the flag.
 func describeEnvironment(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if fromEnvironment(f) {
@@ -42,8 +42,8 @@ func describeEnvironment(flags *pflag.FlagSet) {
 	})
 }
 
-// applyEnvironment sets each flag that is not on the command line from its variable. It ignores an empty
-// variable, and an output format that only other commands support. The error names the variables with an
+// applyEnvironment sets flags from their environment variables. It skips flags that are on the command line,
+// empty variables, and an output format that only other commands support. The error names the variables with an
 // invalid value.
 func applyEnvironment(flags *pflag.FlagSet) error {
 	var errs []error
@@ -64,7 +64,8 @@ func applyEnvironment(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// plainFlagError returns an error that describes the required type of value. It returns other errors unchanged.
+// plainFlagError replaces the error for an invalid value of a flag by an error that describes valid values. It
+// returns other errors, and errors for flags of other types, unchanged.
 func plainFlagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -88,8 +89,9 @@ func plainFlagError(err error) error {
 	return fmt.Errorf("invalid argument %q for --%s: it must be %s", invalid.GetValue(), invalid.GetFlag().Name, must)
 }
 
-// warnOfMisspelt prints a warning for each variable GATEFOLD_… that belongs to no flag and is similar to the
-// variable of a flag. It ignores other variables, because container platforms set variables of their own.
+// warnOfMisspelt prints a warning for each variable GATEFOLD_… that no flag uses, if its name is similar to a
+// variable of a flag. It ignores empty variables, and variables without a similar name, because container
+// platforms set variables of their own.
 func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	var known []string
 	for _, cmd := range allCommands(root) {

@@ -14,7 +14,8 @@ import (
 const noEndpoint = "it has no endpoint: no EndpointSlice gives one, its name is not resolved, or a BackendTLSPolicy closes it"
 
 // printEnvoys prints a table with a row for each Envoy, for each endpoint that an Envoy does not use, and for
-// each backend without endpoints.
+// each backend without endpoints. Endpoints that the Envoy's list leaves out have one row with their number. It
+// prints nothing without Envoys.
 func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	if len(envoys) == 0 {
 		return nil
@@ -55,7 +56,8 @@ func share(healthy, notChecked, all int) string {
 	return fmt.Sprintf("%d of %d, %d not checked", healthy, all, notChecked)
 }
 
-// backendName returns the object of a backend with its port, such as "Service shop/cart:80".
+// backendName returns the object of a backend with its port, such as "Service shop/cart:80". If the port is 0,
+// it returns only the object.
 func backendName(b health.Backend) string {
 	if b.Port == 0 {
 		return b.Object.String()

@@ -79,8 +79,8 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-// readArgs checks the arguments: the last one must look like a URL, and a method may precede it. It returns an
-// error if there are fewer than least arguments, or more than one further argument.
+// readArgs checks the arguments: the last one must look like a URL. It returns an error if there are fewer than
+// least arguments, or more than least + 1.
 func readArgs(cmd *cobra.Command, args []string, least int) error {
 	hasURL := len(args) > 0 && strings.Contains(args[len(args)-1], "://")
 	switch {
@@ -90,8 +90,8 @@ func readArgs(cmd *cobra.Command, args []string, least int) error {
 	return noMore(cmd, args, least+1)
 }
 
-// explain returns the report for the request in args, from a folder or from a running gatefold. The error means
-// that the request is invalid, or that the folder or gatefold cannot be read.
+// explain returns the report for the request in args, from a folder or from a running gatefold. args are [DIR]
+// [METHOD] URL. The error means that the request is invalid, or that the folder or gatefold cannot be read.
 func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.Report, error) {
 	folder, method, address := args[0], "", args[len(args)-1]
 	if o.server.address != "" {
@@ -121,7 +121,8 @@ func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.R
 	}, query)
 }
 
-// print prints a report in the format of -o. folder is the folder to name in hints.
+// print prints a report in the format of -o. Hints in the text name the folder, or "DIR" if the report is from
+// a running gatefold.
 func (o *explainOptions) print(w io.Writer, report *explain.Report, folder string) error {
 	if o.format != formatText {
 		return writeValue(w, o.format, report)

@@ -112,7 +112,7 @@ func (t *explainPage) flush() {
 	t.rows = nil
 }
 
-// outcome prints the answer to the request in one line.
+// outcome prints the answer to the request in one line, and then a line for each caveat of the report.
 func (t *explainPage) outcome(r *explain.Report) {
 	style, text := red, strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
 	if r.GRPCStatus != "" {
@@ -140,7 +140,8 @@ func (t *explainPage) outcome(r *explain.Report) {
 	}
 }
 
-// shares returns the targets of a request, with percentages if there are several.
+// shares returns the targets of a request, with percentages if there are several. If Envoy itself answers for a
+// target, the text has that answer.
 func shares(backends []explain.BackendReport) []string {
 	var all []string
 	for _, b := range backends {
@@ -162,7 +163,8 @@ func shares(backends []explain.BackendReport) []string {
 // percent returns a percentage as text, such as "12.5 %".
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', -1, 32) + " %" }
 
-// listener adds the rows for the listener, its certificates, the host and the path. It adds none if l is nil.
+// listener adds the rows for the listener, its certificates, the host and the path. For a connection or
+// datagram, it adds the server name instead of host and path. It adds no row if l is nil.
 func (t *explainPage) listener(l *explain.ListenerReport) {
 	if l == nil {
 		return
@@ -189,7 +191,8 @@ func (t *explainPage) listener(l *explain.ListenerReport) {
 	t.row("path", path, explain.Source{})
 }
 
-// hops adds a row for each delegating rule, from the root route on, and then the rows of the rule that matches.
+// hops adds a row for each delegating rule, beginning with the root route. Then it adds the rows of the rule
+// that matches.
 func (t *explainPage) hops(r *explain.RouteReport) {
 	for _, h := range r.Hops[:len(r.Hops)-1] {
 		t.row("through", fmt.Sprintf("%s, %s, match %d, by %s", h.Object, ruleName(h), h.Match, h.By), h.MatchAt)
@@ -215,7 +218,8 @@ func ruleName(h explain.HopReport) string {
 	return fmt.Sprintf("rule %d (%s)", h.Rule, h.RuleName)
 }
 
-// action adds a row for the effect of a filter or a field of a policy, and a row for each further source.
+// action adds a row for the effect of a filter or of a field of a policy. If several objects cause the effect,
+// it adds a row for each of them.
 func (t *explainPage) action(a explain.ActionReport) {
 	text := a.Type
 	if a.Does != "" {
@@ -233,8 +237,8 @@ func (t *explainPage) action(a explain.ActionReport) {
 	}
 }
 
-// backend adds the rows for one target of the request: its objects, TLS, endpoints, and the request that it
-// receives.
+// backend adds the rows for one target of the request: its objects, TLS, at most five endpoints, and the
+// request that it receives. If the target has no cluster, it adds only a row with the answer and the reason.
 func (t *explainPage) backend(b explain.BackendReport) {
 	if b.Cluster == "" {
 		t.row("backend", fmt.Sprintf("%s %s: %s", percent(b.Percent), b.LocalReply(), b.Reason), b.At)
@@ -297,8 +301,8 @@ func below(parent manifest.Key) string {
 	return "below"
 }
 
-// notAccepted prints the routes that a parent does not accept. It leaves out a route if a problem of the report
-// is about it.
+// notAccepted prints the routes that a parent does not accept. It leaves out a route if the report has a
+// problem of that route.
 func (t *explainPage) notAccepted(r *explain.Report) {
 	unreported := slices.DeleteFunc(slices.Clone(r.NotAccepted), func(c explain.NotAcceptedReport) bool {
 		return slices.ContainsFunc(r.Problems, func(p manifest.Problem) bool { return p.Object == c.Object && c.At.Object == c.Object })

@@ -48,8 +48,8 @@ func (f failOn) fails(r *explain.Report) bool {
 	})
 }
 
-// statusesOf returns the statuses of the report that Envoy itself answers. The status that a backend returns is
-// not known.
+// statusesOf returns the statuses of the report that Envoy itself answers, with 503 for a backend without
+// endpoints. The status that a backend returns is not known.
 func statusesOf(r *explain.Report) (all []uint32) {
 	if r.Status != 0 {
 		all = append(all, r.Status)

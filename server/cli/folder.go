@@ -15,7 +15,7 @@ import (
 )
 
 // folderOptions are the flags that limit what is read of a folder (docs/design/safety.md), and that configure
-// how routes are translated. serve, validate, translate and explain share them, so that their results agree.
+// how routes are translated. All commands that read a folder share them, so that their results agree.
 type folderOptions struct {
 	tree   watcher.Limits
 	store  store.Limits
@@ -77,9 +77,11 @@ func (o *folderOptions) check() error {
 	return nil
 }
 
-// folder returns how the folder dir is read. The error names the flag that is invalid. Under path policies,
-// .gatefoldignore is read only if it is in --cluster-paths. Otherwise, a team could exclude files of other
-// teams.
+// folder returns how the folder dir is read and translated. The error names the flag that is invalid. It also
+// sets the endpoint limits in o.routes and, if o.overGuard is true, in o.like.
+//
+// Under path policies, .gatefoldignore is read only if it is in --cluster-paths. Otherwise, a team could
+// exclude files of other teams.
 func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	if err := o.check(); err != nil {
 		return folder, err

@@ -25,8 +25,8 @@ const gitPrefix = "git:"
 var errNew = errors.New("the commit does not have the folder")
 
 // checkOut writes the folder options.Root, in the version of a commit, to a new temporary folder. The caller
-// must remove that folder. If the commit does not contain the folder, the error is errNew, and the new folder
-// is empty.
+// must remove the new folder. If the commit does not contain the folder, the error is errNew, and the new
+// folder is empty. After any other error, there is no new folder and the result is "".
 //
 // checkOut reads the objects of git. It runs no hook or filter, changes nothing in the repository, and writes
 // no file outside of the new folder. It leaves out symbolic links and submodules. Limits and ignore patterns
@@ -55,8 +55,8 @@ func checkOut(ctx context.Context, revision string, options watcher.Options) (fo
 	return folder, nil
 }
 
-// writeTree writes files of a git tree to folder: those that the watcher would read. It returns an error if git
-// fails, or if the files exceed the limits of options.
+// writeTree writes to folder the files of a git tree that the watcher would read, and the ignore file. It
+// returns an error if git fails, if the files exceed the limits of options, or if a file cannot be written.
 func writeTree(ctx context.Context, tree, folder string, options watcher.Options) error {
 	list, err := git(ctx, options.Root, "ls-tree", "-r", "-l", "-z", "--full-tree", tree)
 	if err != nil {
@@ -110,8 +110,8 @@ func gitFiles(list string) (files []gitFile, err error) {
 }
 
 // writeBlobs writes files into folder. A path cannot lead out of folder. A file that is larger than the limit
-// is cut one byte above the limit, so that the watcher still rejects it. The error means that git failed or
-// that a file cannot be written.
+// is cut one byte above the limit, so that the watcher still rejects it. The parameter dir is a folder in the
+// repository. The error means that git failed or that a file cannot be written.
 func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits watcher.Limits) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -143,8 +143,8 @@ func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits
 }
 
 // writeBlob writes the next file in the output of git cat-file --batch. The output of a file is "NAME TYPE
-// SIZE", a line end, SIZE bytes, and a line end. most limits how many of the bytes are written. The error means
-// that the output is incomplete, or that the file cannot be written.
+// SIZE", a line end, SIZE bytes, and a line end. At most the first most bytes are written. The error means that
+// the output is incomplete, or that the file cannot be written.
 func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) error {
 	head, err := blobs.ReadString('\n')
 	if err != nil {

@@ -40,8 +40,8 @@ func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	return all, nil
 }
 
-// guard returns which endpoints gatefold rejects. It rejects gatefold's own addresses too. The error names the
-// invalid flag.
+// guard returns the endpoints that gatefold rejects, with the exceptions. The addresses that gatefold listens
+// on are rejected too. The error names the invalid flag.
 func (o *guardOptions) guard() (g backend.Guard, err error) {
 	for _, text := range o.refuse {
 		endpoints, err := backend.ParseEndpoints(text)
@@ -68,8 +68,8 @@ func (o *guardOptions) guard() (g backend.Guard, err error) {
 	return g, nil
 }
 
-// localHosts returns the addresses of the names in the hosts file of this machine. The name of the machine
-// itself also has 127.0.0.1.
+// localHosts returns the addresses of the names in the hosts file of this machine. It adds 127.0.0.1 for the
+// name of the machine itself.
 func localHosts() map[string][]netip.Addr {
 	text, _ := os.ReadFile("/etc/hosts") // without the file, only the name of the machine is known
 	hosts := backend.ReadHosts(string(text))
@@ -80,7 +80,7 @@ func localHosts() map[string][]netip.Addr {
 	return hosts
 }
 
-// forms returns an address that gatefold listens on, as a list. If the address means all interfaces, the list
+// forms returns a list with an address that gatefold listens on. If the address means all interfaces, the list
 // also has each address of this machine.
 func forms(address string) []string {
 	all := []string{address}

@@ -21,9 +21,9 @@ const (
 // groupAnnotation is the annotation of a flag that contains its group.
 const groupAnnotation = "gatefold_group"
 
-// groupFlags adds the flags of the function register to flags, with a group for each, and allows settings files
-// to set them. Flags that begin with "max-" are in the group of limits. Other flags are in the group of the
-// folder.
+// groupFlags calls register, and adds the flags that register defines to the parameter flags. It allows
+// settings files to set these flags. Flags that begin with "max-" are in the group of limits, and others in the
+// group of the folder.
 func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 	added := pflag.NewFlagSet("", pflag.ContinueOnError)
 	register(added)
@@ -83,8 +83,8 @@ func printGroup(w io.Writer, cmd *cobra.Command, group flagGroup) {
 	}
 }
 
-// helpCommand returns the command that prints the help of another command. It returns an error for an unknown
-// command.
+// helpCommand returns the command that prints the help of another command. The command fails if the other
+// command is unknown.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

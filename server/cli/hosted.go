@@ -43,9 +43,10 @@ func (o *hostOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.keep, "envoy-keep", false, "leave the Envoys of --envoy running at SIGTERM, for the next gatefold to adopt; SIGINT ends them all the same")
 }
 
-// apply checks the flags, finds Envoy, and sets o.host. It also sets XDSAddress of the server and
-// ExclusivePorts of the translation. Without --envoy it does nothing. It returns an error if a flag is invalid
-// or there is no usable Envoy.
+// apply checks the flags, finds Envoy, and sets o.host and ExclusivePorts in routes. If XDSAddress in the
+// parameter to is unset or the default, it becomes a socket in the folder for sockets. Without --envoy, apply
+// does nothing. It logs a warning for a version of Envoy that is not supported. It returns an error if a flag
+// is invalid or there is no usable Envoy.
 func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *translate.Options, log zerolog.Logger) error {
 	if !o.on {
 		return nil
@@ -113,7 +114,8 @@ func (o *hostOptions) runFolder() (string, error) {
 	return "", errors.New("--envoy needs a folder for sockets: name it by --envoy-run-dir")
 }
 
-// printSupervised prints a table with a row for each Envoy that gatefold runs on this machine.
+// printSupervised prints a table with a row for each Envoy that gatefold runs on this machine. It prints
+// nothing if there are none.
 func printSupervised(out io.Writer, states []host.State) error {
 	if len(states) == 0 {
 		return nil

@@ -103,7 +103,8 @@ func importArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// check parses the flags and returns an error if they are invalid, or if a folder must not be written to.
+// check parses the flags into f.options. It returns an error if a flag is invalid, or if a folder must not be
+// written to. Without --dry-run, --out must be set.
 func (f *importFlags) check() error {
 	f.options.Secrets = f.secrets != ""
 	f.options.Replace = map[string]importer.Address{}
@@ -154,8 +155,9 @@ func readReplacement(text string) (service string, address importer.Address, err
 	return service, importer.Address{Host: host, Port: int(number)}, nil
 }
 
-// read returns the documents in the files. An unreadable document is an error, because the document may protect
-// a route.
+// read returns the documents in the named files. The name "-" means standard input. It returns an error if a
+// file is TOML, is too large, or has a document that cannot be read. It skips no document, because the document
+// may protect a route.
 func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, error) {
 	in := inputs{stdin: stdin}
 	var all []importer.Input
@@ -265,7 +267,7 @@ func (f *importFlags) print(w io.Writer, result importer.Result) error {
 	return nil
 }
 
-// printText prints the report as text. With --dry-run, it also prints the files without Secrets. n is the
+// printText prints the report as text. With --dry-run, it also prints the files that are not Secrets. n is the
 // number of verdicts of each class.
 func (f *importFlags) printText(w io.Writer, result importer.Result, n map[importer.Class]int) {
 	for _, v := range result.Verdicts {
@@ -290,7 +292,8 @@ func (f *importFlags) printText(w io.Writer, result importer.Result, n map[impor
 	}
 }
 
-// verdictText returns a verdict in one line, with a second line for its hint.
+// verdictText returns a verdict in one line, with a second line for its hint. It lists at most maxFieldsShown
+// fields, and the number of further fields.
 func verdictText(v importer.Verdict) string {
 	class := string(v.Class)
 	if v.Protects {
@@ -317,5 +320,5 @@ func verdictText(v importer.Verdict) string {
 	return line
 }
 
-// maxFieldsShown is the highest number of fields in a line of the report.
+// maxFieldsShown is how many fields verdictText lists.
 const maxFieldsShown = 6

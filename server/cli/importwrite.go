@@ -14,8 +14,9 @@ import (
 	"github.com/gatefold/gatefold/store/importer"
 )
 
-// checkFolders returns an error if a folder cannot be read, or if it is not empty and force is false. It also
-// returns an error if secrets is inside of out.
+// checkFolders returns an error if the folder out or secrets cannot be read, or if it is not empty and force is
+// false. It also returns an error if secrets is out, or is inside of out. A folder may be missing, and an empty
+// path is not checked.
 func checkFolders(out, secrets string, force bool) error {
 	for flag, dir := range map[string]string{"--out": out, "--secret-dir": secrets} {
 		if dir == "" {
@@ -54,7 +55,8 @@ func sameOrBelow(dir, folder string) (bool, error) {
 	return inside(resolved(above), resolved(below)), nil
 }
 
-// resolved returns a path in which the links of the existing part are resolved.
+// resolved returns a path with its symbolic links resolved. Elements of the path that do not exist stay
+// unchanged.
 func resolved(name string) string {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		return target
@@ -65,8 +67,9 @@ func resolved(name string) string {
 	return name
 }
 
-// write writes the files. Only their owner can read Secrets. If one of the files exists, it writes nothing and
-// returns an error, unless --force is set. It never follows a link out of the folders.
+// write writes the files, Secrets with access only for their owner. If one of the files exists, it writes
+// nothing and returns an error, unless --force is set. If a later file cannot be written, the error has the
+// number of files that were written. It never follows a link out of the folders.
 func (f *importFlags) write(files []importer.File) error {
 	if len(files) == 0 {
 		return nil

@@ -28,7 +28,8 @@ type inputs struct {
 	stdin       io.Reader
 }
 
-// sortInputs separates folders from files. It returns an error if an argument does not exist.
+// sortInputs separates folders from files. "-" counts as a file. It returns an error if an argument does not
+// exist.
 func sortInputs(args []string, stdin io.Reader) (inputs, error) {
 	in := inputs{stdin: stdin}
 	for _, arg := range args {
@@ -49,8 +50,9 @@ func sortInputs(args []string, stdin io.Reader) (inputs, error) {
 	return in, nil
 }
 
-// read returns the combined result of all inputs, with sorted problems. place returns the displayed path of a
-// file or folder. It returns an error if an input cannot be read or a flag is invalid.
+// read returns the combined result of all inputs, with sorted problems. A folder without files gets a problem
+// (see noFiles). The function place returns the displayed path of a file or folder. read returns an error if an
+// input cannot be read or a flag is invalid.
 func (in inputs) read(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	var all reading
 	for _, dir := range in.dirs {
@@ -92,8 +94,9 @@ func (r *reading) add(other reading) {
 	slices.SortFunc(r.Ignored, func(a, b store.Ignored) int { return strings.Compare(a.Kind, b.Kind) })
 }
 
-// readFiles translates single files together. Objects that they refer to may be in other files. So problems
-// about missing objects are only counted. It returns an error if a file cannot be read or a flag is invalid.
+// readFiles translates single files together, without path policies. Objects that they refer to may be in other
+// files. So problems that other files may solve are only counted, in unchecked. A file above the size limit is
+// a problem. It returns an error if a file cannot be read or a flag is invalid.
 func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	tree := watcher.Tree{}
 	var files []watcher.File

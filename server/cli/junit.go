@@ -49,8 +49,8 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit prints a report as XML. A line whose verdict is unknown is skipped; with --fail-on-unknown it is a
-// failure.
+// writeJUnit prints a report as XML, with a suite for each file. Problems of test files are errors. Errors in
+// the folder are skipped tests. Coverage that is too low is a failure.
 func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 	all := junitSuites{Name: "gatefold test"}
 	at := map[string]int{}
@@ -90,7 +90,9 @@ func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 	return err
 }
 
-// junitCase returns the test case for a line of the tests.
+// junitCase returns the test case for a line of the tests. A line that failed is a failure. With
+// --fail-on-unknown, a line whose verdict is unknown is a failure too. Other lines that did not pass are
+// skipped.
 func (o *testOptions) junitCase(line expect.LineReport) junitCase {
 	out := junitCase{Name: fmt.Sprintf("%s (line %d)", visible.Text(line.Text), line.Line), Class: line.File, File: line.File, Line: line.Line}
 	facts := testFacts(line)

@@ -8,7 +8,7 @@ import (
 
 // pathPrefix returns the prefix of the displayed paths of a folder: "conf" for `validate conf`. It returns ""
 // for the working directory itself. An absolute path becomes relative if the folder is inside of the working
-// directory. Other paths stay unchanged.
+// directory. Other paths are only cleaned.
 func pathPrefix(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return emptyForDot(filepath.ToSlash(filepath.Clean(dir)))
@@ -20,8 +20,8 @@ func pathPrefix(dir string) string {
 }
 
 // repositoryPrefix returns the prefix of the displayed paths of a folder, relative to the root of the
-// repository. The root is GITHUB_WORKSPACE if that contains the working directory. Otherwise it is the working
-// directory.
+// repository. The root is GITHUB_WORKSPACE if that contains the working directory, and otherwise the working
+// directory. For a folder outside of the root, it returns the absolute path.
 func repositoryPrefix(dir string) string {
 	base, err := os.Getwd()
 	if err != nil {

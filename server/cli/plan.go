@@ -119,7 +119,7 @@ func planReport(ctx context.Context, before, after string, o folderOptions) (*pl
 	return compareSides(ctx, sides, cmp.Or(notes[0], notes[1]))
 }
 
-// compareSides compares two sides and adds the note. The error means that ctx has ended.
+// compareSides compares two sides. The report has the note. The error means that ctx has ended.
 func compareSides(ctx context.Context, sides [2]plan.Side, note string) (*planned, error) {
 	report, err := plan.Compare(ctx, sides[0], sides[1])
 	return &planned{Report: report, Note: note, shared: sharedPorts(sides)}, err
@@ -144,7 +144,8 @@ func sharedPorts(sides [2]plan.Side) map[uint32]bool {
 	return shared
 }
 
-// command returns the explain command for the example request of a change.
+// command returns the arguments of explain for the example request of a change. If several Gateways listen on
+// the port, it adds --gateway.
 func (p *planned) command(c plan.Change) string {
 	words := exampleWords(c.Example)
 	if len(c.Regions) > 0 && p.shared[c.Regions[0].Port] {

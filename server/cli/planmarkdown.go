@@ -56,10 +56,10 @@ func planMarkdown(r *planned) string {
 
 type markdownPage struct {
 	out     strings.Builder
-	command func(plan.Change) string // returns the explain command for the example of a change
+	command func(plan.Change) string // returns the arguments of explain for the example of a change
 }
 
-// maxNamedKinds is how many kinds of requests are listed below a table.
+// maxNamedKinds is how many kinds of requests are listed below a table of changes.
 const maxNamedKinds = 200
 
 // line writes a formatted text and a line end.
@@ -67,7 +67,8 @@ func (p *markdownPage) line(format string, args ...any) {
 	fmt.Fprintf(&p.out, format+"\n", args...)
 }
 
-// changes writes a table of changes with a heading. It writes nothing if the list is empty.
+// changes writes a table of the first maxPlanned changes with a heading, and calls kinds for the others. It
+// writes nothing if the list is empty.
 func (p *markdownPage) changes(heading string, list []plan.Change) {
 	if len(list) == 0 {
 		return
@@ -101,7 +102,8 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 	}
 }
 
-// kinds writes a collapsed list for the changes that are not in the table.
+// kinds writes a collapsed list of the changes that are not in the table. It lists at most maxNamedKinds kinds
+// of requests, and the number of further kinds.
 func (p *markdownPage) kinds(list []plan.Change) {
 	p.line("\n<details><summary>and %d more</summary>\n", len(list))
 	named := 0
@@ -118,7 +120,7 @@ func (p *markdownPage) kinds(list []plan.Change) {
 	p.line("\n</details>")
 }
 
-// list writes a heading and a list of lines. It writes nothing if there are no lines.
+// list writes a heading and the lines as a list (see items). It writes nothing if there are no lines.
 func (p *markdownPage) list(heading string, lines []string) {
 	if len(lines) > 0 {
 		p.line("\n#### %s\n", heading)
@@ -126,7 +128,8 @@ func (p *markdownPage) list(heading string, lines []string) {
 	}
 }
 
-// folded writes a list that is collapsed until a reader opens it.
+// folded writes the lines as a list that is collapsed until a reader opens it. It writes nothing if there are
+// no lines.
 func (p *markdownPage) folded(heading string, lines []string) {
 	if len(lines) > 0 {
 		p.line("\n<details><summary>%s</summary>\n", heading)
@@ -135,7 +138,7 @@ func (p *markdownPage) folded(heading string, lines []string) {
 	}
 }
 
-// items writes at most maxPlanned lines as a list.
+// items writes the first maxPlanned lines as a list, and the number of further lines.
 func (p *markdownPage) items(lines []string) {
 	for i, line := range lines {
 		if i == maxPlanned {
@@ -147,9 +150,9 @@ func (p *markdownPage) items(lines []string) {
 }
 
 // markdownText returns a text that Markdown shows unchanged: without markup, links, mentions or references to
-// issues. This is needed because the author of the folder chooses names and values. After a character that
-// starts a mention or a reference, such as @name and #1, it inserts an invisible comment. Escaping is not
-// enough there, because GitHub and GitLab search the rendered page.
+// issues. This is needed because the author of the folder chooses names and values. Line ends become spaces.
+// After a character that starts a mention or a reference, such as @name and #1, it inserts an invisible
+// comment. Escaping is not enough there, because GitHub and GitLab search the rendered page.
 func markdownText(text string) string {
 	runes, emoji := []rune(text), regexp.MustCompile(`^[a-z0-9_+-]+:`)
 	var b strings.Builder
@@ -180,8 +183,8 @@ func startsWord(text string) bool {
 	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' || text[0] == '"')
 }
 
-// isIssue reports whether a hyphen is part of a reference such as GH-1, which means issue 1. before and rest
-// are the texts around the hyphen.
+// isIssue reports whether a hyphen is part of a reference such as GH-1, which means issue 1. The parameters
+// before and rest are the texts before and after the hyphen.
 func isIssue(before []rune, rest string) bool {
 	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && strings.HasSuffix(strings.ToUpper(string(before[max(0, len(before)-2):])), "GH")
 }

@@ -24,8 +24,9 @@ import (
 )
 
 // readPlace reads the files of the folder place. If place is git:REVISION, it reads the folder other in the
-// version of that commit. If the commit does not contain the folder, tree is empty and note is a message. It
-// returns an error if the folder or the commit cannot be read.
+// version of that commit. If other is also git:REVISION, it reads the working directory in the version of
+// place. If the commit does not contain the folder, tree is empty and note is a message. It returns an error if
+// the folder or the commit cannot be read.
 func readPlace(ctx context.Context, place, other string, o folderOptions) (tree watcher.Tree, note string, err error) {
 	revision, isGit := strings.CutPrefix(place, gitPrefix)
 	switch {
@@ -53,8 +54,9 @@ func readPlace(ctx context.Context, place, other string, o folderOptions) (tree 
 	return tree, note, err
 }
 
-// serverReport compares the configuration that a running gatefold serves with a folder. The folder is read with
-// the settings of that gatefold. It returns an error if gatefold does not answer or the folder cannot be read.
+// serverReport compares the configuration that a running gatefold serves with the folder place. The folder is
+// read with the settings of that gatefold, except for flags that the user set. It returns an error if gatefold
+// does not answer or the folder cannot be read.
 func (o *planOptions) serverReport(ctx context.Context, place string, flags *pflag.FlagSet) (report *planned, err error) {
 	head, before, err := o.askSnapshot(ctx)
 	if err != nil {
@@ -78,9 +80,9 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 	return compareSides(ctx, [2]plan.Side{before, after}, note)
 }
 
-// side reads and translates a folder, or the working directory in the version of a commit. If the commit does
-// not contain the folder, the side is empty and note is a message. It returns an error if the folder or the
-// commit cannot be read.
+// side reads and translates the folder place. If place is git:REVISION, that is the working directory in the
+// version of the commit. If the commit does not contain the folder, the side is empty and note is a message. It
+// returns an error if the folder or the commit cannot be read.
 func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side, note string, err error) {
 	tree, note, err := readPlace(ctx, place, ".", *o)
 	if err != nil {
@@ -124,7 +126,7 @@ func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side
 }
 
 // askPlaces returns a function that requests the places of fields from a running gatefold. If a request fails,
-// the places of its fields are empty.
+// the places of its fields and of all later fields are empty.
 func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []store.Place {
 	return func(fields []manifest.Field) []store.Place {
 		places := make([]store.Place, len(fields))
@@ -145,7 +147,8 @@ func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []st
 	}
 }
 
-// over replaces settings of the running gatefold in o.like by the flags that the user set.
+// over replaces settings of the running gatefold in o.like by the flags that the user set. For a flag of
+// endpoint limits, it sets o.overGuard instead.
 func (o *folderOptions) over(flags *pflag.FlagSet) {
 	to, from := &o.like.Options, &o.routes
 	guard := func() { o.overGuard = true }

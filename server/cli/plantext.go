@@ -21,7 +21,7 @@ const (
 // planPage writes the report of plan as text.
 type planPage struct {
 	explainPage
-	command func(plan.Change) string // returns the explain command for the example of a change
+	command func(plan.Change) string // returns the arguments of explain for the example of a change
 }
 
 // planText returns the report of plan as text.
@@ -52,8 +52,8 @@ func planText(r *planned, color bool) []byte {
 	return t.out.Bytes()
 }
 
-// section writes a heading and at most maxPlanned entries of a list. The function line writes an entry. section
-// writes nothing if the list is empty.
+// section writes a heading, the first maxPlanned entries of a list, and the number of further entries. The
+// function line writes an entry. section writes nothing if the list is empty.
 func section[T any](t *planPage, heading string, list []T, line func(T)) {
 	if len(list) == 0 {
 		return
@@ -143,7 +143,8 @@ func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// regionWords returns a text for the requests of a region: host, port, Gateway and match.
+// regionWords returns a text for the requests of a region: host, port, Gateway and match, and the reason if the
+// region has one.
 func regionWords(r plan.Region) string {
 	words := fmt.Sprintf("%s port %d of Gateway %s: %s", r.Scheme, r.Port, r.Gateway, r.Match)
 	switch {
@@ -161,8 +162,9 @@ func regionWords(r plan.Region) string {
 	return words
 }
 
-// undecidedWords returns a text for a region without an example. It names the rule that may match its requests
-// after the change. If there is none, it names the rule before the change.
+// undecidedWords returns a text for a region without an example. It names the rule that may match the requests
+// of the region after the change. If no rule does, it names the rule before the change. If there is no rule at
+// all, it names only the region.
 func undecidedWords(r plan.Region) string {
 	rule := r.After
 	if rule == nil {
@@ -175,7 +177,8 @@ func undecidedWords(r plan.Region) string {
 }
 
 // receivesWords returns a line for each difference in the requests that the backends receive before and after a
-// change.
+// change. It compares path, host, headers and endpoints of backends with the same index. It skips a backend if
+// one of the two requests is not known.
 func receivesWords(c plan.Change) (lines []string) {
 	for i, after := range c.After.Backends {
 		if i >= len(c.Before.Backends) || after.Receives == nil || c.Before.Backends[i].Receives == nil {
@@ -212,8 +215,8 @@ func orNothing(text string) string {
 	return text
 }
 
-// placesWords returns a list of places in brackets, such as " (shop.yaml:3:5)". It returns "" if no place is
-// known.
+// placesWords returns a list of at most maxRegions places in brackets, such as " (shop.yaml:3:5)". It returns
+// "" if no place is known.
 func placesWords(places []plan.Place) string {
 	var words []string
 	for _, at := range places {

@@ -55,8 +55,9 @@ func settingsFile(flags *pflag.FlagSet) string {
 	return ""
 }
 
-// applySettings reads the settings file and sets its flags. A flag on the command line or in the environment
-// keeps its value. The error has a line with the place for each mistake in the file.
+// applySettings reads the settings file and sets its flags. It sets --config to the path of the file. A flag on
+// the command line or in the environment keeps its value. Without a settings file, it does nothing. The error
+// has a line with the place for each mistake in the file.
 func applySettings(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	config := flags.Lookup("config")
@@ -88,9 +89,9 @@ func applySettings(cmd *cobra.Command, args []string) error {
 	return config.Value.Set(name)
 }
 
-// findSettings returns the settings file in the working directory, or "" if there is none. serve ignores the
-// file if the working directory is in the served folder, because other users may write there. The user can
-// still name it with --config.
+// findSettings returns the path of the settings file in the working directory, or "" if there is none. If serve
+// serves a folder that contains the working directory, findSettings prints a message and returns "", because
+// other users may write there. The user can still name the file with --config.
 func findSettings(cmd *cobra.Command, args []string) string {
 	if _, err := os.Lstat(store.SettingsFile); err != nil {
 		return ""

@@ -98,7 +98,7 @@ func (o *statusOptions) read(args []string) (err error) {
 	return err
 }
 
-// missing prints that an object does not exist and returns errFindings. It returns other errors unchanged.
+// missing returns err, unless err is a noObject. For a noObject, it prints the error and returns errFindings.
 func (o *statusOptions) missing(stderr io.Writer, err error) error {
 	var none noObject
 	if !errors.As(err, &none) {
@@ -118,8 +118,8 @@ type statusView interface {
 const asks = 5
 
 // ask requests the pages for the output of status. The pages are consistent if the problems are the same before
-// and after the request for objects. If they are not, ask repeats the requests, at most asks times. The errors
-// are those of askObjects.
+// and after the request for objects. If the problems differ, ask requests the pages again. After asks requests
+// for objects, it returns the last pages even if they are not consistent. The errors are those of askObjects.
 func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	problems, err := o.askProblems(ctx)
 	if err != nil {
@@ -177,7 +177,7 @@ func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*
 	return page, o.client.getJSON(ctx, "/api/v1/transport", &page.transport)
 }
 
-// noObject is the error for an object without a status.
+// noObject is the error for a named object that does not exist. words is the message of gatefold.
 type noObject struct{ words string }
 
 // Error implements error.
@@ -226,7 +226,7 @@ func (p *statusPage) print(out io.Writer) error {
 }
 
 // printObjects prints a table with a row for each part of an object's status. For a part with wrong conditions,
-// it prints a row for each wrong condition instead.
+// it prints a row for each wrong condition instead. Without objects, it prints a message.
 func printObjects(out io.Writer, items []objectStatus) error {
 	if len(items) == 0 {
 		_, err := fmt.Fprintln(out, "No object with a status, and none that is stale.")
@@ -242,7 +242,7 @@ func printObjects(out io.Writer, items []objectStatus) error {
 	return w.Flush()
 }
 
-// oneLine returns a text in one line, with "?" instead of control characters.
+// oneLine returns a text in one line, with single spaces, and "?" instead of control characters.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {

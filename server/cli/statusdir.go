@@ -44,8 +44,8 @@ func (o *statusDirOptions) check(read ...string) error {
 	return nil
 }
 
-// landing returns the absolute path without links. The path need not exist. The error means that the working
-// directory is not known.
+// landing returns the absolute path with symbolic links resolved. The path need not exist. The error means that
+// the working directory is not known.
 func landing(path string) (string, error) {
 	at, err := filepath.Abs(path)
 	if err != nil {
@@ -59,7 +59,8 @@ func landing(path string) (string, error) {
 	}
 }
 
-// seenFrom reports whether inner is outer, or is below it without a hidden folder in between.
+// seenFrom reports whether a gatefold that reads the folder outer also reads the folder inner. This is true if
+// inner is outer, or is below it and no folder name on the path from outer to inner begins with a dot.
 func seenFrom(outer, inner string) bool {
 	way, err := filepath.Rel(outer, inner)
 	if err != nil || way == "." {

@@ -42,7 +42,8 @@ func (o objectStatus) rows() []statusRow {
 	return rows
 }
 
-// state returns the state, reason and message for a row without a wrong condition.
+// state returns the state, reason and message for a row without a wrong condition. The state is "stale" or
+// "ok". The message names stale policies of the object.
 func (o objectStatus) state() (state, reason, message string) {
 	var policies []string
 	for _, key := range o.StalePolicies {
@@ -57,7 +58,8 @@ func (o objectStatus) state() (state, reason, message string) {
 	return "ok", "-", "-"
 }
 
-// staleCause returns where and why the newest version is invalid: "FILE:LINE:COLUMN: MESSAGE".
+// staleCause returns where and why the newest version is invalid: "FILE:LINE:COLUMN: MESSAGE". Without a
+// message, the text is "FILE:LINE:COLUMN has no valid version".
 func staleCause(s board.Stale) string {
 	at := position(s.Place)
 	if s.Message == "" {

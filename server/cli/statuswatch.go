@@ -13,8 +13,9 @@ import (
 const watchEvery = 2 * time.Second
 
 // follow prints the status, and prints it again after each change, until ctx ends. It returns an error if the
-// first request fails. If a later request fails, it prints the error once and retries, because gatefold may be
-// restarting. When ctx ends, it returns errFindings if the last status shows a problem, and otherwise nil.
+// first request fails or the output cannot be written. If a later request fails, it prints the error once and
+// retries, because gatefold may be restarting. When ctx ends, it returns errFindings if the last status shows a
+// problem, and otherwise nil.
 func (o *statusOptions) follow(ctx context.Context, out, stderr io.Writer) error {
 	var last []byte
 	var view statusView
@@ -47,8 +48,8 @@ func (o *statusOptions) follow(ctx context.Context, out, stderr io.Writer) error
 	}
 }
 
-// reprint prints a view if its output differs from last. It returns the output of the view. The error means
-// that the output cannot be written.
+// reprint prints a view if its output differs from the parameter last. It returns the output of the view. The
+// error means that the output cannot be written.
 func (o *statusOptions) reprint(out io.Writer, view statusView, last []byte) ([]byte, error) {
 	var now bytes.Buffer
 	if err := view.write(&now, o.format); err != nil {

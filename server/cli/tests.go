@@ -181,12 +181,14 @@ func (o *testOptions) readTests(ctx context.Context, dir, prefix string) (all te
 	return all, nil
 }
 
-// fails reports whether the command exits with 1.
+// fails reports whether the command exits with 1: a line failed or cannot be read, a line is unknown and
+// --fail-on-unknown is set, or the coverage is too low.
 func (o *testOptions) fails(r *expect.Report) bool {
 	return r.Failed > 0 || len(r.Problems) > 0 || o.failOnUnknown && r.Unknown > 0 || o.tooLow(r)
 }
 
-// tooLow reports whether the coverage is lower than --min-coverage.
+// tooLow reports whether the coverage is lower than --min-coverage. It returns false for a report without
+// coverage.
 func (o *testOptions) tooLow(r *expect.Report) bool {
 	return r.Coverage != nil && r.Coverage.Percent < float64(o.minCoverage)
 }

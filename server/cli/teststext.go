@@ -26,7 +26,8 @@ func (o *testOptions) print(w io.Writer, run testRun) error {
 	return err
 }
 
-// text returns the report as text: the lines that failed or are unknown, and a summary at the end.
+// text returns the report as text: problems of test files, the lines that failed or are unknown, and a summary.
+// With --coverage, or if the coverage is too low, it also lists the rules that no line reaches.
 func (o *testOptions) text(run testRun, color bool) string {
 	page := &explainPage{color: color}
 	r := run.report
@@ -57,8 +58,9 @@ func (t *explainPage) testLine(line expect.LineReport) {
 	}
 }
 
-// annotate prints the lines that failed or are unknown as workflow commands of GitHub Actions. A line is an
-// error if it makes the command fail, and otherwise a warning.
+// annotate prints workflow commands of GitHub Actions: for problems of test files, for lines that failed or are
+// unknown, for errors in the folder, and for the summary. A line is an error if it makes the command fail, and
+// otherwise a warning. If the coverage is too low, it also prints the rules that no line reaches.
 func (o *testOptions) annotate(w io.Writer, run testRun) error {
 	for _, p := range run.report.Problems {
 		fmt.Fprintln(w, annotation(p))

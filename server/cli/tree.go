@@ -85,8 +85,9 @@ func treeCommand() *cobra.Command {
 	return cmd
 }
 
-// nodes returns the tree of a folder, or of a running gatefold if args is empty. It prints how many errors the
-// folder has. It returns an error if a flag is invalid, or if the folder or gatefold cannot be read.
+// nodes returns the tree of a folder, or of a running gatefold if args is empty. If the folder has errors, it
+// prints their number to stderr. It returns an error if a flag is invalid, or if the folder or gatefold cannot
+// be read.
 func (o *treeOptions) nodes(cmd *cobra.Command, args []string) ([]*explain.TreeNode, error) {
 	filter, err := explain.ReadTreeFilter(o.filter.Query())
 	if err != nil {
@@ -127,7 +128,8 @@ func (o *treeOptions) ask(ctx context.Context, query url.Values) ([]*explain.Tre
 	return nodes, nil
 }
 
-// treeText returns the tree as text, each line with its place.
+// treeText returns the tree as text, each line with its place if that is known. Without nodes, the text says
+// that there is nothing to show.
 func treeText(nodes []*explain.TreeNode, color bool) []byte {
 	page := &explainPage{color: color}
 	if len(nodes) == 0 {
@@ -139,8 +141,8 @@ func treeText(nodes []*explain.TreeNode, color bool) []byte {
 	return page.out.Bytes()
 }
 
-// node writes a node and the nodes below it. first is the beginning of its own line. rest is the beginning of
-// the lines below.
+// node writes a line for a node, and lines for the nodes below it. The parameter first is the beginning of the
+// node's own line. The parameter rest is the beginning of the lines below.
 func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 	var line bytes.Buffer
 	line.WriteString(first)
@@ -182,7 +184,7 @@ func treeMermaid(nodes []*explain.TreeNode) []byte {
 	return out.Bytes()
 }
 
-// drawn returns the text of a node in one line. A node that isWrong begins with "✗".
+// drawn returns the text of a node in one line. It begins with "✗" if isWrong returns true.
 func drawn(n *explain.TreeNode) string {
 	if isWrong(n) {
 		return "✗ " + visible.Text(n.Name)
@@ -190,8 +192,8 @@ func drawn(n *explain.TreeNode) string {
 	return visible.Text(n.Name)
 }
 
-// isWrong reports whether a node is a route that is not accepted, or a rule that answers 500 or gets no
-// request.
+// isWrong reports whether a node is a route or listener that is not accepted, or a rule that answers 500 or
+// gets no request.
 func isWrong(n *explain.TreeNode) bool { return n.Kind == explain.NotAcceptedNode || n.Why != "" }
 
 // mermaidText returns a text for a label in Mermaid. Characters that Mermaid does not allow become character
