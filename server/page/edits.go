@@ -16,6 +16,7 @@ type editPage struct {
 // editRow is an edit, and how many Envoys have applied it.
 type editRow struct {
 	admin.Edit
+	// Serving is true if the revision of the edit is served now.
 	Serving bool
 	Held    int // Envoys that have this or a newer revision
 }

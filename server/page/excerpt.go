@@ -44,8 +44,8 @@ func excerpt(o *manifest.Object) (text string, cut bool) {
 	return shown, len(written) > maxExcerpt
 }
 
-// metadata returns the name, the namespace, the labels and the annotations of the metadata value. It hides the
-// values of annotations of other programs, such as last-applied-configuration.
+// metadata returns the name, the namespace, the labels and the annotations of the metadata value. It replaces
+// the values of annotations of other programs, such as last-applied-configuration, by notShown.
 func metadata(value any) map[string]any {
 	all, _ := value.(map[string]any)
 	shown := map[string]any{}
@@ -99,7 +99,7 @@ func hide(value any) any {
 	return value
 }
 
-// isText reports whether a value is a string or a list of strings.
+// isText reports whether a value is a string, or a list that begins with a string.
 func isText(value any) bool {
 	if list, ok := value.([]any); ok {
 		return len(list) > 0 && isText(list[0])
@@ -127,8 +127,8 @@ var (
 	credential = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)\s+\S{4,}|PRIVATE KEY|\{SHA\}|\$apr1\$|\$2[abxy]?\$|eyJ[A-Za-z0-9_-]{8,}\.`)
 )
 
-// hideText returns notShown if the text looks like a credential. Otherwise it returns the text with only those
-// parts of URLs replaced that may be credentials.
+// hideText returns notShown if the text looks like a credential. Otherwise it returns the text, in which user
+// and password and the values of secret query parameters are replaced by notShown.
 func hideText(text string) string {
 	if credential.MatchString(text) {
 		return notShown

@@ -61,7 +61,8 @@ func (p *pages) explain(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// question returns the form as the query of the JSON page explain. Each line of headers becomes a parameter.
+// question returns the form as the query of the JSON page explain. Each line of the headers becomes a parameter
+// header.
 func (e *explainPage) question() url.Values {
 	asked := url.Values{"method": {strings.TrimSpace(e.Method)}, "url": {strings.TrimSpace(e.URL)}, "from": {strings.TrimSpace(e.From)}, "gateway": {strings.TrimSpace(e.Gateway)}}
 	for line := range strings.Lines(e.Headers) {
@@ -72,7 +73,8 @@ func (e *explainPage) question() url.Values {
 	return asked
 }
 
-// Outcome returns in words what happens to the request: backends, a redirect, or a status.
+// Outcome returns in words what happens to the request or connection: the backends, a redirect, a status, "no
+// connection" or "closed".
 func (e explainPage) Outcome() string {
 	r := e.Answer
 	code := strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
@@ -103,7 +105,8 @@ func (e explainPage) Outcome() string {
 	return code
 }
 
-// Unless returns the caveats of the answer. A hint to use a command line option becomes a hint to use the form.
+// Unless returns the caveats of the answer. A caveat about the client's unknown address gets a hint to write
+// the address into the form.
 func (e explainPage) Unless() (all []string) {
 	for _, words := range e.Answer.Caveats {
 		all = append(all, explain.WithAddressHint(words, "write it into the form"))
@@ -169,8 +172,8 @@ func trace(r *explain.Report) (rows []traceRow) {
 	return rows
 }
 
-// hops returns a row for each rule on the way, from the route that is attached to the Gateway to the rule that
-// answers.
+// hops returns a row for each rule that leads to the answer. The first rule is of the route that is attached to
+// the Gateway, and the last rule answers.
 func hops(r *explain.RouteReport) (rows []traceRow) {
 	for i, h := range r.Hops {
 		text := fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
@@ -189,8 +192,8 @@ func hops(r *explain.RouteReport) (rows []traceRow) {
 	return rows
 }
 
-// backend returns the rows for one target of the request: the target, its TLS, and the request that it
-// receives.
+// backend returns the rows for one target of the request: the target with its endpoints or Envoy's own answer,
+// its TLS, and the request that it receives.
 func backend(b *explain.BackendReport) (rows []traceRow) {
 	text := fmt.Sprintf("%s, %.4g%%", b.Cluster, b.Percent)
 	switch {

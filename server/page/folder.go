@@ -39,8 +39,9 @@ func (p *pages) folder() (folder, error) {
 	})
 }
 
-// newFolder returns a folder with the objects and their references. wildcard is the namespace that means all
-// namespaces in a reference to routes by label.
+// newFolder returns a folder with the objects and their references. An object without a value is a Secret from
+// the separate folder for Secrets. wildcard is the namespace that means all namespaces in a reference to routes
+// by label.
 func newFolder(objects []*manifest.Object, wildcard string) folder {
 	f := folder{objects: map[manifest.Key]*manifest.Object{}, beside: map[manifest.Key]bool{}, kinds: map[apischema.GroupKind][]*manifest.Object{}, referrers: map[manifest.Key][]reference{}, wildcard: wildcard}
 	w := newReferenceWalker(wildcard)
@@ -72,8 +73,8 @@ func (f folder) serves(key manifest.Key) bool {
 	return f.objects[key] != nil || f.beside[key] || key.GroupKind() == apischema.GroupKind{Group: gwv1.GroupName, Kind: "GatewayClass"}
 }
 
-// references returns the references of an object: first those by name in the order of its fields, then those by
-// selector. most limits their number. more is the number of further references.
+// references returns the references from an object to others: first those by name in the order of its fields,
+// then those by selector. It returns at most the number most, and in more the number of further references.
 func (f folder) references(o *manifest.Object, most int) (to []reference, more int) {
 	w := newReferenceWalker(f.wildcard)
 	w.read(o)
@@ -82,8 +83,8 @@ func (f folder) references(o *manifest.Object, most int) (to []reference, more i
 	return append(named, selected...), len(w.found) - len(named) + more
 }
 
-// from returns the references to an object, sorted. most limits their number. more is the number of further
-// references.
+// from returns the references from other objects to the object o, sorted. It returns at most the number most,
+// and in more the number of further references.
 func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
 	from = f.referrers[o]
 	if object := f.objects[o]; object != nil {

@@ -18,8 +18,8 @@ type keeper[K comparable, V any] struct {
 	timer      *time.Timer
 }
 
-// get returns the value for a key and a generation. It calls fresh if it has not kept the value. The error is
-// the error of fresh.
+// get returns the value for a key and a generation. If the kept value is for another key or generation, or if
+// there is none, get calls fresh and keeps the result. The error is the error of fresh.
 func (k *keeper[K, V]) get(generation uint64, key K, fresh func() (V, error)) (V, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -17,7 +17,7 @@ type objectRow struct {
 	Parts         []board.Part
 }
 
-// objectRows returns a row for each object of a list.
+// objectRows returns a row for each object of a list, in the order of the list.
 func objectRows(list board.List[board.Object[any]]) []objectRow {
 	rows := make([]objectRow, len(list.Items))
 	for i, o := range list.Items {

@@ -32,7 +32,8 @@ type overview struct {
 	MoreWrong        int
 }
 
-// Well reports whether there is nothing that a person must fix.
+// Well reports whether there is no error, and no object, fleet, Envoy of this machine or state of the folder
+// with a problem. It ignores warnings.
 func (o overview) Well() bool {
 	return o.Errors == 0 && len(o.Wrong) == 0 && o.Problems.Hold == "" && o.Problems.Unloaded == "" && o.Problems.Busy == "" && o.Problems.State == "" &&
 		len(o.Hosted) == 0 && !slices.ContainsFunc(o.Fleets, func(f fleetRow) bool { return f.Problem != "" })
@@ -111,8 +112,8 @@ func kindRows(objects []objectRow) (rows []kindRow) {
 	return rows
 }
 
-// envoyRows returns a row for each Envoy. served is the revision that is served. Envoys that rejected a
-// resource come first, and then Envoys with another revision.
+// envoyRows returns a row for each Envoy, sorted by rank. The parameter served is the revision that is served.
+// A row has at most maxRejecting rejected resources.
 func envoyRows(streams []admin.Stream, served uint64) []envoyRow {
 	rows := make([]envoyRow, 0, len(streams))
 	for _, s := range streams {
@@ -135,8 +136,8 @@ func envoyRows(streams []admin.Stream, served uint64) []envoyRow {
 // maxRejecting is how many rejections of one Envoy are shown.
 const maxRejecting = 5
 
-// rank returns the place of an Envoy in the list. It is 0 if the Envoy rejected a resource, and 1 if the Envoy
-// has another revision or serves no known Gateway. Otherwise it is 2.
+// rank returns the position of an Envoy in the order of the list. It is 0 if the Envoy rejected a resource. It
+// is 1 if the Envoy has another revision than the served one, or serves no known Gateway. Otherwise it is 2.
 func rank(e envoyRow) int {
 	switch {
 	case len(e.Rejecting) > 0:

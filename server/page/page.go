@@ -103,7 +103,8 @@ func drawing(name string) *template.Template {
 	return template.Must(t.ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 }
 
-// secured adds headers that restrict what a browser may do with the pages.
+// secured returns a handler that adds headers to each response. The headers restrict what a browser may do with
+// the pages.
 func secured(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -118,7 +119,8 @@ func secured(pages http.Handler) http.Handler {
 	})
 }
 
-// answer renders a page and sends it. It answers 304 if the ETag shows that the client already has the page.
+// answer renders a page and sends it. If body returns an error, it renders the page "failure" with the status
+// of codeOf. It answers 304 if the ETag shows that the client already has the page.
 func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show) {
 	code := http.StatusOK
 	v.Served = p.documents.Revisions()

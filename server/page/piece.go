@@ -7,14 +7,15 @@ import (
 	"strconv"
 )
 
-// piece describes the shown part of a long list, with links to the previous and the next part.
+// piece describes the shown part of a long list. Before and Behind are the URLs of the previous and the next
+// part, or "" if there is none.
 type piece struct {
 	First, Last, All int // First and Last count from 1; they are 0 if nothing is shown
 	Before, Behind   string
 }
 
-// readFrom returns the query parameter from: the index of the first item to show. It returns 0 if the parameter
-// is missing, and an error if it is not a number.
+// readFrom returns the query parameter "from": the index of the first item to show. It returns 0 if the
+// parameter is missing, and an error if it is negative or not a number.
 func readFrom(query url.Values) (int, error) {
 	text := query.Get("from")
 	if text == "" {
@@ -34,8 +35,8 @@ type longList struct {
 	size  int // the highest number of items in a piece
 }
 
-// piece returns the piece that begins at the index from and ends before the index end. all is the length of the
-// list.
+// piece returns the description of the items from index from up to, but not including, index end. The parameter
+// all is the length of the list.
 func (l longList) piece(from, end, all int) piece {
 	p := piece{All: all}
 	if from < end {
@@ -62,8 +63,8 @@ func (l longList) link(from int) string {
 	return l.path + "?" + query.Encode()
 }
 
-// sliced returns the items that the query of l requests, and describes them as a piece. It returns an error if
-// the query parameter from is invalid.
+// sliced returns the items that the query of l requests, and describes them as a piece. An index after the end
+// of the list returns no items. It returns an error if the query parameter "from" is invalid.
 func sliced[T any](items []T, l longList) ([]T, piece, error) {
 	from, err := readFrom(l.query)
 	if err != nil {

@@ -27,18 +27,18 @@ type reference struct {
 	Missing, Linked bool
 }
 
-// Every reports whether the reference is to no specific object: the name is "*", or To is not a kind of
-// objects.
+// Every reports whether the reference is to no specific object: the name is "*", or the kind of To is not a
+// kind of objects (see knownKind).
 func (r reference) Every() bool { return r.To.Name == "*" || !knownKind(r.To) }
 
-// knownKind reports whether key has the kind of an object. A reference to routes by label has a kind in lower
-// case.
+// knownKind reports whether the kind of key is a kind of objects: it begins with a capital letter. A reference
+// to routes by label has a kind in lower case.
 func knownKind(key manifest.Key) bool {
 	return key.Kind != "" && key.Kind[0] >= 'A' && key.Kind[0] <= 'Z'
 }
 
-// referenceFields returns the names of the fields that refer to objects. The value is the group and kind of a
-// reference that does not write its kind.
+// referenceFields returns the names of the fields that refer to objects. The value for a name is the group and
+// kind that a reference has if it does not write its kind.
 func referenceFields() map[string]manifest.Key {
 	secret, configMap := manifest.Key{Kind: "Secret"}, manifest.Key{Kind: "ConfigMap"}
 	gateway, service := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway"}, manifest.Key{Kind: "Service"}
@@ -94,7 +94,8 @@ func newReferenceWalker(wildcard string) *referenceWalker {
 	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type][]structField{}, selecting: selectingTypes(), wildcard: wildcard}
 }
 
-// fieldsOf returns the fields of a struct type that may contain references.
+// fieldsOf returns the fields of a struct type that may contain references: all exported structs, except for
+// metadata and status.
 func (w *referenceWalker) fieldsOf(typ reflect.Type) []structField {
 	fields, known := w.types[typ]
 	if known {
@@ -168,8 +169,8 @@ func (w *referenceWalker) walkFields(v reflect.Value, name string) {
 	}
 }
 
-// key returns the object that a reference names. missing has the group and kind to use if the reference has no
-// kind.
+// key returns the object that a reference names. The parameter missing has the group and kind to use if the
+// reference has no kind. A reference without a namespace is to the namespace of the current object.
 func (w *referenceWalker) key(v reflect.Value, missing manifest.Key) manifest.Key {
 	key := manifest.Key{Group: missing.Group, Kind: missing.Kind, Namespace: w.object.Namespace}
 	if kind, ok := textOf(v, "Kind"); ok && kind != "" {

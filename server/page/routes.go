@@ -38,8 +38,8 @@ type branch struct {
 // Class returns the CSS class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
-// Link returns the part of the line that links to the page of a Gateway or route. It returns "" if the line has
-// no link.
+// Link returns the beginning of the line, up to the object, if the line links to the page of a Gateway or
+// route. Otherwise it returns "".
 func (b *branch) Link() string {
 	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
 		return ""
@@ -51,7 +51,7 @@ func (b *branch) Link() string {
 	return b.Name[:min(len(name)+1, len(b.Name))] // with the colon
 }
 
-// Rest returns the part of the line after Link.
+// Rest returns the text of the line after the text of Link.
 func (b *branch) Rest() string { return strings.TrimPrefix(b.Name, b.Link()) }
 
 // mark is a label at the beginning of a line, with its CSS class.
@@ -98,7 +98,7 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// cutter selects one piece of a tree: the lines from an index on, and the lines above them in the tree.
+// cutter selects one piece of a tree: the lines from an index on, and the lines of the nodes above them.
 type cutter struct {
 	from  int
 	line  int // index of the next node
@@ -116,8 +116,8 @@ func (c *cutter) end() int {
 	return c.line
 }
 
-// cut returns the branches of the piece. It visits all nodes, to count their lines. above is the ID of the
-// branch above.
+// cut returns the branches of the piece. It visits all nodes, to count their lines. The parameter above is the
+// ID of the branch above the nodes.
 func (c *cutter) cut(nodes []*explain.TreeNode, above string) (out []*branch) {
 	for _, n := range nodes {
 		if c.full > 0 {
@@ -146,7 +146,8 @@ func lines(n *explain.TreeNode) int {
 	return count
 }
 
-// takes reports whether a line is in the piece, and counts it if so. It sets c.full if the line does not fit.
+// takes reports whether a line is in the piece, and counts the line in that case. If the piece is full, it sets
+// c.full to the index of the line and returns false.
 func (c *cutter) takes(line int, n *explain.TreeNode) bool {
 	if line < c.from || c.full > 0 {
 		return false
@@ -160,7 +161,7 @@ func (c *cutter) takes(line int, n *explain.TreeNode) bool {
 	return true
 }
 
-// idOf returns the ID of a node, from the ID of the branch above and the content of the node.
+// idOf returns the ID of a node, from the content of the node and the ID of the branch above it.
 func idOf(above string, n *explain.TreeNode) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(above + "\x00" + string(n.Kind) + "\x00" + n.Object.String() + "\x00" + n.Field + "\x00" + n.Name)) // it never fails

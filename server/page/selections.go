@@ -60,8 +60,8 @@ type candidate struct {
 	offers []route.Property
 }
 
-// newCandidate returns an object with the properties that selectors compare. set has the labels if the object
-// is a Secret, because a Secret is stored without its labels.
+// newCandidate returns an object with the properties that selectors compare. The parameter set has the labels
+// of a Secret, because a Secret is stored without its labels. For other kinds, set is ignored.
 func newCandidate(o *manifest.Object, set map[string]string) candidate {
 	if o.Key.Kind != kindSecret {
 		set = o.Value.GetLabels()
@@ -75,8 +75,8 @@ func newCandidate(o *manifest.Object, set map[string]string) candidate {
 	return candidate{o, set, route.Offers(o)}
 }
 
-// selects reports whether the selection selects an object of its kind and namespace. A route selects itself
-// only if it consents to be its own child.
+// selects reports whether the selection selects the object of c. The object must have the kind and namespace of
+// s.Of. A route selects itself only if it consents to be its own child.
 func (s selection) selects(c candidate) bool {
 	if s.labels != nil {
 		return s.labels.Matches(c.labels)
@@ -129,14 +129,14 @@ func selectingTypes() map[reflect.Type]bool {
 	}
 }
 
-// selectionByLabels returns the selection of objects that have all labels of set.
+// selectionByLabels returns the selection of objects that have all labels in the parameter set.
 func selectionByLabels(group, kind, namespace string, set map[string]string) selection {
 	of := selectable{apischema.GroupKind{Group: group, Kind: kind}, namespace}
 	return selection{Of: of, Label: firstLabel(set), By: labelWords(of, set, nil), labels: labels.SelectorFromSet(set)}
 }
 
-// selectionOfNamespaces returns the selection of Namespaces by labels. ok is false if from is another value
-// than Selector, or if the label selector is missing or invalid.
+// selectionOfNamespaces returns the selection of Namespaces by labels. ok is false if the parameter from is not
+// "Selector", or if the label selector is missing or invalid.
 func selectionOfNamespaces(from *gwv1.FromNamespaces, by *metav1.LabelSelector) (s selection, ok bool) {
 	if from == nil || *from != gwv1.NamespacesFromSelector || by == nil {
 		return s, false
@@ -165,8 +165,8 @@ func selectionOfRoutes(ref gwv1.HTTPBackendRef, namespace, wildcard string) (s s
 	return selection{Of: of, Label: firstLabel(set), By: by, route: p}, true
 }
 
-// firstLabel returns the label with the first name in alphabetical order. It returns an empty label if set is
-// empty.
+// firstLabel returns the label with the first name in alphabetical order. It returns an empty label if there
+// are no labels.
 func firstLabel(set map[string]string) label {
 	if len(set) == 0 {
 		return label{}
@@ -175,7 +175,8 @@ func firstLabel(set map[string]string) label {
 	return label{name, set[name]}
 }
 
-// labelWords returns a selector as text, such as "label app=x". It hides texts that look like credentials.
+// labelWords returns a selector as text, such as "label app=x". If the selector has no condition, the text says
+// that it selects every object of the kind. It hides texts that look like credentials.
 func labelWords(of selectable, set map[string]string, expressions []metav1.LabelSelectorRequirement) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {
@@ -219,7 +220,7 @@ func selectionsOf(all []selection) map[selectedBy][]selection {
 	return grouped
 }
 
-// selecting returns the references from all selections that select an object.
+// selecting returns the references to an object from all selections that select it.
 func (f folder) selecting(o *manifest.Object) (from []reference) {
 	c := f.candidates([]*manifest.Object{o})[0]
 	has := []label{{}}
@@ -242,8 +243,9 @@ func (f folder) selecting(o *manifest.Object) (from []reference) {
 	return from
 }
 
-// selected returns the references of an object's selections, in the order of the selections and of the objects
-// of each. most limits their number. more is the number of further references.
+// selected returns the references from selections of one object to the objects that they select, in the order
+// of the selections. A selection that selects no object has one reference (see toNone). selected returns at
+// most the number most, and in more the number of further references.
 func (f folder) selected(selections []selection, most int) (to []reference, more int) {
 	candidates := map[selectable][]candidate{}
 	add := func(r reference) {
@@ -288,7 +290,8 @@ func (f folder) candidates(objects []*manifest.Object) []candidate {
 	return all
 }
 
-// of returns the objects of a kind and namespace, sorted by key.
+// of returns the objects of a kind and namespace, sorted by key. For the namespace "", it returns the objects
+// of all namespaces.
 func (f folder) of(s selectable) []*manifest.Object {
 	all := f.kinds[s.Kind]
 	if s.Namespace == "" {

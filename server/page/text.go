@@ -29,10 +29,11 @@ func functions() template.FuncMap {
 	}
 }
 
-// cut returns a text, cut after maxText bytes.
+// cut returns a text that is cut after maxText bytes. A cut text ends with "…".
 func cut(text string) string { return cutTo(text, maxText) }
 
-// cutTo returns a text, cut if it is longer than most bytes. A cut text ends with "…".
+// cutTo returns a text that is cut if it is longer than most bytes. A cut text ends with "…". It does not cut
+// inside of a character.
 func cutTo(text string, most int) string {
 	if len(text) <= most {
 		return text
