@@ -65,8 +65,9 @@ func (s *server) actions(p actionParams) (any, error) {
 	return out, nil
 }
 
-// misspelt returns the token to replace by the word meant. This is the token in the range of the diagnostic, or
-// the name in the reference there. ok is false if neither is similar to meant.
+// misspelt returns the offsets of the token to replace by the word meant. This is the token in the range of the
+// diagnostic, or else the value of name or sectionName in the reference there. ok is false if neither is
+// similar to meant.
 func misspelt(doc *document, at span, meant string) (start, end int, ok bool) {
 	near := func(start, end int) bool {
 		if end <= start {

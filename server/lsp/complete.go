@@ -58,8 +58,8 @@ type gap struct {
 	quote  string // the quote that the token begins with, or ""
 }
 
-// completion returns proposals for the position of the cursor: fields, values, or names of objects. The result
-// is nil if the document is not open. The error is always nil.
+// completion returns at most maxItems proposals for the position of the cursor: fields, values, or names of
+// objects. The result is nil if the document is not open. The error is always nil.
 func (s *server) completion(p placeParams) (any, error) {
 	doc := s.documents.get(p.TextDocument.URI)
 	if doc == nil {
@@ -81,8 +81,8 @@ func (s *server) completion(p placeParams) (any, error) {
 	return completionList{Items: append([]completionItem{}, items...)}, nil
 }
 
-// gapAt returns the token at an offset. ok is false in a comment, in a block of text, and where no token may be
-// completed.
+// gapAt returns the token at an offset. ok is false if the offset is in a comment or in a block of text, or if
+// the token is longer than 300 bytes.
 func (s *server) gapAt(doc *document, offset int) (g gap, ok bool) {
 	content := slices.Concat(doc.content[:offset], []byte(marker), doc.content[offset:])
 	root := sketch.Document(content, offset)
@@ -120,7 +120,7 @@ func (s *server) gapAt(doc *document, offset int) (g gap, ok bool) {
 	return g, true
 }
 
-// columnOf returns how many bytes of its line are before an offset.
+// columnOf returns the number of bytes between the beginning of the line and an offset.
 func columnOf(content []byte, offset int) int {
 	return offset - 1 - bytes.LastIndexByte(content[:offset], '\n')
 }
@@ -130,8 +130,9 @@ func (g gap) item(kind int, label, text string) completionItem {
 	return completionItem{Label: label, Kind: kind, SortText: label, FilterText: label, InsertTextMode: asIs, TextEdit: textEdit{g.edit, text}}
 }
 
-// fields returns proposals for the fields of an object that are not written yet. of is the schema of the
-// object, and in is its mapping or nil. before is written before each name.
+// fields returns proposals for the fields of an object that are not written yet. The parameter of is the schema
+// of the object. The parameter in is the mapping with the written fields, or nil. The text before is written
+// before each name.
 func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before string) (items []completionItem) {
 	known, _ := of["properties"].(schema.JSONSchema)
 	names := slices.Collect(maps.Keys(known))
@@ -162,12 +163,13 @@ func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before str
 	return items
 }
 
-// has reports whether a mapping has a key. in may be nil.
+// has reports whether a mapping has a key. The mapping may be nil.
 func has(in *sketch.Node, key string) bool {
 	return in != nil && slices.ContainsFunc(in.Entries, func(e sketch.Entry) bool { return e.Key == key })
 }
 
-// values returns proposals for the value at the cursor.
+// values returns proposals for the value at the cursor: the fields of an object, the items of a list, names of
+// objects, or the values of enum.
 func (s *server) values(doc *document, g gap) []completionItem {
 	if items := s.kindValues(g); items != nil {
 		return items
@@ -194,8 +196,9 @@ func (g gap) onLineOf(doc *document) bool {
 	return len(bytes.TrimSpace(line[:min(g.column, len(line))])) > 0
 }
 
-// enum returns proposals for the values of a field: those of its enum, true and false, or its default. of is
-// the schema of the field. before is written before each value.
+// enum returns proposals for the values of a field: those of its enum, true and false, or its default. It
+// returns nil if the schema has none of them. The parameter of is the schema of the field. The text before is
+// written before each value.
 func (g gap) enum(of schema.JSONSchema, before string) (items []completionItem) {
 	values := list(of, "enum")
 	if typeOf(of) == "boolean" {
@@ -221,7 +224,8 @@ func (g gap) enum(of schema.JSONSchema, before string) (items []completionItem) 
 // quoted returns a text in quotes. quote may be "".
 func quoted(text, quote string) string { return quote + text + quote }
 
-// kindValues returns proposals for apiVersion or kind. It returns nil if the cursor is at another field.
+// kindValues returns proposals for apiVersion or kind. If the other of the two fields is written, the proposals
+// fit that field. kindValues returns nil if the cursor is at another field, or if no value fits.
 func (s *server) kindValues(g gap) (items []completionItem) {
 	if len(g.path) != 1 || g.path[0].Key != "apiVersion" && g.path[0].Key != "kind" {
 		return nil

@@ -71,8 +71,9 @@ func (s *shown) update(problems []manifest.Problem, open map[string]*document, r
 	return out
 }
 
-// publishOf returns the message with the diagnostics of a file. doc is the open document, or nil; in is the
-// text on disk.
+// publishOf returns the message with the diagnostics of a file. It has at most maxDiagnostics diagnostics, and
+// one more with the number of further problems. The parameter doc is the open document, or nil. The parameter
+// in is the text on disk.
 func publishOf(file shownFile, doc *document, in *text) publishParams {
 	out := publishParams{URI: file.uri, Diagnostics: []diagnostic{}}
 	if doc != nil {
@@ -93,7 +94,7 @@ func publishOf(file shownFile, doc *document, in *text) publishParams {
 // source is the name of the program that editors show with a diagnostic.
 const source = "gatefold"
 
-// diagnosticOf returns a problem as a diagnostic. in is the text of the file.
+// diagnosticOf returns a problem as a diagnostic. The parameter in is the text of the file.
 func diagnosticOf(p manifest.Problem, in *text) diagnostic {
 	d := diagnostic{
 		Range: rangeOf(p, in), Severity: severityError, Code: p.Code, CodeDescription: &codeDescription{codes.URL(p.Code)},
@@ -108,8 +109,8 @@ func diagnosticOf(p manifest.Problem, in *text) diagnostic {
 	return d
 }
 
-// rangeOf returns the range of the key or value that has the problem. If the problem has no line, it is the
-// beginning of the file.
+// rangeOf returns the range of the key or value that has the problem. If the problem has no line, the range is
+// the beginning of the file.
 func rangeOf(p manifest.Problem, in *text) span {
 	if p.Line == 0 {
 		return span{}

@@ -43,7 +43,8 @@ func (c *catalog) kinds() (all [][2]string) {
 	return all
 }
 
-// field returns the schema of a field of an object. It returns nil if the object has no such field.
+// field returns the schema of a field of an object. If the schema allows any field name, it is the schema for
+// additional fields. It returns nil if the object has no such field.
 func field(s schema.JSONSchema, name string) schema.JSONSchema {
 	fields, _ := s["properties"].(schema.JSONSchema)
 	found, _ := fields[name].(schema.JSONSchema)
@@ -81,7 +82,8 @@ func pathText(path []sketch.Step) string {
 	return b.String()
 }
 
-// typeOf returns the type of a field in words, such as "array of string".
+// typeOf returns the type of a field in words, such as "array of string". It returns "value" if the schema has
+// no type.
 func typeOf(s schema.JSONSchema) string {
 	switch t := s["type"].(type) {
 	case string:

@@ -29,7 +29,7 @@ type markup struct {
 }
 
 // spotAt returns the key or value at a position, and the object that contains it. doc is nil if the document is
-// not open or has nothing at the position.
+// not open, or if there is no key or value at the position.
 func (s *server) spotAt(p placeParams) (doc *document, o subject, spot sketch.Spot) {
 	if doc = s.documents.get(p.TextDocument.URI); doc == nil {
 		return nil, o, spot
@@ -69,7 +69,8 @@ func (s *server) hover(p placeParams) (any, error) {
 	return out, nil
 }
 
-// scalarOf returns the text of the value at a spot. If there is a key at the spot, it is the text of its value.
+// scalarOf returns the text of the value at a spot. If there is a key at the spot, it returns the text of the
+// key's value. The text is "" if there is no scalar.
 func scalarOf(spot sketch.Spot) string {
 	if spot.Key != nil {
 		return spot.Key.Value.Text()
@@ -104,7 +105,8 @@ func code(text string) string {
 	return "`" + strings.ReplaceAll(visible.Text(text), "`", "'") + "`"
 }
 
-// target returns as Markdown where the object of a reference is defined.
+// target returns as Markdown where the object of a reference is defined. If no file defines the object, the
+// text says so.
 func (s *server) target(doc *document, to manifest.Key) string {
 	name := code(to.String())
 	place, uri := s.placeOf(doc, manifest.Field{Object: to})
@@ -142,8 +144,8 @@ func (s *server) withLive(doc *document, do func(p *project, live *engine.Live))
 	}
 }
 
-// definition returns where the object is defined that the value at a position names. The result is nil if the
-// value names no object, or if no file defines the object. The error is always nil.
+// definition returns the place that defines the object whose name is at a position. The result is nil if there
+// is no name of an object at the position, or if no file defines the object. The error is always nil.
 func (s *server) definition(p placeParams) (any, error) {
 	doc, o, spot := s.spotAt(p)
 	if doc == nil {

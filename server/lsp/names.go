@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// references returns proposals for the name of an object, a section or a namespace. It returns nil if the
-// cursor is not in a reference.
+// references returns sorted proposals for the name, sectionName or namespace of a reference. It returns nil if
+// the cursor is not in such a field.
 func (s *server) references(doc *document, g gap) (items []completionItem) {
 	last := g.path[len(g.path)-1]
 	ref, ok := g.referenceAt(g.path, "")
@@ -48,8 +48,8 @@ func (s *server) references(doc *document, g gap) (items []completionItem) {
 }
 
 // objects returns proposals for the names of objects that a reference may have. If the reference has no
-// namespace or kind, it also proposes objects of other namespaces or kinds. Such a proposal includes the
-// namespace and the kind.
+// namespace or kind, it also proposes objects of other namespaces or kinds. Such a proposal also writes the
+// namespace and the kind. An object in another namespace is proposed only if the reference to it is permitted.
 func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) {
 	for o := range live.Objects() {
 		key := o.Key
@@ -88,7 +88,8 @@ func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) 
 	return items
 }
 
-// offers reports whether a reference without a kind may be to an object of another kind than the default kind.
+// offers reports whether a reference that writes neither kind nor group may be to an object of the kind of key,
+// although that is not the default kind.
 func (r reference) offers(key manifest.Key) bool {
 	if has(r.fields, "kind") || has(r.fields, "group") {
 		return false

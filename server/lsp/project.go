@@ -41,7 +41,7 @@ type project struct {
 	shown *shown
 }
 
-// newProject starts to watch and validate a folder, until ctx ends or end is called.
+// newProject returns a project that watches and validates a folder, until ctx ends or end is called.
 func newProject(ctx context.Context, root string, s *server) *project {
 	folder := s.options.Folder(root)
 	p := &project{
@@ -107,7 +107,8 @@ func (p *project) follow(ctx context.Context) {
 	}
 }
 
-// settle waits for the debounce of edits.
+// settle waits until nothing has changed for the duration quiet, but at most for the duration longest. It
+// returns earlier if ctx ends.
 func (p *project) settle(ctx context.Context) {
 	end := time.After(longest)
 	for {
@@ -123,8 +124,8 @@ func (p *project) settle(ctx context.Context) {
 	}
 }
 
-// validate validates the folder, and publishes the diagnostics of files that changed. After a panic in
-// gatefold, it reports an error, and the next call starts from scratch. disk is the Tree on disk.
+// validate validates the folder, and publishes the diagnostics of files that changed. If validation fails or
+// gatefold panics, it shows an error in the editor. The parameter disk is the Tree on disk.
 func (p *project) validate(ctx context.Context, disk watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

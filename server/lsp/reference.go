@@ -22,7 +22,8 @@ type subject struct {
 	apiVersion      string
 }
 
-// subjectOf returns the object of a document. root is the value of the document.
+// subjectOf returns the object of a document. The parameter root is the value of the document. An object
+// without a namespace is in the namespace "default".
 func (s *server) subjectOf(root *sketch.Node) subject {
 	metadata := root.Get("metadata")
 	o := subject{root: root, apiVersion: root.Get("apiVersion").Text(), kind: root.Get("kind").Text(), name: metadata.Get("name").Text()}
@@ -44,8 +45,9 @@ type reference struct {
 	list   string       // the field that has the reference, such as backendRefs
 }
 
-// referenceAt returns the reference whose name field is at the end of a path. name is the value of the name
-// field. ok is false if the path does not lead to a reference.
+// referenceAt returns the reference whose field name is at the end of a path. The parameter name is the value
+// of that field. ok is false if the path does not lead to a reference, or if the kind of the reference is not
+// known.
 func (o subject) referenceAt(path []sketch.Step, name string) (ref reference, ok bool) {
 	if len(path) < 2 {
 		return ref, false
@@ -82,7 +84,7 @@ func listOf(path []sketch.Step) string {
 }
 
 // written returns the text of a field of a reference. If the field is missing, it returns the default in the
-// schema, which is of.
+// schema, which is the parameter of.
 func written(fields *sketch.Node, of schema.JSONSchema, name string) string {
 	if v := fields.Get(name); v != nil {
 		return v.Text()

@@ -73,7 +73,7 @@ type server struct {
 	catalog   *catalog
 }
 
-// handler handles a request or a notification. The result of a notification is ignored.
+// handler answers a request or a notification. The result of a notification is ignored.
 type handler func(params json.RawMessage) (any, error)
 
 // handlers returns the handlers by method.
@@ -95,7 +95,8 @@ func (s *server) handlers() map[string]handler {
 	}
 }
 
-// with returns a handler that decodes the parameters and calls handle.
+// with returns a handler that decodes the parameters and calls handle. If the parameters are invalid, the
+// handler returns an error.
 func with[P any](handle func(P) (any, error)) handler {
 	return func(params json.RawMessage) (any, error) {
 		var p P
@@ -111,7 +112,7 @@ func with[P any](handle func(P) (any, error)) handler {
 // ignore handles a notification that needs no work. It always returns nil.
 func ignore(json.RawMessage) (any, error) { return nil, nil } //nolint:nilnil // no result, and none is wanted
 
-// Handle implements jsonrpc2.Handler.
+// Handle answers a request with the result of answer, and a notification with nothing (jsonrpc2.Handler).
 func (s *server) Handle(ctx context.Context, conn *jsonrpc2.Conn, request *jsonrpc2.Request) {
 	s.ready.Wait()
 	result, err := s.answer(request)
@@ -136,8 +137,9 @@ const (
 	codeInvalidRequest = jsonrpc2.CodeInvalidRequest
 )
 
-// answer handles a message and returns the result. A panic in the handler becomes an error, which is also shown
-// in the editor.
+// answer calls the handler for a message and returns the result. It returns an error if the method is unknown,
+// or if the client must not use the method in the present state. A panic in the handler becomes an error, which
+// is also shown in the editor.
 func (s *server) answer(request *jsonrpc2.Request) (result any, err error) {
 	defer func() {
 		if mistake := recover(); mistake != nil {
@@ -165,8 +167,8 @@ func (s *server) answer(request *jsonrpc2.Request) (result any, err error) {
 // mistakeError returns an error for a panic in gatefold.
 func mistakeError(mistake any) error { return fmt.Errorf("a mistake in gatefold: %v", mistake) }
 
-// initialize handles the first request: it chooses the encoding of positions and begins to follow the folders.
-// The error is always nil.
+// initialize answers the first request with the capabilities of the server. It chooses the encoding of
+// positions and starts a project for each folder of the workspace. The error is always nil.
 func (s *server) initialize(p initializeParams) (any, error) {
 	s.state = running
 	if slices.Contains(p.Capabilities.General.PositionEncodings, string(utf8Units)) {

@@ -60,8 +60,8 @@ func (t *text) line(number int) []byte {
 	return bytes.TrimRight(t.content[t.starts[number]:end], "\r\n")
 }
 
-// offset returns the offset of a position. A position after the end of its line counts as the end of the line.
-// A line outside of the document counts as the begin or the end of the document.
+// offset returns the offset of a position. If the position is after the end of its line, it returns the end of
+// the line. If the line is outside of the document, it returns the beginning or the end of the document.
 func (t *text) offset(at position) int {
 	switch {
 	case at.Line < 0:
@@ -82,7 +82,7 @@ func (t *text) offset(at position) int {
 	return start + n
 }
 
-// position returns the position of an offset.
+// position returns the position of an offset. An offset outside of the document counts as its beginning or end.
 func (t *text) position(offset int) position {
 	offset = min(max(offset, 0), len(t.content))
 	number := sort.SearchInts(t.starts, offset+1) - 1
@@ -103,8 +103,9 @@ func (t *text) position(offset int) position {
 // span returns the range from offset start to offset end.
 func (t *text) span(start, end int) span { return span{t.position(start), t.position(end)} }
 
-// place returns the offset of a place in a gatefold problem. Its lines and columns are counted from 1, and 0
-// means 1. Lines end only with LF, and columns count characters.
+// place returns the offset of a place in a gatefold problem. Lines and columns are counted from 1, and 0 means
+// 1. Lines end only with LF, and columns count characters. A line after the last one is the end of the
+// document.
 func (t *text) place(line, column int) int {
 	starts := t.starts
 	if t.feeds != nil {

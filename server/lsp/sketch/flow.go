@@ -1,7 +1,7 @@
 package sketch
 
 // flow reads a flow mapping { } or a flow sequence [ ]. If the closing bracket is missing, the flow ends before
-// the first line that begins left of column least.
+// another closing bracket, or before the first line that begins left of column least.
 func (p *parser) flow(least, depth int) *Node {
 	n := &Node{Kind: Mapping, Start: p.at}
 	end := byte('}')
@@ -28,7 +28,8 @@ func (p *parser) flow(least, depth int) *Node {
 	return n
 }
 
-// inFlow moves to the next token of a flow. It returns false if the flow ends without its bracket.
+// inFlow moves to the next token of a flow and returns true. If no token of the flow follows, it does not move
+// and returns false.
 func (p *parser) inFlow(least int) bool {
 	from, line := p.at, p.lineEnd()
 	if p.next() && (p.at < line || p.column() >= least) {

@@ -112,8 +112,8 @@ func separates(line []byte) bool {
 	return found && (len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' || rest[0] == ' ')
 }
 
-// parser reads text from the offset at. Each of its methods moves at to the end of the text that it read. The
-// parameter least is the lowest column of a value, and depth is its nesting depth.
+// parser reads text from the offset at. Methods that return a Node or an Entry move the field at behind its
+// text. The parameter least is the lowest column of a value, and depth is its nesting depth.
 type parser struct {
 	text []byte
 	at   int
@@ -170,7 +170,8 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\
 // dash reports whether there is a dash of a sequence item at p.at.
 func (p *parser) dash() bool { return p.byteAt(p.at) == '-' && isBlank(p.byteAt(p.at+1)) }
 
-// block reads the value that begins at the next token. It returns nil if that token is left of column least.
+// block reads the value at the next token. It returns nil if the token is left of column least, or if depth is
+// above maxDepth.
 func (p *parser) block(least, depth int) *Node {
 	if !p.next() || p.column() < least {
 		return nil
@@ -214,7 +215,7 @@ func (p *parser) properties() {
 	}
 }
 
-// skipDeeper skips the lines that continue a scalar. They begin at column least or right of it.
+// skipDeeper skips the lines that continue a scalar: at column least or right of it, without a dash or a key.
 func (p *parser) skipDeeper(least int) {
 	for p.next() && p.column() >= max(least, 1) && !p.dash() {
 		if _, found := p.keyEnd(); found {
@@ -376,8 +377,7 @@ func (p *parser) scalar(stops string) *Node {
 // endsFlowKey reports whether a colon before the byte c ends a key in a flow.
 func endsFlowKey(c byte) bool { return isBlank(c) || strings.IndexByte(",[]{}", c) >= 0 }
 
-// unquote returns the text of a scalar without its quotes. It does not decode escapes, because names contain
-// none.
+// unquote returns a scalar without its quotes. It decodes no escapes, because names contain none.
 func unquote(text string) string {
 	if len(text) > 0 && (text[0] == '"' || text[0] == '\'') {
 		return strings.TrimSuffix(text[1:], text[:1])
