@@ -81,17 +81,17 @@ func (g Grants) Identify(certificate *x509.Certificate) Identity {
 	return who
 }
 
-// ownGateway returns the Gateway that a SPIFFE ID contains. It returns false if uri is not a SPIFFE ID for a
-// Gateway.
+// ownGateway returns the Gateway that a SPIFFE ID contains, as "namespace/name". It returns false if uri is not
+// a SPIFFE ID for a Gateway.
 func ownGateway(uri *url.URL) (string, bool) {
 	gateway, found := strings.CutPrefix(uri.EscapedPath(), "/gateway/")
 	plain := uri.Scheme == "spiffe" && uri.RawQuery == "" && uri.Fragment == "" && uri.User == nil
 	return gateway, found && plain && isGateway(gateway) && !strings.Contains(gateway, "%")
 }
 
-// May reports whether the client may use a node.cluster. "namespace/name" means that Gateway, and a name
-// without "/" means all Gateways (docs/design/gateways.md). No other check decides which configuration an Envoy
-// gets.
+// May reports whether the client may use a value of node.cluster. "namespace/name" means that Gateway, and a
+// name without "/" means all Gateways (docs/design/gateways.md). No other check decides which configuration an
+// Envoy gets.
 func (i Identity) May(cluster string) bool {
 	one := strings.Contains(cluster, "/")
 	return slices.Contains(i.gateways, All) || one && (i.unproved || slices.Contains(i.gateways, cluster))
@@ -100,7 +100,7 @@ func (i Identity) May(cluster string) bool {
 // String returns the names of the identity for log and status, or "" without a certificate.
 func (i Identity) String() string { return strings.Join(i.Names, ", ") }
 
-// Denial returns a message for a cluster that May rejects: the reason, and what to do.
+// Denial returns a message for a node.cluster that May rejects: the reason, and what to do.
 func (i Identity) Denial(cluster string) string {
 	asked := "all Gateways"
 	if strings.Contains(cluster, "/") {

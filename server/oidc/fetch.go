@@ -51,8 +51,8 @@ func newClient(networks []netip.Prefix, roots *x509.CertPool) *http.Client {
 	}
 }
 
-// admitted returns a fault if the client must not connect to the address, "IP:PORT". It returns nil if the IP
-// address is public or in networks. It runs after name resolution.
+// admitted returns nil if the client may connect to the address, "IP:PORT": the IP address is public or in one
+// of networks. Otherwise it returns a fault. It runs after name resolution.
 func admitted(address string, networks []netip.Prefix) error {
 	parsed, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -72,6 +72,7 @@ type Asker struct {
 type issuer struct {
 	answer ir.IssuerAnswer
 	wanted bool
+	// asking is true while a request is being sent for the issuer.
 	asking bool
 	// due is when the next request is sent.
 	due      time.Time
@@ -144,8 +145,8 @@ func (a *Asker) Want(uris []string) {
 	a.wake = make(chan struct{})
 }
 
-// room reports whether one more issuer can be added. If there are already maxIssuers, it first removes an
-// issuer that is not wanted. It returns false if every issuer is wanted or is being requested.
+// room reports whether one more issuer can be added. If there are already maxIssuers, it removes an issuer that
+// is neither wanted nor being requested. It returns false if there is no such issuer.
 func (a *Asker) room() bool {
 	if len(a.issuers) < maxIssuers {
 		return true
@@ -159,7 +160,8 @@ func (a *Asker) room() bool {
 	return false
 }
 
-// Run requests documents of issuers, one after the other, until ctx ends. Up to Workers goroutines may call it.
+// Run requests documents of issuers, one after the other, until ctx ends. Several goroutines may call it, see
+// Workers.
 func (a *Asker) Run(ctx context.Context) {
 	for {
 		uri, ok := a.next(ctx)
@@ -251,8 +253,10 @@ func (a *Asker) ask(ctx context.Context, uri string) {
 	answer, failed = fetch(ctx, a.client, uri)
 }
 
-// note records the result of a request: the answer, or failed if it is not nil. If the endpoints of the issuer
-// are already known, a failure does not change them.
+// note records the result of a request, and sets when the next request is due. The parameter failed is the
+// fault of the request, or nil after a success. If the endpoints of the issuer are already known, a failure
+// does not change them. If the published answer changes, note calls Options.Changed, and saves the documents
+// after a success. An issuer that is no longer wanted is replaced by the first issuer of a.surplus.
 func (a *Asker) note(uri string, answer ir.IssuerAnswer, failed *fault) {
 	a.mu.Lock()
 	one := a.issuers[uri]
@@ -300,8 +304,8 @@ func early(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d)/10+1)) //nolint:gosec // no secret depends on it
 }
 
-// log logs the first of several failures in a row, and each change. failures is the number of failures in a row
-// before this result.
+// log logs the first of several failures in a row, each change, and the first success after failures. The
+// parameter failures is the number of failures in a row before this result.
 func (a *Asker) log(uri string, failed *fault, failures int, changed bool) {
 	switch {
 	case failed != nil && (failures == 0 || changed):

@@ -14,8 +14,8 @@ import (
 // field names.
 const maxSaved = maxIssuers * (5*maxEndpoint + 512)
 
-// load returns the valid endpoints in Options.File, by issuer. It leaves out invalid documents, which are then
-// requested again.
+// load returns the valid endpoints in Options.File, by issuer. It returns an empty map if there is no file or
+// the file cannot be read. It leaves out invalid documents, which are then requested again.
 func (a *Asker) load() map[string]ir.IssuerAnswer {
 	known := map[string]ir.IssuerAnswer{}
 	if a.options.File == "" {
@@ -44,7 +44,8 @@ func (a *Asker) load() map[string]ir.IssuerAnswer {
 	return known
 }
 
-// save writes all known documents to Options.File. It replaces the whole file or leaves it unchanged.
+// save writes all known documents to Options.File, if it is set. It replaces the whole file or leaves it
+// unchanged. A failure is only logged.
 func (a *Asker) save() {
 	if a.options.File == "" {
 		return
