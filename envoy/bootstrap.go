@@ -112,7 +112,8 @@ func (o Options) values() (values, error) {
 	return values{o.NodeID, o.NodeCluster, admin, xds, o.metadata(admin), o.Stage == Canary, clusterType, tls}, err
 }
 
-// metadata returns node.metadata: the stage, and the address admin. It returns nil if it is empty.
+// metadata returns node.metadata: the stage, and the address of the admin interface, which is the parameter
+// admin. It returns nil if there is neither.
 func (o Options) metadata(admin address) map[string]string {
 	fields := admin.metadata()
 	if o.Stage != "" {
@@ -219,7 +220,7 @@ func admin(text string) (address, error) {
 	return address{Socket: &socket{host, port}}, err
 }
 
-// metadata returns node.metadata with this admin address. If Envoy listens on all addresses, it uses the
+// metadata returns node.metadata with this admin address. If Envoy listens on all addresses, it has the
 // loopback address. It returns nil if the port is 0, because the real port is not known yet.
 func (a address) metadata() map[string]string {
 	switch {

@@ -11,8 +11,9 @@ type Client struct {
 // NewClient returns a Client without connections.
 func NewClient() *Client { return &Client{kept: map[string]*conn{}} }
 
-// Do sends a request and returns the whole response. It sends the request a second time if the server has
-// closed the connection. So the request must be safe to repeat. The error means that there is no response.
+// Do sends a request and returns the whole response. If the server has closed the kept-alive connection, it
+// sends the request a second time, so the request must be safe to repeat. The error means that there is no
+// response.
 func (k *Client) Do(request Request) (*Response, error) {
 	response, _, err := k.exchange(request, request.encode(), false)
 	return response, err
@@ -50,8 +51,8 @@ func (k *Client) exchange(request Request, encoded []byte, fresh bool) (response
 }
 
 // take returns a connection for a request. If fresh is false and there is a kept-alive connection, it returns
-// that connection and removes it from k.kept. Otherwise it returns a new connection, or an error if the server
-// refuses it.
+// that connection and removes it from k.kept. Otherwise it returns a new connection, or an error if it cannot
+// connect.
 func (k *Client) take(request Request, fresh bool) (*conn, error) {
 	c := k.kept[request.place()]
 	if fresh || c == nil {

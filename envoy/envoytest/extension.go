@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Extension is a gRPC server with three external services for Envoy. Each answer depends only on the request,
-// except for limits and x-flaky:
+// Extension is a gRPC server with three external services for Envoy. Except for rate limits and the header
+// x-flaky, each answer depends only on the request:
 //
 //   - Authorization allows requests with "x-token: good". It then sets x-user (the name of the server) and
 //     x-asked (see asked) in the request, and x-checked in the response. Other requests get 401. The first
@@ -126,7 +126,7 @@ func asked(r *authv3.CheckRequest) string {
 	return strings.Join(parts, ",")
 }
 
-// setHeaders returns the headers that pairs lists: name, value, name, value and so on.
+// setHeaders returns headers. The parameter pairs lists names and values in turn: name, value, name, value.
 func setHeaders(pairs ...string) []*corev3.HeaderValueOption {
 	var out []*corev3.HeaderValueOption
 	for pair := range slices.Chunk(pairs, 2) {

@@ -170,7 +170,7 @@ func (l *Load) Result() Result {
 	return result
 }
 
-// work sends requests until the load ends. Each request has a number, from which its due time follows.
+// work sends requests until the load ends. The number of a request decides when the request is due.
 func (l *Load) work() {
 	w := worker{load: l, client: NewClient()}
 	defer w.client.Close()

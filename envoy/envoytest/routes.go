@@ -7,9 +7,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// EachRoute calls change for every route of a table, and stores the changes in the table. It visits the routes
-// of all virtual hosts. In a host that is compiled to a tree, it visits the routes of each leaf. It may visit
-// the same route several times.
+// EachRoute calls change for every route of a RouteConfiguration, and stores the changes in it. It visits the
+// routes of all virtual hosts. If a virtual host is compiled to a tree, it visits the routes of each leaf. It
+// may visit the same route several times.
 func EachRoute(t testing.TB, table *routev3.RouteConfiguration, change func(host *routev3.VirtualHost, route *routev3.Route)) {
 	t.Helper()
 	for _, host := range table.VirtualHosts {

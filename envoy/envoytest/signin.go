@@ -31,12 +31,12 @@ func IsSignIn(name string) bool {
 
 // StartSignIn starts the service on "ip:port". It uses TLS if config is not nil, and stops when the test ends.
 //
-// If name is a product of the guide, the service answers like that product (signin_products.go). Otherwise it
-// answers 200 to requests with "authorization: Bearer good", "x-token: good" or the cookie session=good, and
-// 401 to other requests. A service named "signin-open" also answers 200 to requests without x-token. The first
-// request with each value of x-flaky gets 503.
+// If name is a product of the guide, the service answers like that product (signin_products.go). A service with
+// another name answers 200 to requests with "authorization: Bearer good", "x-token: good" or the cookie
+// session=good, and 401 to other requests. A service named "signin-open" also answers 200 to requests without
+// x-token. The first request with each value of x-flaky gets 503.
 //
-// The query parameter answer changes the answer:
+// If the service is not a product, the query parameter answer changes the answer:
 //
 //   - a number: this status
 //   - nobody: 200 without the headers about the user
@@ -44,8 +44,8 @@ func IsSignIn(name string) bool {
 //   - reset: the connection is closed
 //   - chunked: 200 in chunks
 //
-// Every answer has the header x-asked, which describes the request (see askedByHTTP). A 200 has the header
-// x-user with the name of the service.
+// Every answer of such a service has the header x-asked, which describes the request (see askedByHTTP). A 200
+// has the header x-user with the name of the service.
 func StartSignIn(t testing.TB, name, address string, config *tls.Config) *SignIn {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)

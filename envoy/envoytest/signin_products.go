@@ -89,9 +89,9 @@ func authelia(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// authentik answers like an outpost of Authentik: /outpost.goauthentik.io/auth/envoy followed by the path of
-// the request. With a session, it answers 200. Otherwise it redirects to its page start. Its page callback
-// begins a session.
+// authentik answers like an outpost of Authentik. At /outpost.goauthentik.io/auth/envoy followed by the path of
+// the request, it answers 200 with a session, and otherwise redirects to its page start. Its page callback
+// begins a session. Other paths get 404.
 func authentik(w http.ResponseWriter, r *http.Request) {
 	headers := w.Header()
 	path, found := strings.CutPrefix(r.RequestURI, "/outpost.goauthentik.io/auth/envoy")

@@ -21,8 +21,8 @@ type Static struct {
 	resources bootstrapv3.Bootstrap_StaticResources
 }
 
-// AddListener adds an encoded Listener and returns it. The listener then uses routes instead of RDS. Filters
-// that request their configuration get an empty configuration.
+// AddListener adds an encoded Listener and returns it. The listener then has the RouteConfiguration routes
+// instead of RDS. Filters that request their configuration get an empty configuration.
 func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.RouteConfiguration) *listenerv3.Listener {
 	t.Helper()
 	message, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}
@@ -47,7 +47,7 @@ func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.Rout
 	return message
 }
 
-// inlineFilters replaces the configuration discovery of filters by an empty configuration.
+// inlineFilters gives an empty configuration to each filter that would request its configuration.
 func inlineFilters(filters []*hcmv3.HttpFilter) error {
 	for _, filter := range filters {
 		if filter.GetConfigDiscovery() == nil {

@@ -107,7 +107,7 @@ func labelsOf(content map[string]any) labels.Set {
 }
 
 // read returns a stored object as a client reads it: in the requested version, with default values and with its
-// status. It returns an error if the status is invalid.
+// status. It returns an error if the status is not available or invalid.
 func (a *Adapter) read(c call, stored *object) (map[string]any, error) {
 	content := runtime.DeepCopyJSON(stored.content)
 	content["apiVersion"] = c.resource.apiVersion(c.version)

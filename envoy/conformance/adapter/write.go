@@ -22,7 +22,7 @@ import (
 const deletionLimit = 30 * time.Second
 
 // create stores a new object and returns it as a client reads it. It returns an error if the object is invalid
-// or exists.
+// or exists, or if its namespace does not exist.
 func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
 	if err := c.fits(body); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func merge(target, patch any) any {
 
 // replace returns the content that replaces a stored object. It keeps uid and creationTimestamp, and increases
 // the generation if more than metadata, status and apiVersion changed. It returns an error if before is nil, if
-// uid or resourceVersion differ, or if the new object is invalid.
+// body has another uid or resourceVersion, or if the new object is invalid.
 func (c call) replace(before *object, body map[string]any) (map[string]any, error) {
 	if before == nil {
 		return nil, apierrors.NewNotFound(c.resource.groupResource(), c.name)
@@ -182,7 +182,8 @@ func (a *Adapter) remove(c call, options map[string]any) (map[string]any, error)
 	return map[string]any{"kind": "Status", "apiVersion": "v1", "status": metav1.StatusSuccess}, err
 }
 
-// announce calls Options.Deleting with an object that is about to be deleted, if the kind has a CRD.
+// announce calls Options.Deleting with an object that is about to be deleted. It does nothing if the kind has
+// no CRD or if the object does not exist.
 func (a *Adapter) announce(c call) {
 	if a.options.Deleting == nil || c.resource.checks == nil {
 		return
@@ -206,7 +207,8 @@ func (a *Adapter) empty(namespace string) error {
 
 // change replaces an object by the result of next, or deletes it if the result is nil. Then it calls
 // Options.Changed if the kind requires that. It returns the object as a client reads it, or nil if the object
-// was deleted. The errors are those of next and of Options.Changed, among others.
+// was deleted. It returns an error if next or Options.Changed fails, or if the object cannot be written or
+// read.
 func (a *Adapter) change(c call, next func(before *object) (map[string]any, error)) (map[string]any, error) {
 	if c.resource.told && a.options.Changed != nil {
 		a.telling.Lock()
@@ -229,8 +231,8 @@ func (a *Adapter) change(c call, next func(before *object) (map[string]any, erro
 }
 
 // exchange replaces the stored object and its file by the result of next, or deletes both if the result is nil.
-// before is nil in the call of next if the object does not exist. If next returns an error, exchange changes
-// nothing.
+// The argument of next is the stored object, or nil if there is none. If next returns an error, exchange
+// changes nothing.
 func (a *Adapter) exchange(c call, next func(*object) (map[string]any, error)) (*object, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -268,7 +270,8 @@ func (a *Adapter) keys(want func(key) bool) []key {
 	return found
 }
 
-// fits returns an error if the body is not the object that the path names.
+// fits returns an error if body is not the object that the path names, if its name is not valid, or if a
+// namespace is missing.
 func (c call) fits(body map[string]any) error {
 	metadata := metadataOf(body)
 	name, _ := metadata["name"].(string)

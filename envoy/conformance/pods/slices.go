@@ -81,9 +81,8 @@ func newSlice(service *corev1.Service, ports []discoveryv1.EndpointPort) *discov
 	return slice
 }
 
-// resolve returns the ports of a Service on one pod. A target port is a number or the name of a container port.
-// An unset target port means the port of the Service. A port is left out if the pod has no container port with
-// that name.
+// resolve returns the ports of a Service on one pod, with the numbers of targetPort. It leaves out a port for
+// which targetPort returns false.
 func resolve(service *corev1.Service, object *corev1.Pod) []discoveryv1.EndpointPort {
 	var out []discoveryv1.EndpointPort
 	for _, port := range service.Spec.Ports {
@@ -98,8 +97,8 @@ func resolve(service *corev1.Service, object *corev1.Pod) []discoveryv1.Endpoint
 	return out
 }
 
-// targetPort returns the number of a target port on a pod. It returns false if the pod has no port with that
-// name.
+// targetPort returns the number of a target port on a pod. An unset target port means the port of the Service.
+// It returns false if the pod has no container port with that name and protocol.
 func targetPort(port corev1.ServicePort, protocol corev1.Protocol, object *corev1.Pod) (int32, bool) {
 	if port.TargetPort.Type == intstr.Int {
 		return cmp.Or(port.TargetPort.IntVal, port.Port), true

@@ -26,9 +26,10 @@ type Answer struct {
 	Headers http.Header `json:"headers"`
 }
 
-// Echo returns a handler for the backend with this name. It answers each request with status 200, an Answer,
-// and the name in BackendHeader. The query parameters delay, status and times change the answer, to test
-// timeouts and retries; see misbehaviour. It accepts WebSockets and echoes their messages.
+// Echo returns a handler for the backend with this name. It answers each request with an Answer and the name in
+// BackendHeader. The query parameters delay, status and times change the answer, to test timeouts and retries
+// (see misbehaviour). The default status is 200, and an invalid parameter gets 400. It accepts WebSockets and
+// echoes their messages.
 func Echo(name string) http.Handler {
 	var count counter
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

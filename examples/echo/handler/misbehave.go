@@ -28,7 +28,8 @@ type misbehaviour struct {
 	times int
 }
 
-// parseMisbehaviour reads the query parameters. The error names the parameter that is invalid.
+// parseMisbehaviour parses the query parameters. The defaults are no delay, status 200 and all requests. The
+// error names the parameter that is invalid.
 func parseMisbehaviour(query url.Values) (misbehaviour, error) {
 	m := misbehaviour{status: http.StatusOK, times: -1}
 	var err error
@@ -68,8 +69,9 @@ func (c *counter) next(target string) int {
 	return c.seen[target] - 1
 }
 
-// statusOf returns the status of the answer to r, after the delay that the query sets. It returns 400 and an
-// error if the query is invalid.
+// statusOf returns the status of the answer to r, after the delay that the query sets. If the query limits the
+// number of affected requests and r is a later one, it returns 200 at once. It returns 400 and an error if the
+// query is invalid.
 func (c *counter) statusOf(r *http.Request) (int, error) {
 	m, err := parseMisbehaviour(r.URL.Query())
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 // acceptGUID is appended to the client's key before it is hashed (RFC 6455, 1.3).
 const acceptGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-// upgrade accepts a WebSocket and sends every received byte back unchanged, until the client disconnects.
+// upgrade accepts a WebSocket and sends every received byte back unchanged, until the client disconnects. It
+// answers 400 if the request is not HTTP/1.1.
 func upgrade(w http.ResponseWriter, r *http.Request, name string) {
 	hijacker, ok := w.(http.Hijacker)
 	if !ok {
