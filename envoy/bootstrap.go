@@ -125,8 +125,8 @@ func (o Options) metadata(admin address) map[string]string {
 	return fields
 }
 
-// checkNode returns an error if name is empty or contains an unprintable character. what names the option in
-// the error.
+// checkNode returns an error if name is empty or contains an unprintable character. The parameter what is the
+// name of the option for the error.
 func checkNode(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("%s is empty", what)

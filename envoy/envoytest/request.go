@@ -155,7 +155,8 @@ type conn struct {
 	closing bool
 }
 
-// dialer returns a dialer that connects from r.From.
+// dialer returns a dialer that connects from r.From. If that is no IP address, the system chooses the local
+// address.
 func (r Request) dialer() *net.Dialer {
 	d := &net.Dialer{Timeout: requestTimeout}
 	if ip := net.ParseIP(r.From); ip != nil {

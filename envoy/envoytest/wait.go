@@ -12,8 +12,8 @@ import (
 // to measure time.
 const waitLimit = 5 * time.Minute
 
-// Wait calls condition repeatedly until it returns nil. After waitLimit, the test fails with what (a
-// description of the condition) and the last error. Only the goroutine of the test may call Wait.
+// Wait calls condition repeatedly until it returns nil. After waitLimit, the test fails with the last error and
+// the parameter what, which describes the condition. Only the goroutine of the test may call Wait.
 func Wait(t testing.TB, what string, condition func() error) {
 	t.Helper()
 	limit := time.Now().Add(waitLimit)

@@ -68,9 +68,9 @@ func (c *client) ask(ctx context.Context, method, page string) (code int, body [
 	return code, body, nil
 }
 
-// stream sends a request for a page, and calls read with the status code and the body. The body ends at
-// maxAnswer. stream returns the error of read. It also returns an error if the address is invalid, if there was
-// no response, or if the status is 500.
+// stream sends a request for a page, and calls the function read with the status code and the body. The body
+// ends at maxAnswer. stream returns the error of that function. It also returns an error if the address is
+// invalid, if there was no response, or if the status is 500.
 func (c *client) stream(ctx context.Context, method, page string, read func(code int, body io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -117,7 +117,7 @@ func (c *client) sayBusy() {
 	}
 }
 
-// getJSON requests a page and decodes its JSON into value. Any status other than 200 is an error.
+// getJSON requests a page and decodes its JSON into value. The errors are those of get and parse.
 func (c *client) getJSON(ctx context.Context, page string, value any) error {
 	code, body, err := c.get(ctx, page)
 	if err != nil {
@@ -126,7 +126,8 @@ func (c *client) getJSON(ctx context.Context, page string, value any) error {
 	return c.parse(page, code, body, value)
 }
 
-// parse decodes the JSON body of a response into value. Any status other than 200 is an error.
+// parse decodes the JSON body of a response into value. It returns an error if the status is not 200, or if the
+// body is not valid JSON for value.
 func (c *client) parse(page string, code int, body []byte, value any) error {
 	if code != http.StatusOK {
 		return fmt.Errorf("%s answers %d to %s: %s", c.address, code, page, said(body))

@@ -79,8 +79,8 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-// readArgs checks the arguments: the last one must look like a URL. It returns an error if there are fewer than
-// least arguments, or more than least + 1.
+// readArgs checks the arguments: the last one must look like a URL. The parameter least is the lowest number of
+// arguments. One more argument is allowed.
 func readArgs(cmd *cobra.Command, args []string, least int) error {
 	hasURL := len(args) > 0 && strings.Contains(args[len(args)-1], "://")
 	switch {

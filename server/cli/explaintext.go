@@ -79,7 +79,7 @@ func (t *explainPage) paint(style, text string) string {
 	return style + text + "\x1b[0m"
 }
 
-// row adds a row with the place at its end.
+// row adds a row that ends with the place of the parameter at.
 func (t *explainPage) row(label, text string, at explain.Source) {
 	t.rows = append(t.rows, explainRow{label, text, position(at.Place)})
 }

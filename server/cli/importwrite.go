@@ -14,9 +14,9 @@ import (
 	"github.com/gatefold/gatefold/store/importer"
 )
 
-// checkFolders returns an error if the folder out or secrets cannot be read, or if it is not empty and force is
-// false. It also returns an error if secrets is out, or is inside of out. A folder may be missing, and an empty
-// path is not checked.
+// checkFolders checks the values of --out and --secret-dir, which may be "". It returns an error if a folder
+// cannot be read, or if it is not empty and force is false. A missing folder is no error. The folder secrets
+// must not be the folder out, or be inside of it.
 func checkFolders(out, secrets string, force bool) error {
 	for flag, dir := range map[string]string{"--out": out, "--secret-dir": secrets} {
 		if dir == "" {

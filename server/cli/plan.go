@@ -93,8 +93,8 @@ func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error
 	return o.serverReport(cmd.Context(), args[0], cmd.Flags())
 }
 
-// planReport compares two folders, and reads both at the same time. before or after may be git:REVISION. It
-// returns an error if one of them cannot be read.
+// planReport compares two folders, and reads both at the same time. Each of the parameters before and after is
+// a folder or git:REVISION. It returns an error if one of them cannot be read.
 func planReport(ctx context.Context, before, after string, o folderOptions) (*planned, error) {
 	places := [2]string{before, after}
 	var trees [2]watcher.Tree

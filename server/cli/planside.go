@@ -23,10 +23,10 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// readPlace reads the files of the folder place. If place is git:REVISION, it reads the folder other in the
-// version of that commit. If other is also git:REVISION, it reads the working directory in the version of
-// place. If the commit does not contain the folder, tree is empty and note is a message. It returns an error if
-// the folder or the commit cannot be read.
+// readPlace reads the files of place, which is a folder or git:REVISION. git:REVISION means the folder other in
+// the version of that commit. If the parameter other is also git:REVISION, it means the working directory. If
+// the commit does not contain the folder, tree is empty and note is a message. It returns an error if the
+// folder or the commit cannot be read.
 func readPlace(ctx context.Context, place, other string, o folderOptions) (tree watcher.Tree, note string, err error) {
 	revision, isGit := strings.CutPrefix(place, gitPrefix)
 	switch {
@@ -80,9 +80,9 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 	return compareSides(ctx, [2]plan.Side{before, after}, note)
 }
 
-// side reads and translates the folder place. If place is git:REVISION, that is the working directory in the
-// version of the commit. If the commit does not contain the folder, the side is empty and note is a message. It
-// returns an error if the folder or the commit cannot be read.
+// side reads and translates place, which is a folder or git:REVISION. git:REVISION means the working directory
+// in the version of that commit. If the commit does not contain the folder, the side is empty and note is a
+// message. It returns an error if the folder or the commit cannot be read.
 func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side, note string, err error) {
 	tree, note, err := readPlace(ctx, place, ".", *o)
 	if err != nil {

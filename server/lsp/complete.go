@@ -131,8 +131,8 @@ func (g gap) item(kind int, label, text string) completionItem {
 }
 
 // fields returns proposals for the fields of an object that are not written yet. The parameter of is the schema
-// of the object. The parameter in is the mapping with the written fields, or nil. The text before is written
-// before each name.
+// of the object. The parameter in is the mapping with the written fields, or nil. Each proposal begins with the
+// text in the parameter before.
 func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before string) (items []completionItem) {
 	known, _ := of["properties"].(schema.JSONSchema)
 	names := slices.Collect(maps.Keys(known))
@@ -197,8 +197,8 @@ func (g gap) onLineOf(doc *document) bool {
 }
 
 // enum returns proposals for the values of a field: those of its enum, true and false, or its default. It
-// returns nil if the schema has none of them. The parameter of is the schema of the field. The text before is
-// written before each value.
+// returns nil if the schema has none of them. The parameter of is the schema of the field. Each proposal begins
+// with the text in the parameter before.
 func (g gap) enum(of schema.JSONSchema, before string) (items []completionItem) {
 	values := list(of, "enum")
 	if typeOf(of) == "boolean" {

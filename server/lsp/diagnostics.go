@@ -28,14 +28,15 @@ type shownFile struct {
 	problems []manifest.Problem
 }
 
-// newShown returns a shown without files. uri returns the URI of a file of the folder.
+// newShown returns a value of the type shown without files. The function uri returns the URI of a file of the
+// folder.
 func newShown(uri func(string) string) *shown {
 	return &shown{uri: uri, files: map[string]shownFile{}}
 }
 
 // update returns the messages after which the editor shows exactly these problems. It leaves out files without
-// changes. problems must be sorted by file. open are the open documents by file, and read returns the text of a
-// file on disk.
+// changes. The problems must be sorted by file. The parameter open has the open documents by file. The function
+// read returns the text of a file on disk.
 func (s *shown) update(problems []manifest.Problem, open map[string]*document, read func(name string) *text) (out []publishParams) {
 	before := s.files
 	s.files = make(map[string]shownFile, len(before))

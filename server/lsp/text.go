@@ -122,7 +122,8 @@ func (t *text) place(line, column int) int {
 	return at
 }
 
-// token returns the end of the key or value that begins at start. The end is on the same line.
+// token returns the offset of the end of the key or value that begins at the offset start. The end is on the
+// same line.
 func (t *text) token(start int) (end int) {
 	rest := t.content[start:]
 	if stop := bytes.IndexAny(rest, "\r\n"); stop >= 0 {

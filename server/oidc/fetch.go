@@ -146,7 +146,7 @@ func check(answer ir.IssuerAnswer) *fault {
 	return nil
 }
 
-// quoted returns text in quotes, cut after maxWords bytes. It is for text from an issuer.
+// quoted returns the first maxWords bytes of a text in quotes. It is for texts from an issuer.
 func quoted(text string) string { return strconv.Quote(text[:min(len(text), maxWords)]) }
 
 // faultOf returns a fault for an error of a request. It leaves out details that differ between requests, such

@@ -2,8 +2,9 @@
 // last usable document of each. No caller waits for an answer.
 //
 // Authors of objects choose the URLs to request. They must not reach private networks through gatefold. So
-// requests use only https, and only public addresses and those of Options.Networks. They follow no redirect and
-// use no proxy. The number of issuers, bytes and seconds is limited (docs/design/policies.md).
+// requests use only https, and connect only to public addresses and to those of Options.Networks. They follow
+// no redirect and use no proxy. The number of issuers, the size of a document and the time of a request are
+// limited (docs/design/policies.md).
 package oidc
 
 import (

@@ -74,7 +74,8 @@ func (f folder) serves(key manifest.Key) bool {
 }
 
 // references returns the references from an object to others: first those by name in the order of its fields,
-// then those by selector. It returns at most the number most, and in more the number of further references.
+// then those by selector. The parameter most limits the number of references, and the result more counts the
+// others.
 func (f folder) references(o *manifest.Object, most int) (to []reference, more int) {
 	w := newReferenceWalker(f.wildcard)
 	w.read(o)
@@ -83,8 +84,8 @@ func (f folder) references(o *manifest.Object, most int) (to []reference, more i
 	return append(named, selected...), len(w.found) - len(named) + more
 }
 
-// from returns the references from other objects to the object o, sorted. It returns at most the number most,
-// and in more the number of further references.
+// from returns the references from other objects to the object o, sorted. The parameter most limits the number
+// of references, and the result more counts the others.
 func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
 	from = f.referrers[o]
 	if object := f.objects[o]; object != nil {

@@ -80,8 +80,8 @@ func (o *objectPage) bound(parts []board.Part) {
 	}
 }
 
-// show adds the YAML and the references of the object. known are the objects with problems: links to them work
-// even if they are not served.
+// show sets the YAML and the references of the object. It also sets NotServed. The parameter known has the
+// objects with problems: these objects have a page even if they are not served.
 func (o *objectPage) show(f folder, known map[manifest.Key]bool) {
 	if object := f.objects[o.Key]; object != nil {
 		o.YAML, o.Cut = excerpt(object)

@@ -35,8 +35,8 @@ type longList struct {
 	size  int // the highest number of items in a piece
 }
 
-// piece returns the description of the items from index from up to, but not including, index end. The parameter
-// all is the length of the list.
+// piece returns the description of the items with the indexes from to end-1. The parameter all is the length of
+// the list.
 func (l longList) piece(from, end, all int) piece {
 	p := piece{All: all}
 	if from < end {
@@ -51,7 +51,7 @@ func (l longList) piece(from, end, all int) piece {
 	return p
 }
 
-// link returns the URL of the piece that begins at index from.
+// link returns the URL of the piece that begins at an index.
 func (l longList) link(from int) string {
 	query := maps.Clone(l.query)
 	if query.Set("from", strconv.Itoa(from)); from == 0 {

@@ -28,7 +28,8 @@ type routePage struct {
 type branch struct {
 	explain.TreeNode
 	Below []*branch
-	// ID is the id of the HTML element. It is the same as long as the branch has the same place in the tree.
+	// ID is the id of the HTML element. It is the same as long as the branch and the branches above it have the
+	// same content.
 	ID string
 	// Continued is true if the line of the branch is on an earlier piece, and is repeated here for the nodes
 	// below it.

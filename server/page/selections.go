@@ -244,8 +244,8 @@ func (f folder) selecting(o *manifest.Object) (from []reference) {
 }
 
 // selected returns the references from selections of one object to the objects that they select, in the order
-// of the selections. A selection that selects no object has one reference (see toNone). selected returns at
-// most the number most, and in more the number of further references.
+// of the selections. A selection that selects no object has one reference (see toNone). The parameter most
+// limits the number of references, and the result more counts the others.
 func (f folder) selected(selections []selection, most int) (to []reference, more int) {
 	candidates := map[selectable][]candidate{}
 	add := func(r reference) {

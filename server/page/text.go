@@ -32,8 +32,8 @@ func functions() template.FuncMap {
 // cut returns a text that is cut after maxText bytes. A cut text ends with "…".
 func cut(text string) string { return cutTo(text, maxText) }
 
-// cutTo returns a text that is cut if it is longer than most bytes. A cut text ends with "…". It does not cut
-// inside of a character.
+// cutTo returns a text of at most the given number of bytes. A longer text is cut before an incomplete
+// character, and ends with "…".
 func cutTo(text string, most int) string {
 	if len(text) <= most {
 		return text

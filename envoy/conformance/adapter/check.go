@@ -34,16 +34,16 @@ func (c *check) complete(content map[string]any) map[string]any {
 	return full
 }
 
-// created returns the validation errors of a new object. full is the result of complete.
+// created returns the validation errors of a new object. The parameter full is the result of complete.
 func (c *check) created(full map[string]any) field.ErrorList {
 	wrong := validation.ValidateCustomResource(nil, full, c.values)
 	wrong = append(wrong, listtype.ValidateListSetsAndMaps(nil, c.structural, full)...)
 	return c.obey(wrong, full, nil)
 }
 
-// updated returns the validation errors of an object that replaces another one. full and before are results of
-// complete. Like an API server, it ignores errors that the previous object had too and that did not change
-// (ratcheting).
+// updated returns the validation errors of an object that replaces another one. The parameters are results of
+// complete: full is the new object, and before is the previous one. Like an API server, it ignores errors that
+// the previous object had too and that did not change (ratcheting).
 func (c *check) updated(full, before map[string]any) field.ErrorList {
 	correlated := common.NewCorrelatedObject(full, before, &model.Structural{Structural: c.structural})
 	wrong := validation.ValidateCustomResourceUpdate(nil, full, before, c.values, validation.WithRatcheting(correlated))
@@ -74,8 +74,8 @@ func (c *check) obey(wrong field.ErrorList, full, before map[string]any, options
 	return append(wrong, broken...)
 }
 
-// status returns an error if the status in full is invalid. It applies the rules by which an API server checks
-// a written status, and ignores errors of other fields.
+// status returns an error if the status of the object full is invalid. It applies the rules by which an API
+// server checks a written status, and ignores errors of other fields.
 func (c *check) status(full map[string]any) error {
 	wrong := validation.ValidateCustomResource(nil, full, c.values)
 	wrong = append(wrong, listtype.ValidateListSetsAndMaps(nil, c.structural, full)...)

@@ -205,10 +205,10 @@ func (a *Adapter) empty(namespace string) error {
 	return nil
 }
 
-// change replaces an object by the result of next, or deletes it if the result is nil. Then it calls
-// Options.Changed if the kind requires that. It returns the object as a client reads it, or nil if the object
-// was deleted. It returns an error if next or Options.Changed fails, or if the object cannot be written or
-// read.
+// change replaces an object by the result of the function next, or deletes it if the result is nil. Then it
+// calls Options.Changed if the kind requires that. It returns the object as a client reads it, or nil if the
+// object was deleted. It returns an error if next or Options.Changed fails, or if the object cannot be written
+// or read.
 func (a *Adapter) change(c call, next func(before *object) (map[string]any, error)) (map[string]any, error) {
 	if c.resource.told && a.options.Changed != nil {
 		a.telling.Lock()
@@ -230,9 +230,9 @@ func (a *Adapter) change(c call, next func(before *object) (map[string]any, erro
 	return read, err
 }
 
-// exchange replaces the stored object and its file by the result of next, or deletes both if the result is nil.
-// The argument of next is the stored object, or nil if there is none. If next returns an error, exchange
-// changes nothing.
+// exchange replaces the stored object and its file by the result of the function next, or deletes both if the
+// result is nil. The argument of next is the stored object, or nil if there is none. If next returns an error,
+// exchange changes nothing.
 func (a *Adapter) exchange(c call, next func(*object) (map[string]any, error)) (*object, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -256,7 +256,7 @@ func (a *Adapter) exchange(c call, next func(*object) (map[string]any, error)) (
 	return after, nil
 }
 
-// keys returns the keys for which want returns true, sorted.
+// keys returns the sorted keys for which the function want returns true.
 func (a *Adapter) keys(want func(key) bool) []key {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -162,7 +162,7 @@ func (p *parser) lineEnd() int {
 	return len(p.text)
 }
 
-// column returns how many bytes of the line are before at.
+// column returns how many bytes of the line are before p.at.
 func (p *parser) column() int { return p.at - 1 - bytes.LastIndexByte(p.text[:p.at], '\n') }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
