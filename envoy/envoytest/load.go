@@ -42,9 +42,8 @@ const workers = 16
 // keptFailures limits the length of Result.Failures.
 const keptFailures = 20
 
-// Load sends requests at a constant rate. It starts when StartLoad returns. A slow response does not delay
-// requests of other workers. A request that is late is sent as soon as possible, so that the average rate stays
-// the same.
+// Load sends requests at a constant rate. StartLoad starts it. A slow response does not delay requests of other
+// workers. A request that is late is sent as soon as possible, so that the average rate stays the same.
 type Load struct {
 	options LoadOptions
 	encoded [][]byte // the targets' requests

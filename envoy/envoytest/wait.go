@@ -34,9 +34,9 @@ func Wait(t testing.TB, what string, condition func() error) {
 // loopbacks is how many addresses LoopbackAddress has returned.
 var loopbacks atomic.Uint32 //nolint:gochecknoglobals // all tests of a process share its addresses
 
-// LoopbackAddress returns an address 127.x.y.z that differs from those of its other calls. So tests of several
-// processes can use the same port numbers at the same time. On Linux all addresses of 127.0.0.0/8 are local. On
-// other systems they must be configured first.
+// LoopbackAddress returns another address 127.x.y.z at each call, so that tests of several processes can use
+// the same port numbers at the same time. After 510 calls in a process, the addresses repeat. On Linux all
+// addresses of 127.0.0.0/8 are local. On other systems they must be configured first.
 func LoopbackAddress() string {
 	const callBits = 9 // of 24 bits: 510 calls in each of 32,768 processes
 	call := (loopbacks.Add(1)-1)%(1<<callBits-2) + 1

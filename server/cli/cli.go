@@ -46,15 +46,16 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return run(ctx, root, stderr)
 }
 
-// shown returns a writer to w that removes control sequences from texts of others (see package visible). On a
-// terminal it keeps gatefold's own colors.
+// shown returns a writer to w that removes control sequences from texts that others wrote (see package
+// visible). On a terminal it keeps gatefold's own colors.
 func shown(w io.Writer) io.Writer {
 	writer := visible.NewWriter(w)
 	writer.Color = useColor(isTerminal(w))
 	return writer
 }
 
-// run executes a command, prints its error to stderr and returns the exit code.
+// run executes a command and returns the exit code. It prints the error of the command to stderr, unless the
+// error is errFindings.
 func run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	switch err := execute(ctx, root); {
 	case err == nil:

@@ -52,8 +52,8 @@ func (c *client) get(ctx context.Context, page string) (int, []byte, error) {
 	return c.ask(ctx, http.MethodGet, page)
 }
 
-// ask sends a request for a page and returns status code and body. The error means that there was no complete
-// response, or that gatefold failed (status 500).
+// ask sends a request for a page and returns status code and body. It returns an error if there was no complete
+// response, if the address is invalid, or if gatefold failed (status 500).
 func (c *client) ask(ctx context.Context, method, page string) (code int, body []byte, err error) {
 	err = c.stream(ctx, method, page, func(answered int, from io.Reader) error {
 		code = answered

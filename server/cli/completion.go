@@ -34,7 +34,8 @@ func completionCommand() *cobra.Command {
 }
 
 // completeArguments adds shell completion to a command. For an argument DIR it completes directories, unless
-// the command also accepts FILE or has a completion. For flags it adds the completions of completeFixed.
+// the command also accepts FILE or already has a completion. For flags it adds the completions of
+// completeFixed.
 func completeArguments(cmd *cobra.Command) {
 	if strings.Contains(cmd.Use, "DIR") && !strings.Contains(cmd.Use, "FILE") && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = completeFolder

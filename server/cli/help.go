@@ -18,7 +18,7 @@ const (
 	limitFlags  flagGroup = "Limits"
 )
 
-// groupAnnotation is the annotation of a flag that contains its group.
+// groupAnnotation is the name of the annotation that has the group of a flag.
 const groupAnnotation = "gatefold_group"
 
 // groupFlags calls register, and adds the flags that register defines to the parameter flags. It allows

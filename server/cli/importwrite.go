@@ -15,8 +15,8 @@ import (
 )
 
 // checkFolders checks the values of --out and --secret-dir, which may be "". It returns an error if a folder
-// cannot be read, or if it is not empty and force is false. A missing folder is no error. The folder secrets
-// must not be the folder out, or be inside of it.
+// cannot be read, or if it is not empty and force is false. A missing folder is no error. It also returns an
+// error if the folder secrets is the folder out, or is inside of it.
 func checkFolders(out, secrets string, force bool) error {
 	for flag, dir := range map[string]string{"--out": out, "--secret-dir": secrets} {
 		if dir == "" {

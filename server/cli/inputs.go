@@ -95,8 +95,8 @@ func (r *reading) add(other reading) {
 }
 
 // readFiles translates single files together, without path policies. Objects that they refer to may be in other
-// files. So problems that other files may solve are only counted, in unchecked. A file above the size limit is
-// a problem. It returns an error if a file cannot be read or a flag is invalid.
+// files. So problems that other files may solve are left out, and only counted in the field unchecked. A file
+// above the size limit is a problem. It returns an error if a file cannot be read or a flag is invalid.
 func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	tree := watcher.Tree{}
 	var files []watcher.File

@@ -78,7 +78,7 @@ func stamp(line *zerolog.Event, _ zerolog.Level, _ string) {
 	line.Str(zerolog.TimestampFieldName, time.Now().Format("2006-01-02T15:04:05.000Z07:00"))
 }
 
-// isTerminal reports whether w writes to a terminal. It looks through wrapping writers.
+// isTerminal reports whether w writes to a terminal. If w has a method Unwrap, it checks the wrapped writer.
 func isTerminal(w io.Writer) bool {
 	if wrapped, ok := w.(interface{ Unwrap() io.Writer }); ok {
 		w = wrapped.Unwrap()

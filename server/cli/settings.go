@@ -24,7 +24,8 @@ const settingsNone = "none"
 // settingAnnotation is the annotation of flags that a settings file may set.
 const settingAnnotation = "gatefold_setting"
 
-// markSetting allows a settings file to set the flag. A key has the same meaning for all commands.
+// markSetting allows a settings file to set the flag. A flag has the same name and meaning in a settings file
+// for all commands.
 func markSetting(f *pflag.Flag) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
@@ -189,7 +190,7 @@ func settingKind(f *pflag.Flag) store.SettingKind {
 	return store.TextSetting
 }
 
-// kindHint returns how to write a value of this type, for an error message. It returns "" if this is clear.
+// kindHint returns for an error message how to write a text or a list. It returns "" for other types.
 func kindHint(kind store.SettingKind) string {
 	switch kind {
 	case store.TextSetting:

@@ -44,9 +44,8 @@ func (o *stateOptions) of(dir string) (engine.State, error) {
 // off reports whether no state is saved.
 func (o *stateOptions) off() bool { return o.dir == "" || o.dir == stateNone }
 
-// place returns the folder for the state of the served folder root. dir is "" if no state is saved, also
-// because no home directory is known. named is true if the user or systemd chose the folder: then it must be
-// usable.
+// place returns the folder for the state of the served folder root. dir is "" if the user wants no state, or if
+// no home directory is known. named is true if the user or systemd chose the folder: then it must be usable.
 func (o *stateOptions) place(root string) (dir string, named bool) {
 	switch {
 	case o.off():

@@ -114,12 +114,12 @@ type statusView interface {
 	wrong() bool
 }
 
-// asks is how often the method ask requests the objects at most while the folder changes.
+// asks is how many times the method ask requests the objects at most.
 const asks = 5
 
 // ask requests the pages for the output of status. The pages are consistent if the problems are the same before
-// and after the request for objects. If the problems differ, it requests the pages again. The constant asks
-// limits these requests. Then the pages may be inconsistent. The errors are those of askObjects.
+// and after the request for objects. If the problems differ, it requests the pages again. After the last
+// attempt, it returns pages that may be inconsistent. The errors are those of askObjects.
 func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	problems, err := o.askProblems(ctx)
 	if err != nil {

@@ -137,7 +137,8 @@ func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 	return run, nil
 }
 
-// place returns the function that returns displayed paths of files: pathPrefix or repositoryPrefix.
+// place returns the function that makes displayed paths of files: repositoryPrefix for the format github, and
+// otherwise pathPrefix.
 func (o *testOptions) place() func(string) string {
 	if o.format == formatGitHub {
 		return repositoryPrefix

@@ -40,7 +40,7 @@ func (p *pages) edits(*http.Request) (any, error) {
 	return page, nil
 }
 
-// keyList has the first objects of a list, words for it, and the number of further objects.
+// keyList has the first objects of a list, a text about the list, and the number of further objects.
 type keyList struct {
 	Words string
 	Keys  []manifest.Key

@@ -61,8 +61,8 @@ func (p *pages) explain(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// question returns the form as the query of the JSON page explain. Each line of the headers becomes a parameter
-// header.
+// question returns the form as the query of the JSON page explain. Each line of the headers becomes a query
+// parameter "header".
 func (e *explainPage) question() url.Values {
 	asked := url.Values{"method": {strings.TrimSpace(e.Method)}, "url": {strings.TrimSpace(e.URL)}, "from": {strings.TrimSpace(e.From)}, "gateway": {strings.TrimSpace(e.Gateway)}}
 	for line := range strings.Lines(e.Headers) {

@@ -35,8 +35,8 @@ type longList struct {
 	size  int // the highest number of items in a piece
 }
 
-// piece returns the description of the items with the indexes from to end-1. The parameter all is the length of
-// the list.
+// piece returns the description of the items whose index is at least from and less than end. The parameter all
+// is the length of the list.
 func (l longList) piece(from, end, all int) piece {
 	p := piece{All: all}
 	if from < end {

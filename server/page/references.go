@@ -94,8 +94,8 @@ func newReferenceWalker(wildcard string) *referenceWalker {
 	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type][]structField{}, selecting: selectingTypes(), wildcard: wildcard}
 }
 
-// fieldsOf returns the fields of a struct type that may contain references: all exported structs, except for
-// metadata and status.
+// fieldsOf returns the fields of a struct type that may contain references: exported fields that are structs,
+// or pointers to structs, or lists of structs. It leaves out metadata and status.
 func (w *referenceWalker) fieldsOf(typ reflect.Type) []structField {
 	fields, known := w.types[typ]
 	if known {

@@ -39,8 +39,8 @@ type branch struct {
 // Class returns the CSS class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
-// Link returns the beginning of the line, up to the object, if the line links to the page of a Gateway or
-// route. Otherwise it returns "".
+// Link returns the text that links to the page of a Gateway or route. This is the whole line, or its beginning
+// up to the first colon if the line has a reason (Why). It returns "" if the line has no link.
 func (b *branch) Link() string {
 	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
 		return ""

@@ -29,11 +29,11 @@ func functions() template.FuncMap {
 	}
 }
 
-// cut returns a text that is cut after maxText bytes. A cut text ends with "…".
+// cut returns a text that is cut by cutTo if it has more than maxText bytes.
 func cut(text string) string { return cutTo(text, maxText) }
 
-// cutTo returns a text of at most the given number of bytes. A longer text is cut before an incomplete
-// character, and ends with "…".
+// cutTo returns a text. The parameter most limits its bytes: a longer text is cut after the last character that
+// fits, and "…" is appended.
 func cutTo(text string, most int) string {
 	if len(text) <= most {
 		return text

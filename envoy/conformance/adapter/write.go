@@ -71,8 +71,8 @@ func (a *Adapter) outlive(c call) error {
 }
 
 // update replaces an object and returns it as a client reads it. If its kind has a CRD, the new object must
-// contain the resourceVersion that it replaces, because API servers require that. It returns an error if the
-// object does not exist or is invalid.
+// contain the resourceVersion of the old object, because API servers require that. It returns an error if the
+// object does not exist, if the new object is invalid, or if its resourceVersion is missing or outdated.
 func (a *Adapter) update(c call, body map[string]any) (map[string]any, error) {
 	if err := c.fits(body); err != nil {
 		return nil, err

@@ -71,10 +71,11 @@ func (m mounts) fromObject(kind, name string, items []corev1.KeyToPath, file str
 	return content, nil
 }
 
-// tls returns the TLS configuration of a server. It uses the certificate file in the variable TLS_SERVER_CERT
-// and the key file in the variable keyVariable, which differs between programs. It returns nil if one of them
-// is unset. protocols are offered by ALPN. The files are read again at each handshake. If TLS_CLIENT_CACERTS is
-// set, a client certificate is verified, if the client sends one.
+// tls returns the TLS configuration of a server. The variable TLS_SERVER_CERT names the certificate file.
+// Another variable names the key file. The parameter keyVariable is the name of that variable, which differs
+// between programs. tls returns nil if one of the two variables is unset. The protocols are offered by ALPN.
+// The files are read again at each handshake. If TLS_CLIENT_CACERTS is set, a client certificate is verified,
+// if the client sends one.
 func (c *container) tls(keyVariable string, protocols ...string) *tls.Config {
 	certificate, key := c.env["TLS_SERVER_CERT"], c.env[keyVariable]
 	if certificate == "" || key == "" {

@@ -40,7 +40,7 @@ func (l *lines) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// since returns the lines of the last duration d, or all lines if d is 0. Each line ends with a line feed.
+// since returns the lines that are not older than d, or all lines if d is 0. Each line ends with a line feed.
 func (l *lines) since(d time.Duration) []byte {
 	from := time.Now().Add(-d)
 	l.mu.Lock()

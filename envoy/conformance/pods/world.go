@@ -172,8 +172,8 @@ func (w *World) Pods(namespace string) []*corev1.Pod {
 	return out
 }
 
-// Log returns the lines that a pod logged in the last duration since, or all lines if since is 0. It returns
-// nil if the pod does not exist.
+// Log returns the latest lines of a pod's log. The parameter since is how far back in time they go; 0 means all
+// lines. It returns nil if the pod does not exist.
 func (w *World) Log(namespace, pod string, since time.Duration) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()

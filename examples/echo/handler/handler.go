@@ -12,7 +12,7 @@ import (
 // BackendHeader is the response header with the name of the backend.
 const BackendHeader = "X-Echo-Backend"
 
-// Answer is the JSON body of every response. It describes the request that the backend received.
+// Answer is the JSON body of a response. It describes the request that the backend received.
 type Answer struct {
 	Backend string `json:"backend"`
 	// Proto is HTTP/1.1 or HTTP/2.0.

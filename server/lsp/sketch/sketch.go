@@ -112,8 +112,8 @@ func separates(line []byte) bool {
 	return found && (len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' || rest[0] == ' ')
 }
 
-// parser reads text from the offset at. Methods that return a Node or an Entry move the field at behind its
-// text. The parameter least is the lowest column of a value, and depth is its nesting depth.
+// parser reads text from the offset at. Methods that return a Node or an Entry move the field at to its end.
+// The parameter least is the lowest column of a value, and depth is its nesting depth.
 type parser struct {
 	text []byte
 	at   int
