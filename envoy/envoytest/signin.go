@@ -44,8 +44,8 @@ func IsSignIn(name string) bool {
 //   - reset: the connection is closed
 //   - chunked: 200 in chunks
 //
-// Every answer of such a service has the header x-asked, which describes the request (see askedByHTTP). A 200
-// has the header x-user with the name of the service.
+// Every answer of such a service has the header x-asked, which describes the request (see askedByHTTP). The
+// headers about the user are x-user (the name of the service) and authorization. Only a 200 has them.
 func StartSignIn(t testing.TB, name, address string, config *tls.Config) *SignIn {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)

@@ -88,7 +88,8 @@ func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *tra
 	return nil
 }
 
-// xdsOf returns the address at which an Envoy on this machine connects to gatefold.
+// xdsOf returns the address at which an Envoy on this machine connects to gatefold. The parameter address is
+// where gatefold listens.
 func xdsOf(address string) string {
 	if strings.HasPrefix(address, "unix:") {
 		return address

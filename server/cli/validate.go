@@ -126,8 +126,8 @@ func printReport(w io.Writer, format outputFormat, read reading) error {
 	})
 }
 
-// summary returns a summary such as "3 files, 12 objects, 0 errors, 1 warning". If there are any, it appends
-// the kinds that were ignored and the number of references that were not checked.
+// summary returns a summary such as "3 files, 12 objects, 0 errors, 1 warning". It appends the kinds that were
+// ignored and the number of references that were not checked, if there are any.
 func summary(read reading) string {
 	errors, warnings := manifest.Count(read.Problems)
 	line := fmt.Sprintf("%s, %s, %s, %s", count(read.Stats.Files, "file"), count(read.Stats.Objects, "object"),

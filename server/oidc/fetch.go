@@ -36,9 +36,9 @@ type fault struct{ message, hint string }
 // Error implements error.
 func (f *fault) Error() string { return f.message }
 
-// newClient returns an HTTP client that connects only to public addresses and to addresses in networks. It uses
-// no proxy, because a proxy would resolve names without this check. It follows no redirect. roots are the
-// trusted CA certificates; nil means those of the system.
+// newClient returns an HTTP client that connects only to public addresses and to addresses in the given
+// networks. It uses no proxy, because a proxy would resolve names without this check. It follows no redirect.
+// roots are the trusted CA certificates; nil means those of the system.
 func newClient(networks []netip.Prefix, roots *x509.CertPool) *http.Client {
 	dialer := &net.Dialer{Timeout: patience, Control: func(_, address string, _ syscall.RawConn) error { return admitted(address, networks) }}
 	return &http.Client{
@@ -52,7 +52,7 @@ func newClient(networks []netip.Prefix, roots *x509.CertPool) *http.Client {
 }
 
 // admitted returns nil if the client may connect to the address, "IP:PORT": the IP address is public or in one
-// of networks. Otherwise it returns a fault. It runs after name resolution.
+// of the networks. Otherwise it returns a fault. It runs after name resolution.
 func admitted(address string, networks []netip.Prefix) error {
 	parsed, err := netip.ParseAddrPort(address)
 	if err != nil {

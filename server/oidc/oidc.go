@@ -118,7 +118,8 @@ func (a *Asker) answers() map[string]ir.IssuerAnswer {
 }
 
 // Want sets the issuers to request. The answers of other issuers are kept while there is room, because a folder
-// that is only partly read does not name all issuers. Issuers beyond maxIssuers are not requested.
+// that is only partly read does not name all issuers. Issuers beyond maxIssuers are not requested, and Answers
+// has a fault for each of them.
 func (a *Asker) Want(uris []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -291,7 +292,7 @@ func (a *Asker) note(uri string, answer ir.IssuerAnswer, failed *fault) {
 	a.options.Changed()
 }
 
-// again is appended to each fault.
+// again is appended to the fault of each failed request.
 const again = "; it is asked again within a minute"
 
 // kind returns a fault without its quoted texts. It is used to compare faults. Otherwise, an issuer that quotes
