@@ -8,11 +8,13 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
+func (t *Translator) inner() *translator { return t.rules.(*translator) }
+
 // Ran returns a function that returns the rules that ran since it was called last, or since
 // Ran was, as "rule key", sorted, each once.
 func (t *Translator) Ran() func() []string {
 	var ran []string
-	t.engine.Trace(func(rule string, key any) { ran = append(ran, fmt.Sprint(rule, " ", key)) })
+	t.inner().engine.Trace(func(rule string, key any) { ran = append(ran, fmt.Sprint(rule, " ", key)) })
 	return func() []string {
 		slices.Sort(ran)
 		out := slices.Compact(ran)
@@ -22,7 +24,7 @@ func (t *Translator) Ran() func() []string {
 }
 
 // Families returns the rules and folds, and what the present values were computed from.
-func (t *Translator) Families() []memo.Family { return t.engine.Families() }
+func (t *Translator) Families() []memo.Family { return t.inner().engine.Families() }
 
 // Cells names every cell that is kept by an input, index, rule or fold and
 // counts it, and the rows of their keys, so that a test can see what leaks. It reads
@@ -38,7 +40,7 @@ func (t *Translator) Cells() map[string]int {
 			}
 		}
 	}
-	engine := reflect.ValueOf(t.engine).Elem()
+	engine := reflect.ValueOf(t.inner().engine).Elem()
 	for kinds := engine.FieldByName("keys").MapRange(); kinds.Next(); {
 		keys := kinds.Value().Elem().Elem()
 		if n := keys.FieldByName("byHash").Len() + keys.FieldByName("odd").Len(); n > 0 {
@@ -49,7 +51,7 @@ func (t *Translator) Cells() map[string]int {
 	for i := range families.Len() {
 		count(fmt.Sprint("family ", i), families.Index(i).Elem().Elem())
 	}
-	for _, in := range []reflect.Value{reflect.ValueOf(t.in).Elem(), reflect.ValueOf(t.in.backendObjects).Elem()} {
+	for _, in := range []reflect.Value{reflect.ValueOf(t.inner().in).Elem(), reflect.ValueOf(t.inner().in.backendObjects).Elem()} {
 		for i := range in.NumField() {
 			if in.Field(i).Kind() == reflect.Pointer {
 				count(in.Type().Field(i).Name, in.Field(i).Elem())
@@ -73,7 +75,7 @@ func (t *Translator) TableNodes() map[uintptr]bool {
 		walk(branch.Elem().FieldByName("left"))
 		walk(branch.Elem().FieldByName("right"))
 	}
-	for host := range t.last.hosts.All() {
+	for host := range t.inner().last.hosts.All() {
 		walk(reflect.ValueOf(host.Table).FieldByName("root"))
 	}
 	return nodes
@@ -84,7 +86,7 @@ func (t *Translator) TableNodes() map[uintptr]bool {
 // says something as long as the Translator is kept.
 func (t *Translator) Encodings() map[*byte]int {
 	sizes := map[*byte]int{}
-	for host := range t.last.hosts.All() {
+	for host := range t.inner().last.hosts.All() {
 		for e := range host.Table.All() {
 			sizes[&e.Encoded[0]] = len(e.Encoded)
 		}
@@ -97,7 +99,7 @@ func (t *Translator) Encodings() map[*byte]int {
 // says something as long as the View of that time is kept.
 func (t *Translator) HostParts() map[uintptr]int {
 	sizes := map[uintptr]int{}
-	for host := range t.last.hosts.All() {
+	for host := range t.inner().last.hosts.All() {
 		parts := reflect.ValueOf(host.Encoded).FieldByName("parts")
 		for i := range parts.Len() {
 			sizes[parts.Index(i).Pointer()] = parts.Index(i).Len()

@@ -14,9 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Translator translates Changes. It keeps its results, so that a Change costs only what it changes. Only one
-// goroutine may use it at a time.
-type Translator struct {
+// translator implements Translator.
+type translator struct {
 	engine   *memo.Engine
 	in       *inputs
 	net      *network
@@ -33,13 +32,13 @@ type Translator struct {
 	undo     []former
 }
 
-// New returns a Translator without objects.
-func New(options Options) *Translator {
+// newTranslator returns a translator. The conversion to rules is here, because New is inlined in other packages.
+func newTranslator(options Options) rules {
 	options = options.withDefaults()
 	engine := memo.New()
 	in := newInputs(engine)
 	net := newNetwork(engine, in, options)
-	t := &Translator{
+	t := &translator{
 		engine: engine, in: in, net: net,
 		listener: memo.NewSink(net.ports.listener),
 		infra:    memo.NewSink(net.gateways.infra),
@@ -57,9 +56,7 @@ func New(options Options) *Translator {
 	return t
 }
 
-// Apply applies a Change and returns the changed parts of the configuration. The state after several Changes is
-// the same as after one Change with all objects (docs/design/flow.md).
-func (t *Translator) Apply(change store.Change) Result {
+func (t *translator) Apply(change store.Change) Result {
 	_ = t.Take(nil, change) // without stop, Take returns no error
 	return Result{
 		Delta:    t.delta(),
@@ -75,7 +72,7 @@ func (t *Translator) Apply(change store.Change) Result {
 }
 
 // delta returns the resources that changed since the last call, and empties their sinks.
-func (t *Translator) delta() []xds.Update {
+func (t *translator) delta() []xds.Update {
 	var out []xds.Update
 	for key, change := range t.listener.Drain() {
 		out = appendUpdate(out, key.Gateway, resourceOf(change.Old), resourceOf(change.New))
@@ -133,7 +130,7 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 // longer has a status has an Update with a nil Status, for example a Gateway that another controller now
 // serves. A status that changed and changed back is omitted. If an object becomes valid or invalid, its status
 // moves to another sink. Then statuses returns the new status.
-func (t *Translator) statuses() []status.Update {
+func (t *translator) statuses() []status.Update {
 	changed := map[manifest.Key]status.Update{}
 	for _, sink := range t.status {
 		for key, change := range sink.Drain() {
@@ -154,7 +151,7 @@ func (t *Translator) statuses() []status.Update {
 
 // infras returns the Infra of Gateways that changed since the last call, and empties their sink. Infra is nil
 // for a Gateway that is no longer served.
-func (t *Translator) infras() []ir.InfraUpdate {
+func (t *translator) infras() []ir.InfraUpdate {
 	var out []ir.InfraUpdate
 	for key, change := range t.infra.Drain() {
 		if !reflect.DeepEqual(change.Old, change.New) {
@@ -172,10 +169,7 @@ type former struct {
 	invalid *store.Invalid   // nil if there was none
 }
 
-// Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of both. So
-// objects can be translated before the whole folder is read. If stop is not nil, it can interrupt the work:
-// Take then returns the error of stop. The next call continues the work, or Revert undoes it.
-func (t *Translator) Take(stop memo.Stop, change store.Change) error {
+func (t *translator) Take(stop memo.Stop, change store.Change) error {
 	for _, object := range change.Set {
 		t.remember(object.Key)
 		t.in.set(object)
@@ -195,10 +189,7 @@ func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	return err
 }
 
-// Revert restores the objects as they were before the Changes that Take did not finish. The next Take or Apply
-// runs the affected rules. usable is false if a panic left the Translator inconsistent, and it must then not be
-// used any more.
-func (t *Translator) Revert() (usable bool) {
+func (t *translator) Revert() (usable bool) {
 	if t.engine.Torn() {
 		return false
 	}
@@ -215,8 +206,7 @@ func (t *Translator) Revert() (usable bool) {
 	return !t.engine.Torn()
 }
 
-// Former returns the object of a key before the Changes that Take did not finish, nil if there was none.
-func (t *Translator) Former(key manifest.Key) *manifest.Object {
+func (t *translator) Former(key manifest.Key) *manifest.Object {
 	if first := slices.IndexFunc(t.undo, func(was former) bool { return was.key == key }); first >= 0 {
 		return t.undo[first].object
 	}
@@ -224,13 +214,11 @@ func (t *Translator) Former(key manifest.Key) *manifest.Object {
 }
 
 // remember saves the state of a key for Revert.
-func (t *Translator) remember(key manifest.Key) {
+func (t *translator) remember(key manifest.Key) {
 	invalid, _ := t.in.invalid.Peek(key)
 	t.undo = append(t.undo, former{key, t.in.object(key), invalid})
 }
 
-// Quarantine sets the rules, hosts and extensions that Envoys rejected. The next Apply uses them.
-func (t *Translator) Quarantine(set Quarantine) { t.in.quarantine.replace(set) }
+func (t *translator) Quarantine(set Quarantine) { t.in.quarantine.replace(set) }
 
-// Discover sets the known answers of issuers. The next Apply uses them.
-func (t *Translator) Discover(set Discoveries) { t.in.discoveries.replace(set) }
+func (t *translator) Discover(set Discoveries) { t.in.discoveries.replace(set) }

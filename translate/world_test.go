@@ -191,8 +191,11 @@ func viewText(view *ir.View) string {
 	return b.String()
 }
 
+// attachedTo returns the policies that affect a rule. It returns none for a large host, because Attached
+// takes time in the number of rules.
 func attachedTo(host ir.HostView, rule *ir.Rule) []manifest.Key {
-	if host.Attached == nil {
+	const maxRules = 100
+	if host.Attached == nil || host.Len > maxRules {
 		return nil
 	}
 	return host.Attached(rule)

@@ -1,0 +1,49 @@
+package translate
+
+import (
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// Translator translates Changes. It keeps its results, so that a Change costs only what it changes. Only one
+// goroutine may use it at a time.
+type Translator struct{ rules rules }
+
+// rules is a translator without its type. A package that imports a struct with fields of generic types compiles
+// all methods of these types again. The packages that import Translator took five times as long to compile with
+// the types of the rules (docs/design/rules.md#compile-time).
+type rules interface {
+	Apply(change store.Change) Result
+	Take(stop memo.Stop, change store.Change) error
+	Revert() bool
+	Former(key manifest.Key) *manifest.Object
+	Quarantine(set Quarantine)
+	Discover(set Discoveries)
+}
+
+// New returns a Translator without objects.
+func New(options Options) *Translator { return &Translator{newTranslator(options)} }
+
+// Apply applies a Change and returns the changed parts of the configuration. The state after several Changes is
+// the same as after one Change with all objects (docs/design/flow.md).
+func (t *Translator) Apply(change store.Change) Result { return t.rules.Apply(change) }
+
+// Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of both. So
+// objects can be translated before the whole folder is read. If stop is not nil, it can interrupt the work:
+// Take then returns the error of stop. The next call continues the work, or Revert undoes it.
+func (t *Translator) Take(stop memo.Stop, change store.Change) error { return t.rules.Take(stop, change) }
+
+// Revert restores the objects as they were before the Changes that Take did not finish. The next Take or Apply
+// runs the affected rules. usable is false if a panic left the Translator inconsistent, and it must then not be
+// used any more.
+func (t *Translator) Revert() (usable bool) { return t.rules.Revert() }
+
+// Former returns the object of a key before the Changes that Take did not finish, nil if there was none.
+func (t *Translator) Former(key manifest.Key) *manifest.Object { return t.rules.Former(key) }
+
+// Quarantine sets the rules, hosts and extensions that Envoys rejected. The next Apply uses them.
+func (t *Translator) Quarantine(set Quarantine) { t.rules.Quarantine(set) }
+
+// Discover sets the known answers of issuers. The next Apply uses them.
+func (t *Translator) Discover(set Discoveries) { t.rules.Discover(set) }
