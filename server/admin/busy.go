@@ -24,7 +24,7 @@ const (
 )
 
 // BusySteps returns the names of the steps between a change of the folder and its publication, in order.
-func BusySteps() []string { return []string{"store", "translate", "locate", "publish"} }
+func BusySteps() []string { return []string{"store", "translate", "locate", "test", "publish"} }
 
 // Words returns a message that a step takes too long; "" if none does.
 func (b Busy) Words() string {

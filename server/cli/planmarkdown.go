@@ -23,6 +23,11 @@ func planMarkdown(r *planned) string {
 	}
 	p.list("Rules that changed, without an example", lines)
 	lines = nil
+	for _, issuer := range r.Unasked {
+		lines = append(lines, markdownText(issuer))
+	}
+	p.list("Issuers that were not asked, so that the answers of their rules are not known", lines)
+	lines = nil
 	for _, one := range r.Policies {
 		lines = append(lines, markdownText(policyChangeWords(one)))
 	}

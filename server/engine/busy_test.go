@@ -79,7 +79,7 @@ func TestAStuckStep(t *testing.T) {
 
 // The steps that are told are those that the metric knows.
 func TestStepsHaveTheNamesOfTheMetric(t *testing.T) {
-	p, _, _ := newTestPipeline(t)
+	p, _, _ := newGated(t)
 	var steps []string
 	p.busy.now = func() time.Time {
 		if step := p.busy.step; step != "" && (len(steps) == 0 || steps[len(steps)-1] != step) {
@@ -87,7 +87,7 @@ func TestStepsHaveTheNamesOfTheMetric(t *testing.T) {
 		}
 		return time.Time{}
 	}
-	p.reload(tree(oneGateway))
+	p.reload(teamsTree(gatedFolder("first")))
 	if got, want := strings.Join(steps, " "), strings.Join(admin.BusySteps(), " "); got != want {
 		t.Errorf("steps %s, want %s", got, want)
 	}

@@ -225,5 +225,5 @@ func number(yes bool) float64 {
 
 // tasks returns the names of the background tasks, which start again after a panic.
 func tasks() []string {
-	return []string{"certificates", "quarantine", "staging", "binds", "health", "status", "busy", "envoys", "notifier", "watcher", envoyhost.SupervisorTask}
+	return []string{"certificates", "quarantine", "staging", "binds", "health", "status", "busy", "envoys", "issuers", "notifier", "watcher", envoyhost.SupervisorTask}
 }

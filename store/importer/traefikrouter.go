@@ -232,16 +232,19 @@ func (t *traefik) protects(r *router) bool {
 func (t *traefik) closeBehindLost() {
 	for _, a := range t.routers {
 		for _, b := range t.routers {
-			if a != b && a.lost && t.protects(a) && a.priority >= b.priority && a.meets(b) && b.closed == "" {
+			if a != b && a.lost && t.protects(a) && a.priority >= b.priority && t.meet(a, b) && b.closed == "" {
 				t.shut(b.part, "it would get requests of "+a.id()+", which cannot be matched", "", "rule")
 			}
 		}
 	}
 }
 
-// meets reports whether two routers have an entry point in common.
-func (r *router) meets(o *router) bool {
-	return slices.ContainsFunc(r.points, func(name string) bool { return slices.Contains(o.points, name) })
+// meet reports whether two routers have a port in common: an entry point, or two whose port is taken to be the
+// same, for which import writes one listener.
+func (t *traefik) meet(a, b *router) bool {
+	return slices.ContainsFunc(a.points, func(name string) bool {
+		return slices.ContainsFunc(b.points, func(other string) bool { return t.port(name) == t.port(other) })
+	})
 }
 
 // readConnections leaves out and reports the routers, services and middlewares for TCP and UDP.
@@ -266,7 +269,8 @@ func (t *traefik) closeBehindConnections() {
 		points, hosts := list(p.get("entryPoints")), serverNames(text(p.get("rule")))
 		for _, r := range t.routers {
 			shared := slices.ContainsFunc(r.points, func(name string) bool {
-				return (len(points) == 0 || slices.Contains(points, any(name))) && t.tlsAt(r, name) == (p.get("tls") != nil)
+				samePort := func(point any) bool { return t.port(text(point)) == t.port(name) }
+				return (len(points) == 0 || slices.ContainsFunc(points, samePort)) && t.tlsAt(r, name) == (p.get("tls") != nil)
 			})
 			if shared && r.closed == "" && r.named(hosts) {
 				t.shut(r.part, "it may get connections of "+p.id()+", which is left out", "", "entryPoints")
