@@ -23,7 +23,9 @@ import (
 
 // rule is one compiled CEL rule of a node.
 type rule struct {
-	program celgo.Program
+	program celgo.Program // stops if its cost is too high
+	// plain returns program without the counting of costs, for small objects.
+	plain   func() (celgo.Program, error)
 	message string
 	field   string // the field below the node that the rule is about; "" for the node
 }
@@ -66,8 +68,9 @@ func (c *compiler) sharedRules(s *structural.Structural) ([]rule, error) {
 // rulesOf compiles the rules of the schema s. It leaves out rules about the previous value (oldSelf), because
 // each Check is like the creation of an object. It returns an error if a rule cannot be compiled.
 func rulesOf(s *structural.Structural, root bool) (rules []rule, err error) {
+	envs := &ruleEnvs{cel.StoredExpressionsEnvLoader(), map[string]*celgo.Env{}}
 	results, err := cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
-		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.StoredExpressionsEnvLoader())
+		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), envs)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +85,8 @@ func rulesOf(s *structural.Structural, root bool) (rules []rule, err error) {
 		if message == "" {
 			message = "against the rule " + strings.TrimSpace(s.XValidations[i].Rule)
 		}
-		rules = append(rules, rule{result.Program, message, result.NormalizedRuleFieldPath})
+		text := s.XValidations[i].Rule
+		rules = append(rules, rule{result.Program, plainProgram(envs.of[text], text), message, result.NormalizedRuleFieldPath})
 	}
 	return rules, nil
 }
@@ -173,7 +177,13 @@ func (n *node) ruledNames(object map[string]any) []string {
 func (w *walk) run(n *node, v any) {
 	activation := &self{common.UnstructuredToVal(v, n.self)}
 	for _, rule := range n.rules {
-		result, details, err := rule.program.Eval(activation)
+		program := rule.program
+		if w.small {
+			if plain, err := rule.plain(); err == nil {
+				program = plain
+			}
+		}
+		result, details, err := program.Eval(activation)
 		if cost := details.ActualCost(); cost != nil {
 			w.budget -= int64(min(*cost, celconfig.RuntimeCELCostBudget+1))
 		}

@@ -54,6 +54,7 @@ func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 		c.more(w, object)
 	}
 	if !obeyed {
+		w.small = isSmall(object)
 		w.obey(c.root, object)
 	}
 	return w.found

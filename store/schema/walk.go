@@ -15,6 +15,7 @@ type walk struct {
 	path    []step
 	found   []Finding
 	blocked bool  // a finding prevents the CEL rules from running
+	small   bool  // the cost of CEL rules is not counted (isSmall)
 	budget  int64 // the cost that CEL rules may still have, in units of the API server
 }
 

@@ -1,0 +1,87 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	celgo "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/decls"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
+
+// The library counts the cost of each evaluation of a rule, and stops a rule that costs too much. Counting takes
+// more time than the rules of a small object. So such an object is checked without it (docs/design/inputs.md#cost-of-rules).
+
+// maxPlain is the number of values in an object up to which the cost of its rules is not counted. The rules of the
+// served kinds compare pairs of items at most, so that the cost of so few values is bounded.
+const maxPlain = 256
+
+// isSmall reports whether a value of JSON has at most maxPlain values in it.
+func isSmall(v any) bool {
+	left := maxPlain
+	return fits(v, &left)
+}
+
+// fits reduces left by the number of values in v, and reports whether it is still positive. It stops at 0.
+func fits(v any, left *int) bool {
+	if *left--; *left < 0 {
+		return false
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, field := range v {
+			if !fits(field, left) {
+				return false
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if !fits(item, left) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ruleEnvs is an EnvLoader that records the environment of each rule, by the text of the rule.
+type ruleEnvs struct {
+	cel.EnvLoader
+	of map[string]*celgo.Env
+}
+
+// RuleEnv returns and records the environment of a rule.
+func (r *ruleEnvs) RuleEnv(set *environment.EnvSet, expression string) *celgo.Env {
+	env := r.EnvLoader.RuleEnv(set, expression)
+	r.of[expression] = env
+	return env
+}
+
+// plainProgram returns a function that returns the program of a rule without the counting of costs. The program is
+// made at the first call. env is the environment with which the library compiled the rule.
+func plainProgram(env *celgo.Env, expression string) func() (celgo.Program, error) {
+	return sync.OnceValues(func() (celgo.Program, error) {
+		ast, issues := env.Compile(expression)
+		if issues.Err() != nil {
+			return nil, issues.Err()
+		}
+		// The options of env turn the counting on, and no option turns it off.
+		plain, err := celgo.NewCustomEnv(
+			celgo.CustomTypeAdapter(env.CELTypeAdapter()), celgo.CustomTypeProvider(env.CELTypeProvider()), celgo.FunctionDecls(functions(env)...))
+		if err != nil {
+			return nil, err
+		}
+		return plain.Program(ast, celgo.EvalOptions(celgo.OptOptimize))
+	})
+}
+
+// functions returns the functions of an environment, sorted by name.
+func functions(env *celgo.Env) (all []*decls.FunctionDecl) {
+	declared := env.Functions()
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		all = append(all, declared[name])
+	}
+	return all
+}
