@@ -96,6 +96,7 @@ func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error
 // planReport compares two folders, and reads both at the same time. Each of the parameters before and after is
 // a folder or git:REVISION. It returns an error if one of them cannot be read.
 func planReport(ctx context.Context, before, after string, o folderOptions) (*planned, error) {
+	collectSeldom()
 	places := [2]string{before, after}
 	var trees [2]watcher.Tree
 	var notes [2]string
