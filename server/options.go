@@ -30,7 +30,8 @@ type Options struct {
 	Grants mtls.Grants
 	// TLSInterval is how often the files of TLS are read; 0 means 1 s.
 	TLSInterval time.Duration
-	// ConnectionTime limits the handshake of a connection; 0 means 10 s.
+	// ConnectionTime limits the handshake of an xDS connection, and the time in which a client of the admin
+	// address must send its request. 0 means 10 s.
 	ConnectionTime time.Duration
 	// BarrierWait bounds how long listeners and routes wait for Envoy's answer to their clusters; 0 means 5 s
 	// (docs/design/xds.md).

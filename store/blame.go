@@ -26,7 +26,7 @@ type blamer struct {
 }
 
 // blame returns the offset of the mistake for which the parser rejects text with err. For a text longer than
-// blameBudget, it returns the offset at which the line begins that err names. If blameBudget is used up during
+// blameBudget, it returns the offset of the beginning of the line that err names. If blameBudget is used up during
 // the search, the result may be after the mistake.
 func blame(text []byte, err error) int {
 	if len(text) > blameBudget {

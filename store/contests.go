@@ -52,7 +52,7 @@ func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	return p
 }
 
-// keptProblems returns a warning for each file with objects whose last valid version is served.
+// keptProblems returns one warning for each file with stale objects.
 func (s *problemLists) keptProblems() []manifest.Problem {
 	var all []manifest.Problem
 	for path, keys := range s.serving.kept {

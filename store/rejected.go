@@ -104,8 +104,8 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 
 func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// touchNameless adds the keys of the nameless policies in the files to touched. Their targets depend on the
-// last valid versions that are kept for the same file.
+// touchNameless finds the policies without a valid name (isNameless) in files, and adds their keys to touched.
+// Their targets depend on the last valid versions that are kept for the same file.
 func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.sources.files[path]; f != nil {

@@ -12,9 +12,9 @@ import (
 // Secret appended to the cluster name (backend.As). The routes of the Gateway are encoded once more for its
 // virtual hosts. Other Gateways are not affected.
 
-// shownBy returns the entries of a node (flatKey) for a Gateway with a client certificate. The rules of the
-// result name the clusters of that Gateway. client is "namespace/name" of the Secret. If client is "", shownBy
-// returns own.
+// shownBy returns a copy of own, the entries of a node (flatKey), in which the rules name the clusters of a
+// Gateway with a client certificate. client is "namespace/name" of its Secret. If client is "", it returns own
+// itself.
 func shownBy(client string, own []*entry) []*entry {
 	if client == "" {
 		return own

@@ -21,7 +21,7 @@ type hostOut struct {
 	Key     tableKey
 	Encoded xds.Host
 	Table   memo.Ordered[*entry]
-	// OnePaths are groups of many rules whose paths begin with the same text (see maxOnePath).
+	// OnePaths are the groups of more than maxOnePath rules with the same xds.Prefix.
 	OnePaths []onePath
 	// Twins are groups of rules that match the same requests.
 	Twins [][]*entry

@@ -226,7 +226,8 @@ func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal
 	return t
 }
 
-// runOverload returns the shares that exceed the limit. The result is empty if the total is within the limit.
+// runOverload returns the shares of copies that do not fit into MaxCopies, and the route.Points that select a
+// route among them. Both are empty if the total fits.
 func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	all, _ := r.loud.Get(c, struct{}{})
 	out := &overloads{Cut: all.cut(r.in.MaxCopies), Closed: map[closedKey]bool{}}

@@ -32,7 +32,9 @@ func (t *Translator) Apply(change store.Change) Result { return t.rules.Apply(ch
 // Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of both. So
 // objects can be translated before the whole folder is read. If stop is not nil, it can interrupt the work:
 // Take then returns the error of stop. The next call continues the work, or Revert undoes it.
-func (t *Translator) Take(stop memo.Stop, change store.Change) error { return t.rules.Take(stop, change) }
+func (t *Translator) Take(stop memo.Stop, change store.Change) error {
+	return t.rules.Take(stop, change)
+}
 
 // Revert restores the objects as they were before the Changes that Take did not finish. The next Take or Apply
 // runs the affected rules. usable is false if a panic left the Translator inconsistent, and it must then not be

@@ -203,7 +203,7 @@ func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 }
 
 // survey opens the root, compares the folder with its known state, and returns the changes. It compares
-// everything if full is true, otherwise only dirs. root is nil if the root is missing or cannot be read.
+// everything if full is true or the root is another directory, otherwise only dirs. root is nil if the root is missing or cannot be read.
 func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at place, changes []change) {
 	var err error
 	for range rootTries {

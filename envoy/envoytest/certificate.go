@@ -88,9 +88,9 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-// sign returns a certificate made from template, signed with the key of a. parent is the certificate of the
-// signer, and public is the key in the new certificate. If random is nil, the signature is the same at every
-// call.
+// sign returns a certificate made from template and signed with the authority's key. The parameter parent is
+// the signer's certificate, and public is the key in the new certificate. With a nil random, equal arguments
+// give the same signature.
 func (a *Authority) sign(random io.Reader, template, parent *x509.Certificate, public *ecdsa.PublicKey) *x509.Certificate {
 	a.t.Helper()
 	der, err := x509.CreateCertificate(random, template, parent, public, a.key)

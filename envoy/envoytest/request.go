@@ -229,8 +229,8 @@ func (c *conn) read(method string) (*Response, error) {
 	}, nil
 }
 
-// final returns the final response. It skips informational responses such as 100. It returns an error if the
-// response is invalid or cut off.
+// final returns the final response. It skips informational responses such as 100, but not 101 (Switching
+// Protocols). It returns an error if the response is invalid or cut off.
 func (c *conn) final(method string) (*http.Response, error) {
 	for {
 		response, err := http.ReadResponse(c.reader, &http.Request{Method: method})

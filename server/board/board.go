@@ -28,7 +28,7 @@ type Verdict struct {
 	Reason  string
 	Message string
 	// Unbound has the Envoy listeners whose address could not be bound, with Envoy's error. Status, Reason and
-	// Message ignore these listeners.
+	// Message ignore these listeners. If Reason is Invalid, Unbound is nil, and Message may have the errors.
 	Unbound map[string]string
 }
 

@@ -29,8 +29,8 @@ func problemWords(p manifest.Problem) string {
 	return p.Message + "; " + p.Hint
 }
 
-// workflowCommand returns a workflow command of GitHub Actions with the place of the problem at. Without a
-// file, it has no place. level is error, warning or notice.
+// workflowCommand returns a workflow command of GitHub Actions. It has the file, line and column of the problem
+// in the parameter at, or none of them if at.File is "".
 func workflowCommand(level string, at manifest.Problem, title, message string) string {
 	place := fmt.Sprintf("title=%s", property(title))
 	if at.File != "" {

@@ -22,7 +22,8 @@ type forms struct {
 	amended  map[[sha256.Size]byte]weak.Pointer[Entry]
 	grown    map[weak.Pointer[Entry]]weak.Pointer[Entry] // of a filter, by the form that was accepted before
 	earlier  map[int]weak.Pointer[Entry]                 // of a table, by generation: see generation.go
-	// older and lacks are for older Envoys, by release: see older.go.
+	// older has the form for each older release: the entry itself if nothing differs. lacks has the parts that
+	// need a newer release. See older.go.
 	older map[xds.Release]*Entry
 	lacks map[xds.Release][]xds.Lack
 }

@@ -323,7 +323,7 @@ func (l *ledger) idle() bool { return l.rests() && l.awaited == 0 }
 // rests reports whether nothing except removals is due.
 func (l *ledger) rests() bool { return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0 }
 
-// stale reports whether Envoy serves an older form of a resource that it rejected.
+// stale reports whether Envoy rejected a resource, and still has an earlier accepted version of it.
 func (l *ledger) stale() bool {
 	for name := range l.rejected.of {
 		if l.held.has(name) {

@@ -97,8 +97,8 @@ func (p *pipeline) reload(tree watcher.Tree) {
 	}
 }
 
-// reloadSecrets applies a new Tree of the Secrets folder. Before the first Tree of the other folder, it only
-// stores the Tree.
+// reloadSecrets applies a new Tree of the Secrets folder. Before the first Tree of the folder of YAML, it
+// only stores the Tree.
 func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

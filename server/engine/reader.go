@@ -16,8 +16,8 @@ type reader struct {
 	standing
 }
 
-// newReader returns a reader that has not read YAML yet. It has read the folder of Secrets. It returns an error
-// if that fails.
+// newReader returns a reader that has read the folder of Secrets, if there is one, but no YAML yet. It returns
+// an error if that folder cannot be read, or if the embedded schemas are invalid.
 func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 	r = &reader{folder: folder}
 	if r.store, err = store.New(folder.Store); err != nil {

@@ -24,8 +24,8 @@ func annotationsOf(kind string) []string {
 	return nil
 }
 
-// kindWithAnnotation returns the kind that can have an annotation with ownPrefix. It returns "" if there is
-// none.
+// kindWithAnnotation returns the kind that can have the annotation name, which includes ownPrefix. It returns
+// "" if no kind can.
 func kindWithAnnotation(name string) string {
 	for _, kind := range []string{"Gateway", "Namespace"} {
 		if slices.Contains(annotationsOf(kind), name) {

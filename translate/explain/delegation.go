@@ -96,10 +96,10 @@ func (d *delegatingMatch) children() []*delegatingMatch {
 	return all
 }
 
-// follow sets d.path from the document of the match's route, and reports whether d.path covers the request's
-// path. If the match includes its route under a parent's path, d.path is the parent's path joined with its own.
-// Otherwise it is its own path, or the parent's path if its own is "/". follow returns false if the document
-// has no such rule.
+// follow computes d.path, and reports whether it covers the request's path. Before the call, d.path must be the
+// path of the match above d. A root's path is its own. For an included route (GEP-1058), the result is the path
+// above joined with d's own path. For other routes it is d's own path, or the path above if d's own is "/". A
+// match without a path counts as "/". follow returns false if the route's document does not have d's rule.
 func (o *overlaps) follow(d *delegatingMatch) bool {
 	last := d.chain[len(d.chain)-1]
 	rules := o.outlines[last.Route].Rules

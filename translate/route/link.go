@@ -117,8 +117,8 @@ func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	return out
 }
 
-// ToRoute reports whether a parentRef of the child names a parent route. Only an HTTPRoute can be a parent or a
-// child (EP-10943; GEP-1058: of the same type).
+// ToRoute reports whether ref, a parentRef of child, names a parent route. It returns false unless both are
+// HTTPRoutes: delegation (EP-10943) has only HTTPRoutes, and GEP-1058 requires the same kind.
 func ToRoute(child manifest.Key, ref gwv1.ParentReference) bool {
 	return child.Kind == "HTTPRoute" && (ref.Group == nil || *ref.Group == gwv1.GroupName) && ref.Kind != nil && *ref.Kind == "HTTPRoute"
 }

@@ -65,7 +65,8 @@ func (f *httpFilter) nameAt(l level) string {
 	return f.name
 }
 
-// serviceAt returns the name of the filter that service returns, in the chain that a level configures.
+// serviceAt returns the name of the inner filter whose configuration f.service returns. That filter is in the
+// filter chain that a route or virtual host (l) configures.
 func (f *httpFilter) serviceAt(l level) string { return f.nameAt(l) + "/service" }
 
 // config returns the configuration for a route or virtual host with these extras. It returns nil if the filter

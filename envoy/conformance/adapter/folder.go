@@ -100,5 +100,6 @@ func (a *Adapter) setSlice(c call, content map[string]any) error {
 	return err
 }
 
-// removed is a function for exchange that deletes the object. It always returns nil.
+// removed is an argument for exchange. It returns no content, so exchange deletes the object. The error is
+// always nil.
 func removed(*object) (map[string]any, error) { return nil, nil }
