@@ -54,7 +54,7 @@ func (o *folderOptions) add(flags *pflag.FlagSet) {
 	flags.IntVar(&o.routes.MaxDepth, "max-delegation-depth", 0, "largest number of HTTPRoutes above each other, root and leaf included (default 32)")
 	flags.StringVar(&o.routes.WildcardNamespace, "delegation-wildcard-namespace", "all", "the namespace that stands for all in a reference to routes by label")
 	flags.BoolVar(&o.routes.Weighted, "weighted-route-precedence", false, "let the annotation kgateway.dev/route-weight order HTTPRoutes before all else")
-	flags.StringVar((*string)(&o.routes.WeightScope), "route-weight-scope", string(translate.VirtualHost), "with weights: virtual-host (against all routes of the host) or siblings (against what stands below the same match of a parent)")
+	flags.StringVar((*string)(&o.routes.WeightScope), "route-weight-scope", string(translate.VirtualHost), "what a weight is compared with: virtual-host (all routes of the host) or siblings (the routes below the same match of a parent)")
 }
 
 // check returns an error if a limit, a namespace or a scope is invalid. A limit of 0 means the default.

@@ -66,7 +66,7 @@ func admitSocket(path string, peer net.Addr, socket string) (Address, *Unknown) 
 	folder := filepath.Dir(own)
 	if filepath.Clean(path) != path || filepath.Dir(path) != folder || path == own {
 		return Address{}, &Unknown{
-			fmt.Sprintf("its admin socket %q does not stand beside gatefold's own; no other is asked", path),
+			fmt.Sprintf("its admin socket %q is not in the folder of the socket of gatefold's xDS, and gatefold queries no other", path),
 			fmt.Sprintf("gatefold bootstrap --envoy-admin-address unix:%s", filepath.Join(folder, "envoy-admin.sock")),
 		}
 	}

@@ -17,7 +17,7 @@ func onSocket() net.Addr   { return &net.UnixAddr{Name: "@", Net: "unix"} }
 func elsewhere() net.Addr  { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 40000} }
 
 func TestOnlyNearbyAdminAddressesAreAdmitted(t *testing.T) {
-	const far, foreignSocket, remote = "is not a port on loopback", "does not stand beside", "on another host"
+	const far, foreignSocket, remote = "is not a port on loopback", "is not in the folder of", "on another host"
 	for _, c := range []struct {
 		claim string
 		peer  net.Addr

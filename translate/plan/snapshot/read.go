@@ -112,7 +112,7 @@ func (r *reader) takeTable(one record) error {
 		r.endHost()
 		view.Gateways[gateway].Ports = append(view.Gateways[gateway].Ports, ir.PortView{Port: one.Port.Port, Claims: one.Port.Claims})
 	case len(view.Gateways[gateway].Ports) == 0:
-		return errors.New("a part is of no port")
+		return errors.New("an entry belongs to no port")
 	case one.Host != nil:
 		r.endHost()
 		port := &view.Gateways[gateway].Ports[len(view.Gateways[gateway].Ports)-1]
@@ -120,7 +120,7 @@ func (r *reader) takeTable(one record) error {
 	case one.Rule != nil && one.Rule.Root != nil && one.Rule.Source != nil && r.host() != nil:
 		r.rules = append(r.rules, one.Rule)
 	default:
-		return errors.New("a part is none that is known")
+		return errors.New("an entry is of an unknown kind")
 	}
 	return nil
 }
