@@ -17,7 +17,7 @@ func (s *staging) watch(c *scope) reading {
 func (s *staging) fail(c *scope, f *Failure) {
 	f.Forms = c.formsOf(f.Cluster)
 	c.stage.failed = f
-	c.stage.unripen()
+	c.stage.endSoak()
 	s.set(c, s.frozenForErrors(c))
 }
 
@@ -55,9 +55,9 @@ func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	return sums[f.Sum], nil
 }
 
-// mute returns the name of a canary that does not report loads although Staging.MaxErrors is set: its node.id,
+// silentCanary returns the name of a canary that does not report loads although Staging.MaxErrors is set: its node.id,
 // or its network address if it has no node.id. It returns "" if every canary reports, or if MaxErrors is 0.
-func (s *staging) mute(c *scope) (node string) {
+func (s *staging) silentCanary(c *scope) (node string) {
 	if s.options.MaxErrors == 0 {
 		return ""
 	}

@@ -137,7 +137,7 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 	if !c.stage.waits() || slices.ContainsFunc(slices.Collect(maps.Keys(c.canaries)), again) {
 		return
 	}
-	c.stage.unripen()
+	c.stage.endSoak()
 	if len(c.stage.left) < maxLeft {
 		c.stage.left[cmp.Or(st.node, st.peer)] = false
 	}

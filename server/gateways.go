@@ -98,5 +98,5 @@ func (g *gateways) announce(c *scope, waited bool) {
 		c.stage.published(g.revision, waited, time.Now())
 	}
 	g.keepRevision(c)
-	c.tell()
+	c.markChanges()
 }

@@ -6,10 +6,10 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// settle stores the current state of a stream's plan in the stream, and counts what the stream rejects. It
+// update stores the current state of a stream's plan in the stream, and counts what the stream rejects. It
 // judges the stream's Gateways again if the stream has just become idle, or if its number of rejections
 // changed. A stream that only becomes busy changes no verdict.
-func (v *verdicts) settle(st *stream) {
+func (v *verdicts) update(st *stream) {
 	was, now := st.state, st.State()
 	st.setIdle(now.Idle)
 	st.state = now

@@ -103,7 +103,7 @@ func (s *Server) holdings() map[string]int {
 		count["streams"] += len(c.streams)
 		for st := range c.streams {
 			plan := reflect.ValueOf(st.Plan).Elem()
-			count["tables"] += plan.FieldByName("tables").Len()
+			count["tables"] += plan.FieldByName("states").Len()
 			for ledgers := plan.FieldByName("ledgers").MapRange(); ledgers.Next(); {
 				l := ledgers.Value().Elem()
 				count["in flight"] += l.FieldByName("flight").Len()

@@ -76,7 +76,7 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 				}
 			}
 			for st := range touched {
-				q.verdicts.settle(st)
+				q.verdicts.update(st)
 			}
 		})
 	}

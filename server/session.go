@@ -82,7 +82,7 @@ func (s session) handle(request *delta.Request) error {
 	if over == nil {
 		over = s.subscribe(request)
 	}
-	s.locked(func() { s.verdicts.settle(st) })
+	s.locked(func() { s.verdicts.update(st) })
 	s.compact()
 	if answered != nil {
 		s.tellAnswer(answered, request)
@@ -167,7 +167,7 @@ func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 		next, until := st.Next(now)
 		s.quarantine.take(st)
 		if next == nil && !st.Tired() {
-			s.verdicts.settle(st)
+			s.verdicts.update(st)
 		}
 		r, wait = next, waitFor(until, now)
 	})

@@ -146,8 +146,8 @@ func (s *stage) newest() uint64 {
 	return s.pending.revision
 }
 
-// ripen moves the pending changes, which canaries accepted, to soaking.
-func (s *stage) ripen(now time.Time) {
+// startSoak moves the pending changes, which canaries accepted, to soaking.
+func (s *stage) startSoak(now time.Time) {
 	s.soaking = &soak{batch: s.pending, since: now, counted: map[string]Requests{}}
 	s.pending = batch{newBatch().entries, s.pending.revision}
 }
@@ -170,8 +170,8 @@ func (s *stage) changes() (out []change) {
 	return out
 }
 
-// unripen moves the soaking changes back to pending. A newer pending change of the same resource stays.
-func (s *stage) unripen() {
+// endSoak moves the soaking changes back to pending. A newer pending change of the same resource stays.
+func (s *stage) endSoak() {
 	if s.soaking == nil {
 		return
 	}

@@ -69,7 +69,7 @@ func (s *staging) abandon(c *scope) {
 func (s *staging) force(c *scope, result string) {
 	of := c.stage
 	c.split()
-	of.unripen()
+	of.endSoak()
 	s.promote(c, of.pending, "a revision goes to all Envoys of a fleet without the answer of canaries", result)
 	of.pending, of.lasting, of.failed = batch{newBatch().entries, of.pending.revision}, false, nil
 	clear(of.left)

@@ -122,7 +122,7 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 		return again, unread, false
 	case verdict.state == soaks && of.soaking == nil:
 		c.split()
-		of.ripen(now)
+		of.startSoak(now)
 		of.lasting, of.failed = false, nil
 		clear(of.left)
 		return again, nil, true
@@ -152,7 +152,7 @@ func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again 
 	slices.SortFunc(blames, compareBlames)
 	still, needs := s.stillFails(c)
 	unread = append(unread, needs...)
-	mute := s.mute(c)
+	mute := s.silentCanary(c)
 	switch away := of.awaited(); {
 	case len(blames) > 0:
 		return s.frozenFor(c, blames), time.Hour, unread

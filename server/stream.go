@@ -132,9 +132,9 @@ func (c *scope) put(u delta.Update) {
 	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
-// tell marks on the streams the changes that put made since the last call. If c.stage.promoted is set, it marks
+// markChanges marks on the streams the changes that put made since the last call. If c.stage.promoted is set, it marks
 // them on the canaries only; release marks them on the other streams.
-func (c *scope) tell() {
+func (c *scope) markChanges() {
 	for st := range c.streams {
 		if !st.canary && c.stage != nil && c.stage.promoted != nil {
 			continue

@@ -47,7 +47,7 @@ func (s *serving) keep(key manifest.Key, before served, path string, now time.Ti
 	after := before
 	switch {
 	case before.kept == nil:
-		after.kept = &kept{path: path, twins: before.twins(), since: now}
+		after.kept = &kept{path: path, twins: before.hasConflictingListeners(), since: now}
 		if s.saves.on {
 			after.kept.text = bytes.Clone(before.definition.saved()) // a copy, so that the file can be freed
 		}

@@ -34,8 +34,8 @@ func (s served) path() string {
 	return ""
 }
 
-// twins reports whether the served version has twins (see twinRules). If so, no valid version is known.
-func (s served) twins() bool {
+// hasConflictingListeners reports whether the served version has twins (see twinRules). If so, no valid version is known.
+func (s served) hasConflictingListeners() bool {
 	return s.kept != nil && s.kept.twins || s.definition != nil && s.definition.twins
 }
 

@@ -188,7 +188,7 @@ func (s *serving) candidates(key manifest.Key, inside []*definition) []*definiti
 	if len(best) > 0 || len(inside) == 0 {
 		return best
 	}
-	if before, serving := s.served[key]; serving && !before.twins() && s.keeps(before) {
+	if before, serving := s.served[key]; serving && !before.hasConflictingListeners() && s.keeps(before) {
 		return nil
 	}
 	return inside

@@ -17,7 +17,7 @@ func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) 
 			return
 		}
 		change.Set, change.Gone, change.Invalid = change.Set[:set], change.Gone[:gone], change.Invalid[:invalid]
-		s.unsettle(key, before, serving, PanickedAt(maxMistakePlaces), change)
+		s.restorePrevious(key, before, serving, PanickedAt(maxMistakePlaces), change)
 	}()
 	if _, mistaken := s.mistakes[key]; mistaken {
 		delete(s.mistakes, key)
@@ -27,10 +27,10 @@ func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) 
 	s.settleInvalid(key, change)
 }
 
-// unsettle restores the object that was served under a key before a panic, and records a problem. The parameter
+// restorePrevious restores the object that was served under a key before a panic, and records a problem. The parameter
 // places has the places in gatefold's code at which the panic happened. If no object was served, a policy's
 // targets answer an error. The next Tree decides again.
-func (s *serving) unsettle(key manifest.Key, before served, serving bool, places []string, change *Change) {
+func (s *serving) restorePrevious(key manifest.Key, before served, serving bool, places []string, change *Change) {
 	p := manifest.Problem{
 		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,
 		Message: "gatefold could not apply this object, which is a mistake in gatefold (at " + strings.Join(places, " < ") + ")",

@@ -24,22 +24,22 @@ const (
 // attachments are the policies of one kind that apply to one object.
 type attachments struct {
 	// Aims are sorted by policy. They are nil if a limit is exceeded for the whole object.
-	Aims []*aim
+	Aims []*policyTarget
 	// Crowded are the sections, or the whole object, for which a limit is exceeded.
-	Crowded []crowdedAt
+	Crowded []overLimitAt
 }
 
-// crowdedAt is an object, or a section of it, that fails closed because too many policies apply. Section is the
+// overLimitAt is an object, or a section of it, that fails closed because too many policies apply. Section is the
 // name of a rule, listener or port, "" for the whole object. If Unread is true, more than maxAims targets may
 // apply, and the policies were not counted.
-type crowdedAt struct {
+type overLimitAt struct {
 	Object  manifest.Key
 	Section string
 	Unread  bool
 }
 
-func compareCrowded(a, b crowdedAt) int {
-	unread := func(at crowdedAt) int {
+func compareCrowded(a, b overLimitAt) int {
+	unread := func(at overLimitAt) int {
 		if at.Unread {
 			return 1
 		}
@@ -50,7 +50,7 @@ func compareCrowded(a, b crowdedAt) int {
 
 // words returns a message about the exceeded limit. kind is the kind of the policies. The message has no number
 // that changes with each policy.
-func (at crowdedAt) words(kind string) string {
+func (at overLimitAt) words(kind string) string {
 	place := at.Object.String()
 	if at.Section != "" {
 		place += "#" + at.Section
@@ -80,12 +80,12 @@ func (at *attachments) count(object manifest.Key) {
 		}
 	}
 	if whole > maxPolicies {
-		at.Aims, at.Crowded = nil, []crowdedAt{{Object: object}}
+		at.Aims, at.Crowded = nil, []overLimitAt{{Object: object}}
 		return
 	}
 	for _, section := range slices.Sorted(maps.Keys(sections)) {
 		if whole+sections[section] > maxPolicies {
-			at.Crowded = append(at.Crowded, crowdedAt{Object: object, Section: section})
+			at.Crowded = append(at.Crowded, overLimitAt{Object: object, Section: section})
 		}
 	}
 }
@@ -101,11 +101,11 @@ func (at *attachments) closing(kind, section string) *closing {
 	return nil
 }
 
-// aim is a policy with some of its targets. All targets of an aim name one object, or all select by one label.
+// policyTarget is a policy with some of its targets. All targets of an aim name one object, or all select by one label.
 // In attachments, all targets of an aim apply to one object.
-type aim struct {
+type policyTarget struct {
 	Policy  manifest.Key
 	Targets []store.Target
 }
 
-func compareAims(a, b *aim) int { return manifest.CompareKeys(a.Policy, b.Policy) }
+func compareAims(a, b *policyTarget) int { return manifest.CompareKeys(a.Policy, b.Policy) }

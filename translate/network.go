@@ -119,13 +119,15 @@ func (n *network) addGateways(e *memo.Engine) {
 func (n *network) addPolicies(e *memo.Engine) {
 	in := n.in
 	n.policies = newPolicyRules(e, policyIn{
-		hintRules: n.hints, extensionRules: n.extensions, credentialRules: n.credentials, aimIn: n.aims(),
+		hintRules: n.hints, extensionRules: n.extensions, credentialRules: n.credentials, targetRulesIn: n.aims(),
 		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
 	n.hostLevels = newHostLevelRules(e, hostLevelIn{policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions})
 }
 
-func (n *network) aims() aimIn { return aimIn{byKind: n.in.byKind, invalid: n.in.invalid} }
+func (n *network) aims() targetRulesIn {
+	return targetRulesIn{byKind: n.in.byKind, invalid: n.in.invalid}
+}
 
 // addRoutes declares the rules that attach routes to listeners and put the routes' own rules into virtual
 // hosts. It also declares the listeners of Envoy.
@@ -190,10 +192,10 @@ func (n *network) addTables(e *memo.Engine) {
 func (n *network) addBackends(e *memo.Engine) {
 	in := n.in
 	n.backendPolicies = newBackendPolicyRules(e, backendPolicyIn{
-		hintRules: n.hints, backendObjects: in.backendObjects, aimIn: n.aims(), backendPolicies: in.backendPolicies,
+		hintRules: n.hints, backendObjects: in.backendObjects, targetRulesIn: n.aims(), backendPolicies: in.backendPolicies,
 	})
 	n.tlsPolicies = newTLSPolicyRules(e, tlsPolicyIn{
-		hintRules: n.hints, backendObjects: in.backendObjects, aimIn: n.aims(), authority: n.certificates.authority, tlsPolicies: in.tlsPolicies,
+		hintRules: n.hints, backendObjects: in.backendObjects, targetRulesIn: n.aims(), authority: n.certificates.authority, tlsPolicies: in.tlsPolicies,
 	})
 	n.clusters = newClusterRules(e, clusterIn{
 		backendObjects: in.backendObjects, backendPolicyRules: n.backendPolicies, tlsPolicyRules: n.tlsPolicies, backend: n.references.backend,

@@ -117,8 +117,8 @@ func (out *flatOut) use(uses []policy.Use) {
 		switch {
 		case i < 0:
 			out.Uses = append(out.Uses, use)
-		case out.Uses[i].Fate != use.Fate:
-			out.Uses[i].Fate = policy.Merged
+		case out.Uses[i].Effect != use.Effect:
+			out.Uses[i].Effect = policy.Merged
 		}
 	}
 }
@@ -155,9 +155,9 @@ type pointsOut struct {
 	Closed map[string]bool
 }
 
-// shuts reports whether the children of a namespace exceed the budget. Children over the budget have no links
+// overBudget reports whether the children of a namespace exceed the budget. Children over the budget have no links
 // and no nodes.
-func (out *pointsOut) shuts(namespace string) bool {
+func (out *pointsOut) overBudget(namespace string) bool {
 	if closed, ok := out.Closed[namespace]; ok {
 		return closed
 	}

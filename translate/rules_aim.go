@@ -19,22 +19,22 @@ import (
 // maxListed limits how many objects the status of a policy lists because selectors select them.
 const maxListed = 16
 
-// aiming has the rules for the targets of one kind of policy. It finds the objects that a policy applies to,
+// targetRules has the rules for the targets of one kind of policy. It finds the objects that a policy applies to,
 // and the policies that apply to an object.
-type aiming struct {
+type targetRules struct {
 	kind string
 	// targets has the targets of each policy, in the order of its spec.
 	targets *memo.Rule[manifest.Key, []store.Target]
 	// named has the policies whose targetRefs name an object. wanted has the policies with a selector for a
 	// label, or for all objects of a kind.
-	named  *memo.Fold[manifest.Key, manifest.Key, *aim, aims]
-	wanted *memo.Fold[labelAt, manifest.Key, *aim, aims]
+	named  *memo.Fold[manifest.Key, manifest.Key, *policyTarget, aims]
+	wanted *memo.Fold[labelAt, manifest.Key, *policyTarget, aims]
 	// selectable has the objects with a label.
 	selectable *memo.Fold[labelAt, manifest.Key, *selectable, memo.Ordered[*selectable]]
 	// at has the policies that apply to an object.
 	at *memo.Rule[manifest.Key, *attachments]
 	// crowded has the objects and sections of a namespace for which a limit is exceeded.
-	crowded *memo.Fold[string, crowdedAt, crowdedAt, memo.Ordered[crowdedAt]]
+	crowded *memo.Fold[string, overLimitAt, overLimitAt, memo.Ordered[overLimitAt]]
 	// byKind has the objects that selectors can select.
 	byKind kinds
 }
@@ -42,16 +42,16 @@ type aiming struct {
 // aims are policies sorted by key. Targets is the number of their targets.
 type aims struct {
 	Targets int
-	Ordered memo.Ordered[*aim]
+	Ordered memo.Ordered[*policyTarget]
 }
 
 func sameAims(a, b aims) bool { return a.Ordered.Same(b.Ordered) }
 
 // gatherAims returns the step of the memo.Folds named and wanted. The step adds new policies and removes old
 // ones.
-func gatherAims() func(aims, []memo.Member[manifest.Key, *aim]) aims {
+func gatherAims() func(aims, []memo.Member[manifest.Key, *policyTarget]) aims {
 	step := gather[manifest.Key](compareAims)
-	return func(so aims, members []memo.Member[manifest.Key, *aim]) aims {
+	return func(so aims, members []memo.Member[manifest.Key, *policyTarget]) aims {
 		for _, m := range members {
 			if m.Had {
 				so.Targets -= len(m.Old.Targets)
@@ -79,18 +79,18 @@ type labelAt struct {
 	Namespace, Name, Value string
 }
 
-// aimIn is the input of newAiming: the valid objects by kind, and the invalid objects.
-type aimIn struct {
+// targetRulesIn is the input of newTargetRules: the valid objects by kind, and the invalid objects.
+type targetRulesIn struct {
 	byKind  kinds
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// newAiming declares the rules for the targets of the policies of the kind gk. The function read returns the
+// newTargetRules declares the rules for the targets of the policies of the kind gk. The function read returns the
 // targets of a valid policy. sides has the objects that selectors of the policies can select. Without sides,
 // the policies have no selectors.
-func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) aiming {
+func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) targetRules {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
-	a := aiming{
+	a := targetRules{
 		kind:   gk.Kind,
 		byKind: in.byKind,
 		targets: memo.NewRule(e, "aims", func(c *memo.Ctx, key manifest.Key) []store.Target {
@@ -108,7 +108,7 @@ func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*mani
 	}
 	memo.Each(a.targets, policies)
 	memo.EachOf(a.targets, in.invalid, invalidOf(gk))
-	memo.From(a.named, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[manifest.Key, manifest.Key], *aim)) {
+	memo.From(a.named, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[manifest.Key, manifest.Key], *policyTarget)) {
 		for object, one := range aimsBy(key, targets, objectOf) {
 			yield(memo.Place[manifest.Key, manifest.Key]{Key: object, ID: key}, one)
 		}
@@ -117,10 +117,10 @@ func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*mani
 		a.addSelectors(sides)
 	}
 	a.at = memo.NewRule(e, "policies at", a.runAt, deepEqual)
-	a.crowded = memo.NewFold[string, crowdedAt](e, "crowded", gather[crowdedAt](compareCrowded), memo.Ordered[crowdedAt].Same)
-	memo.From(a.crowded, a.at, func(key manifest.Key, at *attachments, yield func(memo.Place[string, crowdedAt], crowdedAt)) {
+	a.crowded = memo.NewFold[string, overLimitAt](e, "crowded", gather[overLimitAt](compareCrowded), memo.Ordered[overLimitAt].Same)
+	memo.From(a.crowded, a.at, func(key manifest.Key, at *attachments, yield func(memo.Place[string, overLimitAt], overLimitAt)) {
 		for _, crowded := range at.Crowded {
-			yield(memo.Place[string, crowdedAt]{Key: key.Namespace, ID: crowded}, crowded)
+			yield(memo.Place[string, overLimitAt]{Key: key.Namespace, ID: crowded}, crowded)
 		}
 	}, identical)
 	return a
@@ -128,8 +128,8 @@ func newAiming(e *memo.Engine, in aimIn, gk apischema.GroupKind, read func(*mani
 
 // addSelectors declares the members of the folds wanted and selectable: the labels that policies select by, and
 // the labels of the objects in sides.
-func (a aiming) addSelectors(sides []*objects) {
-	memo.From(a.wanted, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[labelAt, manifest.Key], *aim)) {
+func (a targetRules) addSelectors(sides []*objects) {
+	memo.From(a.wanted, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[labelAt, manifest.Key], *policyTarget)) {
 		for label, one := range aimsBy(key, targets, wantedLabel) {
 			yield(memo.Place[labelAt, manifest.Key]{Key: label, ID: key}, one)
 		}
@@ -147,16 +147,16 @@ func (a aiming) addSelectors(sides []*objects) {
 // runAt returns the policies that apply to an object: those whose targetRefs name the object, and those whose
 // selector matches its labels. If more than maxAims targets must be examined, or if more than maxPolicies
 // policies are for the whole object, it returns only a Crowded entry.
-func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
+func (a targetRules) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	groups, labels := a.groups(c, key)
 	targets := 0
 	for _, group := range groups {
 		targets += group.Targets
 	}
 	if targets > maxAims {
-		return &attachments{Crowded: []crowdedAt{{Object: key, Unread: true}}}
+		return &attachments{Crowded: []overLimitAt{{Object: key, Unread: true}}}
 	}
-	byPolicy := map[manifest.Key]*aim{}
+	byPolicy := map[manifest.Key]*policyTarget{}
 	for _, group := range groups {
 		for one := range group.Ordered.All() {
 			for _, target := range one.Targets {
@@ -164,7 +164,7 @@ func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 					continue
 				}
 				if byPolicy[one.Policy] == nil {
-					byPolicy[one.Policy] = &aim{Policy: one.Policy}
+					byPolicy[one.Policy] = &policyTarget{Policy: one.Policy}
 				}
 				byPolicy[one.Policy].Targets = append(byPolicy[one.Policy].Targets, target)
 			}
@@ -178,7 +178,7 @@ func (a aiming) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 // groups returns the policies that may apply to an object. The first group has the policies that name the
 // object. Each further group has the policies that select by one of its labels, or all objects of its kind.
 // groups also returns the labels of the object, nil if it does not exist or cannot be selected.
-func (a aiming) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
+func (a targetRules) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
 	named, _ := a.named.Get(c, key)
 	groups = append(groups, named)
 	of := a.byKind[[2]string{key.Group, key.Kind}]
@@ -210,15 +210,15 @@ func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []mani
 
 // aimsBy groups the targets of a policy. The function by returns the key of a target's group, or false to leave
 // the target out.
-func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*aim {
-	out := map[K]*aim{}
+func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*policyTarget {
+	out := map[K]*policyTarget{}
 	for _, target := range targets {
 		at, ok := by(policy.Namespace, target)
 		if !ok {
 			continue
 		}
 		if out[at] == nil {
-			out[at] = &aim{Policy: policy}
+			out[at] = &policyTarget{Policy: policy}
 		}
 		out[at].Targets = append(out[at].Targets, target)
 	}
@@ -253,7 +253,7 @@ func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 
 // any reports whether a policy may apply to an object. Callers check it first, so that the rule at has no value
 // for an object without a policy.
-func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
+func (a targetRules) any(c *memo.Ctx, object manifest.Key) bool {
 	groups, _ := a.groups(c, object)
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
 }
@@ -261,7 +261,7 @@ func (a aiming) any(c *memo.Ctx, object manifest.Key) bool {
 // objects returns the keys of a target's objects, sorted. A target with a name has one object, which may not
 // exist. A selector has the objects that it selects. Then objects returns at most limit keys and examines at
 // most maxAims objects. all is false if one of these limits ended the search.
-func (a aiming) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
+func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
 	label, selects := wantedLabel(policy.Namespace, target)
 	if !selects {
 		return []manifest.Key{targetKey(policy.Namespace, target)}, true
@@ -325,8 +325,8 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 
 // report adds a problem to the fold all for each namespace with exceeded limits (crowded). The problem names
 // the first crowded object and counts the others. closed describes the effect on requests, for the message.
-func (a aiming) report(all *problemFold, closed string) {
-	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[crowdedAt]) []manifest.Problem {
+func (a targetRules) report(all *problemFold, closed string) {
+	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[overLimitAt]) []manifest.Problem {
 		for first := range crowded.All() {
 			message := first.words(a.kind)
 			if others := crowded.Len() - 1; others > 0 {

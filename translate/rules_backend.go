@@ -189,7 +189,7 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 // the field that contains the endpoint. There are at most maxRejectedEndpoints errors.
 func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
-	refused := r.in.Guard.Sift(cluster)
+	refused := r.in.Guard.RemoveRefused(cluster)
 	for _, endpoint := range refused[:min(len(refused), maxRejectedEndpoints)] {
 		at := net.JoinHostPort(endpoint.Host, fmt.Sprint(endpoint.Port))
 		problem := manifest.Problem{
@@ -216,7 +216,7 @@ func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, fl
 	seen := map[useKey]bool{}
 	for at, places := range s.places() {
 		for _, place := range places {
-			eachUse(tableKey{chainKey: chainKey{portKey: at}}, s.dressed(at.Gateway, place), seen, func(use useKey) {
+			eachUse(tableKey{chainKey: chainKey{portKey: at}}, s.backendsAt(at.Gateway, place), seen, func(use useKey) {
 				yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: key}}, struct{}{})
 			})
 		}

@@ -39,7 +39,7 @@ type backendTarget struct {
 	// Warned is a warning about something that has no effect: a selector that selects no object, or a field at
 	// this target. It is nil without a warning.
 	Warned *manifest.Problem
-	Fate   policy.Fate
+	Fate   policy.Effect
 	// Crowded says that too many policies apply to the target, which therefore answers 503. It is "" otherwise.
 	Crowded string
 }
@@ -47,14 +47,14 @@ type backendTarget struct {
 type backendPolicyIn struct {
 	*hintRules
 	*backendObjects
-	aimIn
+	targetRulesIn
 	backendPolicies *objects
 }
 
 // backendPolicyRules read BackendConfigPolicies, and merge the policies of each target.
 type backendPolicyRules struct {
 	in                  backendPolicyIn
-	backendAims         aiming
+	backendAims         targetRules
 	backendPolicy       *memo.Rule[manifest.Key, *backendPolicyOut]
 	backendConfig       *memo.Rule[manifest.Key, backend.Config]
 	backendTargets      *memo.Rule[manifest.Key, []backendTarget]
@@ -64,7 +64,7 @@ type backendPolicyRules struct {
 func newBackendPolicyRules(e *memo.Engine, in backendPolicyIn) *backendPolicyRules {
 	r := &backendPolicyRules{in: in}
 	kind := apischema.GroupKind{Group: api.Group, Kind: api.KindBackendConfigPolicy}
-	r.backendAims = newAiming(e, in.aimIn, kind, func(object *manifest.Object) []store.Target {
+	r.backendAims = newTargetRules(e, in.targetRulesIn, kind, func(object *manifest.Object) []store.Target {
 		from, _ := manifest.As[*api.BackendConfigPolicy](object)
 		return targetsOf(from.Spec.PolicyTargets(), from.Spec.PolicySelectors()...)
 	}, in.services, in.staticBackends)
@@ -189,7 +189,7 @@ func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigP
 	}
 	for _, use := range config.Uses {
 		if use.Policy == key {
-			told.Fate = use.Fate
+			told.Fate = use.Effect
 		}
 	}
 	if hashesNames(spec) && told.Lost == nil && !r.in.hasNames(c, at) {

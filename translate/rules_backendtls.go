@@ -57,7 +57,7 @@ func compareUses(a, b useKey) int {
 type tlsPolicyIn struct {
 	*hintRules
 	*backendObjects
-	aimIn
+	targetRulesIn
 	authority   *memo.Rule[backend.Reference, listen.Authority]
 	tlsPolicies *objects
 }
@@ -65,7 +65,7 @@ type tlsPolicyIn struct {
 // tlsPolicyRules decide which BackendTLSPolicy applies to each port of a Service or Backend.
 type tlsPolicyRules struct {
 	in         tlsPolicyIn
-	tlsAims    aiming
+	tlsAims    targetRules
 	tlsPolicy  *memo.Rule[manifest.Key, *tlsPolicyOut]
 	backendTLS *memo.Rule[manifest.Key, *backend.TLSTarget]
 	tlsTargets *memo.Rule[manifest.Key, []tlsTarget]
@@ -74,7 +74,7 @@ type tlsPolicyRules struct {
 func newTLSPolicyRules(e *memo.Engine, in tlsPolicyIn) *tlsPolicyRules {
 	r := &tlsPolicyRules{in: in}
 	kind := apischema.GroupKind{Group: gwv1.GroupName, Kind: kindBackendTLSPolicy}
-	r.tlsAims = newAiming(e, in.aimIn, kind, func(object *manifest.Object) []store.Target {
+	r.tlsAims = newTargetRules(e, in.targetRulesIn, kind, func(object *manifest.Object) []store.Target {
 		from, _ := manifest.As[*gwv1.BackendTLSPolicy](object)
 		return targetsOf(tlsTargetRefs(from))
 	})

@@ -20,9 +20,9 @@ func inAnyNamespace(key manifest.Key) manifest.Key {
 	return key
 }
 
-// drawer is a group of objects of one kind whose names have the same hash, in all namespaces. One fold value
+// nameBucket is a group of objects of one kind whose names have the same hash, in all namespaces. One fold value
 // for each name would cost memory for every object, but wrong references are rare.
-type drawer struct {
+type nameBucket struct {
 	Kind   string
 	Number uint32
 }
@@ -30,16 +30,16 @@ type drawer struct {
 const drawers = 1024 // of each kind
 
 // drawerOf returns the drawer of an object.
-func drawerOf(key manifest.Key) drawer {
+func drawerOf(key manifest.Key) nameBucket {
 	hash := fnv.New32a()
 	hash.Write([]byte(key.Name))
-	return drawer{key.Kind, hash.Sum32() % drawers}
+	return nameBucket{key.Kind, hash.Sum32() % drawers}
 }
 
-// called is the name and namespace of an object in a drawer.
-type called struct{ Name, Namespace string }
+// namedObject is the name and namespace of an object in a drawer.
+type namedObject struct{ Name, Namespace string }
 
-func compareCalled(a, b called) int {
+func compareCalled(a, b namedObject) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
 }
 
@@ -58,17 +58,17 @@ type hintRules struct {
 // because their names are not secret. inOwn are the kinds whose similar names are suggested from the same
 // namespace.
 func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
-	type place = memo.Place[drawer, manifest.Key]
-	named := memo.NewFold[drawer, manifest.Key](e, "named", gather[manifest.Key](compareCalled), memo.Ordered[called].Same)
+	type place = memo.Place[nameBucket, manifest.Key]
+	named := memo.NewFold[nameBucket, manifest.Key](e, "named", gather[manifest.Key](compareCalled), memo.Ordered[namedObject].Same)
 	for _, kind := range inAny {
-		memo.From(named, kind, func(key manifest.Key, _ *manifest.Object, yield func(place, called)) {
-			yield(place{Key: drawerOf(key), ID: key}, called{key.Name, key.Namespace})
+		memo.From(named, kind, func(key manifest.Key, _ *manifest.Object, yield func(place, namedObject)) {
+			yield(place{Key: drawerOf(key), ID: key}, namedObject{key.Name, key.Namespace})
 		}, identical)
 	}
 	r := &hintRules{}
 	r.elsewhere = memo.NewRule(e, "elsewhere", func(c *memo.Ctx, key manifest.Key) manifest.Key {
 		all, _ := named.Get(c, drawerOf(key))
-		for one := range all.From(called{Name: key.Name}) {
+		for one := range all.From(namedObject{Name: key.Name}) {
 			if one.Name != key.Name {
 				break
 			}

@@ -27,7 +27,7 @@ const redirectAndRewrite = "May specify either httpRouteFilterRequestRedirect or
 
 type invalidStatusIn struct {
 	*gatewayRules
-	fates   *memo.Fold[manifest.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
+	fates   *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 

@@ -79,7 +79,7 @@ func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey
 func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	object, ok := r.in.routes.Get(c, key.Child)
 	parent := r.points.Get(c, key.Parent)
-	if !ok || len(parent.Points) == 0 || parent.shuts(key.Child.Namespace) {
+	if !ok || len(parent.Points) == 0 || parent.overBudget(key.Child.Namespace) {
 		return &linkOut{}
 	}
 	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, r.in.namespaceLabels(c, key.Child.Namespace)), Hosts: parent.Hosts}

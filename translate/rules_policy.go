@@ -66,7 +66,7 @@ type policyIn struct {
 	*hintRules
 	*extensionRules
 	*credentialRules
-	aimIn
+	targetRulesIn
 	trafficPolicies *objects
 	routes          *objects
 	gateways        *objects
@@ -77,7 +77,7 @@ type policyIn struct {
 type policyRules struct {
 	in       policyIn
 	policy   *memo.Rule[manifest.Key, *policyOut]
-	aims     aiming
+	aims     targetRules
 	policies *memo.Rule[ruleKey, *levelOut]
 }
 
@@ -85,7 +85,7 @@ func newPolicyRules(e *memo.Engine, in policyIn) *policyRules {
 	r := &policyRules{in: in}
 	r.policy = memo.NewRule(e, "policy", r.runPolicy, deepEqual)
 	memo.Each(r.policy, in.trafficPolicies)
-	r.aims = newAiming(e, in.aimIn, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
+	r.aims = newTargetRules(e, in.targetRulesIn, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
 		from, _ := manifest.As[*api.TrafficPolicy](object)
 		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
 	}, in.routes, in.gateways, in.listenerSets)
@@ -326,7 +326,7 @@ func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 			return false
 		}
 	}
-	return rule.Name == nil || !slices.ContainsFunc(at.Aims, func(one *aim) bool {
+	return rule.Name == nil || !slices.ContainsFunc(at.Aims, func(one *policyTarget) bool {
 		return slices.ContainsFunc(one.Targets, func(t store.Target) bool { return t.Section == string(*rule.Name) })
 	})
 }

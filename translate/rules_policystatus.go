@@ -24,12 +24,12 @@ type policyUseKey struct {
 	Gateway string
 }
 
-// fates has the number of nodes (flatKey), or listeners, at which a policy has each effect (the index is a
+// effectCounts has the number of nodes (flatKey), or listeners, at which a policy has each effect (the index is a
 // policy.Fate).
-type fates [3]int
+type effectCounts [3]int
 
 // sum returns the effect of the policy at all nodes (flatKey) together: Merged if it differs between nodes.
-func (f fates) sum() policy.Fate {
+func (f effectCounts) sum() policy.Effect {
 	total := f[policy.WhollyUsed] + f[policy.Merged] + f[policy.Overridden]
 	switch total {
 	case f[policy.WhollyUsed]:
@@ -40,13 +40,13 @@ func (f fates) sum() policy.Fate {
 	return policy.Merged
 }
 
-// gatewayFate is the effect of a policy at one Gateway.
-type gatewayFate struct {
+// gatewayEffect is the effect of a policy at one Gateway.
+type gatewayEffect struct {
 	Gateway string
-	Fate    policy.Fate
+	Effect  policy.Effect
 }
 
-func compareGatewayFates(a, b gatewayFate) int { return cmp.Compare(a.Gateway, b.Gateway) }
+func compareGatewayEffects(a, b gatewayEffect) int { return cmp.Compare(a.Gateway, b.Gateway) }
 
 // targetOut is a target that does not exist, or a selector that selects no object.
 type targetOut struct {
@@ -72,7 +72,7 @@ type policyStatusIn struct {
 type policyStatusRules struct {
 	in           policyStatusIn
 	lost         *memo.Rule[manifest.Key, []targetOut]
-	fates        *memo.Fold[manifest.Key, string, gatewayFate, memo.Ordered[gatewayFate]]
+	fates        *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
 	policyStatus *memo.Rule[manifest.Key, *status.Update]
 	// unchecked has a warning if a policy does not protect some TCP, TLS or UDP listeners of its targets.
 	unchecked *memo.Rule[manifest.Key, []manifest.Problem]
@@ -85,26 +85,26 @@ func newPolicyStatusRules(e *memo.Engine, in policyStatusIn) *policyStatusRules 
 	r.unchecked = memo.NewRule(e, "unchecked", r.runUnchecked, deepEqual)
 	memo.Each(r.unchecked, in.trafficPolicies)
 
-	uses := memo.NewFold[policyUseKey, flatKey](e, "policyuses", countFates, identical[fates])
-	memo.From(uses, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
+	uses := memo.NewFold[policyUseKey, flatKey](e, "policyuses", countEffects, identical[effectCounts])
+	memo.From(uses, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Effect)) {
 		seen := map[policyUseKey]bool{}
 		m.tables(func(table tableKey, flat *flatOut) { yieldUses(flatKey{Route: key}, table, flat.Uses, seen, yield) })
 	}, identical)
-	memo.From(uses, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
+	memo.From(uses, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[policyUseKey, flatKey], policy.Effect)) {
 		seen := map[policyUseKey]bool{}
 		for _, table := range g.Tables {
 			yieldUses(key, table, g.Uses, seen, yield)
 		}
 	}, identical)
-	memo.From(uses, in.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[policyUseKey, flatKey], policy.Fate)) {
+	memo.From(uses, in.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[policyUseKey, flatKey], policy.Effect)) {
 		seen := map[policyUseKey]bool{}
 		for at := range s.places() {
 			yieldUses(flatKey{Route: key}, tableKey{chainKey: chainKey{portKey: at}}, s.Uses, seen, yield)
 		}
 	}, identical)
-	r.fates = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayFates), memo.Ordered[gatewayFate].Same)
-	memo.From(r.fates, uses, func(key policyUseKey, f fates, yield func(memo.Place[manifest.Key, string], gatewayFate)) {
-		yield(memo.Place[manifest.Key, string]{Key: key.Policy, ID: key.Gateway}, gatewayFate{key.Gateway, f.sum()})
+	r.fates = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayEffects), memo.Ordered[gatewayEffect].Same)
+	memo.From(r.fates, uses, func(key policyUseKey, f effectCounts, yield func(memo.Place[manifest.Key, string], gatewayEffect)) {
+		yield(memo.Place[manifest.Key, string]{Key: key.Policy, ID: key.Gateway}, gatewayEffect{key.Gateway, f.sum()})
 	}, identical)
 
 	r.policyStatus = memo.NewRule(e, "policystatus", r.runPolicyStatus, deepEqual)
@@ -181,18 +181,18 @@ func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section st
 // yieldUses yields the effect of each policy at a node, once for each Gateway. It skips keys in seen, and adds
 // the others to seen.
 func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyUseKey]bool,
-	yield func(memo.Place[policyUseKey, flatKey], policy.Fate),
+	yield func(memo.Place[policyUseKey, flatKey], policy.Effect),
 ) {
 	for _, use := range uses {
 		if key := (policyUseKey{use.Policy, table.Gateway}); !seen[key] {
 			seen[key] = true
-			yield(memo.Place[policyUseKey, flatKey]{Key: key, ID: node}, use.Fate)
+			yield(memo.Place[policyUseKey, flatKey]{Key: key, ID: node}, use.Effect)
 		}
 	}
 }
 
-// countFates is the step of the memo.Fold policyuses. It counts the members with each effect.
-func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
+// countEffects is the step of the memo.Fold policyuses. It counts the members with each effect.
+func countEffects(f effectCounts, members []memo.Member[flatKey, policy.Effect]) effectCounts {
 	for _, m := range members {
 		if m.Had {
 			f[m.Old]--
@@ -208,7 +208,7 @@ func countFates(f fates, members []memo.Member[flatKey, policy.Fate]) fates {
 // its listeners.
 type hostTarget struct {
 	Ref   gwv1.ParentReference
-	Fates fates
+	Fates effectCounts
 }
 
 // hostTargets returns the effects of a policy at each Gateway, ListenerSet and listener that it targets. Other
@@ -233,7 +233,7 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 			if slices.ContainsFunc(out, func(t hostTarget) bool { return sameRef(t.Ref, told.Ref) }) {
 				continue
 			}
-			if told.Fates = r.hostFates(c, key, at, target.Section); told.Fates != (fates{}) {
+			if told.Fates = r.hostEffects(c, key, at, target.Section); told.Fates != (effectCounts{}) {
 				out = append(out, told)
 			}
 		}
@@ -241,14 +241,14 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 	return out
 }
 
-// hostFates counts the effects of a policy at the listeners of a Gateway or ListenerSet (at), or only at the
+// hostEffects counts the effects of a policy at the listeners of a Gateway or ListenerSet (at), or only at the
 // listener named section. A policy of a Gateway also applies to the listeners of its ListenerSets.
-func (r *policyStatusRules) hostFates(c *memo.Ctx, policy, at manifest.Key, section string) (out fates) {
+func (r *policyStatusRules) hostEffects(c *memo.Ctx, policy, at manifest.Key, section string) (out effectCounts) {
 	listeners, name := r.listenersAt(c, at, section)
 	for _, l := range listeners {
 		for _, use := range r.in.hostPolicy.Get(c, listenerKey{name, l.ID()}).Uses {
 			if use.Policy == policy {
-				out[use.Fate]++
+				out[use.Effect]++
 			}
 		}
 	}
@@ -289,7 +289,7 @@ func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *stat
 		if i < 0 {
 			i, targets = len(targets), append(targets, hostTarget{Ref: ref})
 		}
-		targets[i].Fates[g.Fate]++
+		targets[i].Fates[g.Effect]++
 	}
 	for _, target := range targets {
 		conditions := []metav1.Condition{status.PolicyAccepted(generation, sound)}

@@ -98,7 +98,7 @@ func (r *policyViewRules) configPolicyView(c *memo.Ctx, key manifest.Key) *ir.Po
 		return nil
 	}
 	out := &ir.Policy{Key: key, Unusable: own.Policy.Closed}
-	states := map[policy.Fate]ir.PolicyState{policy.WhollyUsed: ir.InForce, policy.Merged: ir.Merged, policy.Overridden: ir.Overridden}
+	states := map[policy.Effect]ir.PolicyState{policy.WhollyUsed: ir.InForce, policy.Merged: ir.Merged, policy.Overridden: ir.Overridden}
 	for _, t := range r.in.backendTargets.Get(c, key) {
 		target := ir.PolicyTarget{Object: t.Target}
 		target.State = states[t.Fate]

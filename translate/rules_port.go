@@ -74,7 +74,7 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 				claimants, _ := r.in.streams.Get(c, key)
 				listen.Assign(port, claimants.All())
 				r.admit(c, port)
-				dress(port, r.in.clientOf(c, key.Gateway))
+				renameClusters(port, r.in.clientOf(c, key.Gateway))
 			}
 			return &portOut{Port: port, Resource: xds.Listener(port)}
 		}
@@ -103,11 +103,11 @@ func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	}
 }
 
-// dress sets the cluster names in the ir.Streams of a TCP port. For TLS passthrough it sets the names of
+// renameClusters sets the cluster names in the ir.Streams of a TCP port. For TLS passthrough it sets the names of
 // clusters that Envoy uses without TLS (backend.Raw). For other streams it sets the names of clusters with the
 // client certificate of the Gateway. client is "namespace/name" of the Secret with the certificate, "" without
 // one.
-func dress(port *ir.Port, client string) {
+func renameClusters(port *ir.Port, client string) {
 	for i := range port.Streams {
 		if s := &port.Streams[i]; s.Route != nil && !port.UDP {
 			s.Route = s.Route.Renamed(func(cluster string) string {

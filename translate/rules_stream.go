@@ -132,9 +132,9 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// dressed returns the backends of the route for a place of a Gateway ("namespace/name"). The keys of the
+// backendsAt returns the backends of the route for a place of a Gateway ("namespace/name"). The keys of the
 // backends have the client certificate or the Raw flag that the function dress applies to cluster names.
-func (s *streamOut) dressed(gateway string, at listen.Place) []*backend.Key {
+func (s *streamOut) backendsAt(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:
 		return s.Backends

@@ -201,7 +201,7 @@ func (f *importFlags) run(ctx context.Context, source string, inputs []importer.
 		if err != nil {
 			return importer.Result{}, err
 		}
-		if !objects.Settle(problems, hangsOnOthers) {
+		if !objects.Settle(problems, mayDependOnOtherFiles) {
 			return objects.Result(problems), nil
 		}
 	}

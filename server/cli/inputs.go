@@ -131,7 +131,7 @@ func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(stri
 		return reading{}, err
 	}
 	read := reading{Reading: all}
-	read.Problems = slices.DeleteFunc(slices.Clone(all.Problems), func(p manifest.Problem) bool { return hangsOnOthers(p.Code) })
+	read.Problems = slices.DeleteFunc(slices.Clone(all.Problems), func(p manifest.Problem) bool { return mayDependOnOtherFiles(p.Code) })
 	read.unchecked = len(all.Problems) - len(read.Problems)
 	return read, nil
 }
@@ -155,9 +155,9 @@ func (in inputs) readFile(name string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// hangsOnOthers reports whether the cause of a problem may be an object in another file: for example, a missing
+// mayDependOnOtherFiles reports whether the cause of a problem may be an object in another file: for example, a missing
 // reference, a missing parent, or path policies. code is the code of the problem.
-func hangsOnOthers(code string) bool {
+func mayDependOnOtherFiles(code string) bool {
 	switch code {
 	case "BackendNotFound", "TargetNotFound", "PolicyNotFound", "ExtensionNotFound", "ExtensionNotUsable",
 		"GatewayClassNotFound", "ForeignGatewayClass", "NoMatchingParent", "ParentNotAccepted", "UnsupportedParent",

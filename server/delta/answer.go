@@ -30,8 +30,8 @@ func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 		p.moves.learn(l, r, nack)
 	}
 	if l.typ == xds.ClusterType {
-		p.gate.bar(l, r, nack)
+		p.gate.updateBarrier(l, r, nack)
 	}
-	p.took(r, nack)
+	p.recordHeld(r, nack)
 	return r
 }

@@ -7,7 +7,7 @@ import "github.com/gatefold/gatefold/translate/xds"
 func (p *Plan) Forgive() (forgiven bool) {
 	forgiven = p.moves.forgiveBinds()
 	for name, t := range p.states {
-		if t.hopeless == "" && len(t.rejected) == 0 {
+		if t.unsearchable == "" && len(t.rejected) == 0 {
 			continue
 		}
 		p.forgetTable(name)

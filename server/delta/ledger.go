@@ -32,8 +32,8 @@ type ledger struct {
 	// listener.
 	unmoved map[string]time.Time
 	// unknown has the names that the target did not have when the client requested them or reported them as held.
-	unknown   map[string]struct{}
-	strangers int // the sum of the Weight of unknown
+	unknown       map[string]struct{}
+	unknownWeight int // the sum of the Weight of unknown
 }
 
 // maxFlight bounds how many responses of a type may be unanswered. An Envoy answers every response. The bound
@@ -160,7 +160,7 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 
 // markWanted marks the names of the target t, except those whose version the client has.
 func (l *ledger) markWanted(t *Target) {
-	all := t.call(l.typ)
+	all := t.newestRoll(l.typ)
 	wanted := all.names
 	if l.held.size > 0 {
 		wanted = slices.DeleteFunc(slices.Clone(all.names), func(name string) bool {
@@ -318,10 +318,12 @@ func (l *ledger) answered(r *Response, name string) bool {
 }
 
 // idle reports whether nothing except removals is due, and no answer is pending.
-func (l *ledger) idle() bool { return l.rests() && l.awaited == 0 }
+func (l *ledger) idle() bool { return l.nothingDue() && l.awaited == 0 }
 
-// rests reports whether nothing except removals is due.
-func (l *ledger) rests() bool { return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0 }
+// nothingDue reports whether nothing except removals is due.
+func (l *ledger) nothingDue() bool {
+	return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0
+}
 
 // stale reports whether Envoy rejected a resource, and still has an earlier accepted version of it.
 func (l *ledger) stale() bool {
@@ -352,7 +354,7 @@ func (l *ledger) know(names []string, t *Target) {
 func (l *ledger) addUnknown(name string) {
 	if _, ok := l.unknown[name]; !ok {
 		l.unknown[name] = struct{}{}
-		l.strangers += Weight(name)
+		l.unknownWeight += Weight(name)
 	}
 }
 
@@ -360,6 +362,6 @@ func (l *ledger) addUnknown(name string) {
 func (l *ledger) dropUnknown(name string) {
 	if _, ok := l.unknown[name]; ok {
 		delete(l.unknown, name)
-		l.strangers -= Weight(name)
+		l.unknownWeight -= Weight(name)
 	}
 }

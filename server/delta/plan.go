@@ -199,7 +199,7 @@ func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 // due reports whether a resource of a type must be sent.
 func (s *stream) due(typ string) bool {
 	l := s.ledgers[typ]
-	return l != nil && !l.rests()
+	return l != nil && !l.nothingDue()
 }
 
 // removals returns a response with removals. If there is none, it returns nil and the time to try again; zero

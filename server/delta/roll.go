@@ -14,8 +14,8 @@ type roll struct {
 	names    []string          // sorted
 }
 
-// called is the newest roll of a type in a target, and the names that changed since.
-type called struct {
+// rollAndChanges is the newest roll of a type in a target, and the names that changed since.
+type rollAndChanges struct {
 	*roll
 	since map[string]struct{}
 }
@@ -27,8 +27,8 @@ const bulk = 64
 // new rolls add little to the cost of each change.
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
-// call returns the newest roll of a type. It makes one if there is none.
-func (t *Target) call(typ string) called {
+// newestRoll returns the newest roll of a type. It makes one if there is none.
+func (t *Target) newestRoll(typ string) rollAndChanges {
 	if r, ok := t.rolls[typ]; ok {
 		return r
 	}
@@ -37,7 +37,7 @@ func (t *Target) call(typ string) called {
 		r.versions[name] = t.Entry(typ, name).Version
 	}
 	r.names = slices.Sorted(maps.Keys(r.versions))
-	t.rolls[typ] = called{r, map[string]struct{}{}}
+	t.rolls[typ] = rollAndChanges{r, map[string]struct{}{}}
 	return t.rolls[typ]
 }
 
@@ -55,16 +55,16 @@ func (t *Target) outdate(typ, name string) {
 
 // overlay maps names to versions, as the differences from a roll. The zero value is empty.
 type overlay struct {
-	base *roll               // nil if there is none
-	own  map[string]string   // names that base and runs do not have, or have with another version
-	less map[string]struct{} // names of base or runs that the overlay does not have
-	runs [][]*Entry          // lists sorted by name, which never change; they override base and earlier lists
+	base    *roll               // nil if there is none
+	own     map[string]string   // names that base and runs do not have, or have with another version
+	removed map[string]struct{} // names of base or runs that the overlay does not have
+	runs    [][]*Entry          // lists sorted by name, which never change; they override base and earlier lists
 	// size is the number of names.
 	size int
 	// bare is true if only names count: the versions are not compared with those of the roll.
 	bare bool
-	// looseBefore is what loose returned when the overlay was rebased last.
-	looseBefore int
+	// unsharedBefore is what unshared returned when the overlay was rebased last.
+	unsharedBefore int
 }
 
 // get returns a name's version. ok is false if the overlay does not have the name.
@@ -72,7 +72,7 @@ func (o *overlay) get(name string) (version string, ok bool) {
 	if version, ok = o.own[name]; ok {
 		return version, true
 	}
-	if _, gone := o.less[name]; gone {
+	if _, gone := o.removed[name]; gone {
 		return "", false
 	}
 	return o.under(name)
@@ -110,7 +110,7 @@ func (o *overlay) set(name, version string) {
 	if !o.has(name) {
 		o.size++
 	}
-	delete(o.less, name)
+	delete(o.removed, name)
 	if under, ok := o.under(name); ok && (o.bare || under == version) {
 		delete(o.own, name)
 		return
@@ -134,7 +134,7 @@ func (o *overlay) take(run []*Entry) {
 			o.size++
 		}
 		delete(o.own, e.Name)
-		delete(o.less, e.Name)
+		delete(o.removed, e.Name)
 	}
 	o.runs = append(o.runs, run)
 }
@@ -147,10 +147,10 @@ func (o *overlay) remove(name string) {
 	o.size--
 	delete(o.own, name)
 	if _, ok := o.under(name); ok {
-		if o.less == nil {
-			o.less = map[string]struct{}{}
+		if o.removed == nil {
+			o.removed = map[string]struct{}{}
 		}
-		o.less[name] = struct{}{}
+		o.removed[name] = struct{}{}
 	}
 }
 
@@ -164,7 +164,7 @@ func (o *overlay) all(yield func(name, version string) bool) {
 	seen := map[string]struct{}{}
 	fresh := func(name string) bool {
 		_, own := o.own[name]
-		_, less := o.less[name]
+		_, less := o.removed[name]
 		_, before := seen[name]
 		return !own && !less && !before
 	}
@@ -186,10 +186,10 @@ func (o *overlay) all(yield func(name, version string) bool) {
 	}
 }
 
-// loose returns how much memory the overlay does not share, as a number of names. A name in several lists
+// unshared returns how much memory the overlay does not share, as a number of names. A name in several lists
 // counts several times.
-func (o *overlay) loose() int {
-	count := len(o.own) + len(o.less)
+func (o *overlay) unshared() int {
+	count := len(o.own) + len(o.removed)
 	for _, run := range o.runs {
 		count += len(run)
 	}
@@ -200,10 +200,10 @@ func (o *overlay) loose() int {
 // It should be rebased if the unshared names have doubled since the last time, and increased by the slack of
 // the roll. So the whole overlay is read once for each doubling.
 func (o *overlay) due(t *Target, typ string) *roll {
-	if loose := o.loose(); !t.known || loose < o.looseBefore+max(bulk, o.looseBefore) {
+	if unshared := o.unshared(); !t.known || unshared < o.unsharedBefore+max(bulk, o.unsharedBefore) {
 		return nil
 	}
-	if on := t.call(typ).roll; o.loose() >= o.looseBefore+on.slack() {
+	if on := t.newestRoll(typ).roll; o.unshared() >= o.unsharedBefore+on.slack() {
 		return on
 	}
 	return nil
@@ -218,10 +218,10 @@ func (o *overlay) onto(on *roll) overlay {
 		got, ok := o.get(name)
 		switch {
 		case !ok:
-			if laid.less == nil {
-				laid.less = map[string]struct{}{}
+			if laid.removed == nil {
+				laid.removed = map[string]struct{}{}
 			}
-			laid.less[name] = struct{}{}
+			laid.removed[name] = struct{}{}
 			continue
 		case got != version && !o.bare:
 			if laid.own == nil {
@@ -237,10 +237,10 @@ func (o *overlay) onto(on *roll) overlay {
 			laid.set(name, version)
 		}
 	}
-	if laid.loose() >= o.loose() {
+	if laid.unshared() >= o.unshared() {
 		laid = o.folded()
 	}
-	laid.looseBefore = laid.loose()
+	laid.unsharedBefore = laid.unshared()
 	return laid
 }
 
@@ -257,7 +257,7 @@ func (o *overlay) folded() overlay {
 	out.own, out.runs = map[string]string{}, nil
 	for _, run := range o.runs {
 		for _, e := range run {
-			if _, gone := o.less[e.Name]; !gone {
+			if _, gone := o.removed[e.Name]; !gone {
 				out.own[e.Name] = e.Version
 			}
 		}

@@ -82,21 +82,21 @@ func TestWhatAllHoldIsShared(t *testing.T) {
 	var streams []*overlay
 	for range 3 {
 		o := &overlay{}
-		for _, name := range c.call(cds).names {
+		for _, name := range c.newestRoll(cds).names {
 			o.set(name, c.Entry(cds, name).Version)
 		}
 		o.lay(c)
 		streams = append(streams, o)
 	}
-	slack := c.call(cds).slack()
+	slack := c.newestRoll(cds).slack()
 	for edit := range 5000 {
 		c.putVersion(edit%2000, edit+2)
 		e := c.Entry(cds, fmt.Sprintf("c%04d", edit%2000))
 		for _, o := range streams {
 			o.set(e.Name, e.Version)
 			o.lay(c)
-			if o.loose() > 2*slack {
-				t.Fatalf("edit %d: %d of %d names are a stream's own", edit, o.loose(), o.size)
+			if o.unshared() > 2*slack {
+				t.Fatalf("edit %d: %d of %d names are a stream's own", edit, o.unshared(), o.size)
 			}
 		}
 		if streams[0].base != streams[2].base {
@@ -108,18 +108,18 @@ func TestWhatAllHoldIsShared(t *testing.T) {
 // Names that are asked for need no version to be shared.
 func TestNamesAloneAreShared(t *testing.T) {
 	c, o := rollScope(200), &overlay{bare: true}
-	for _, name := range append(slices.Clone(c.call(cds).names), "other") {
+	for _, name := range append(slices.Clone(c.newestRoll(cds).names), "other") {
 		o.set(name, "")
 	}
-	if o.lay(c); o.loose() != 1 || o.size != 201 {
-		t.Errorf("%d of %d names are its own, want 1 of 201", o.loose(), o.size)
+	if o.lay(c); o.unshared() != 1 || o.size != 201 {
+		t.Errorf("%d of %d names are its own, want 1 of 201", o.unshared(), o.size)
 	}
 }
 
 // A queue that nobody takes from does not grow for ever, and gives each name.
 func TestTheListsOfAQueueAreBounded(t *testing.T) {
 	var q queue
-	names := rollScope(200).call(cds).names
+	names := rollScope(200).newestRoll(cds).names
 	for range 1000 {
 		q.share(names)
 	}

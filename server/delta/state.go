@@ -107,7 +107,7 @@ func (s *stream) Held(typ, name string) (version string, ok bool) {
 // time. Each name counts by its Weight.
 func (s *stream) Unknown() (weight int) {
 	for _, l := range s.ledgers {
-		weight += l.strangers
+		weight += l.unknownWeight
 	}
 	return weight
 }

@@ -39,8 +39,8 @@ type tableState struct {
 	// ready is the form that is sent instead of the target's readyFor: a probe, or the route table without its
 	// bad parts. It is nil until prepare has made it.
 	ready, readyFor *Entry
-	// hopeless is the version of the route table in which a search found no bad part; "" if there is none.
-	hopeless string
+	// unsearchable is the version of the route table in which a search found no bad part; "" if there is none.
+	unsearchable string
 	// hinting is true while the search has not begun, because the route table without the parts that other
 	// Envoys rejected is sent first. So an Envoy that has no table yet serves early. hadHints is true after
 	// this table was made once.
@@ -153,7 +153,7 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	e := r.Set[0]
 	t := ts.tableOf(l.typ, e.Name)
 	switch {
-	case ts.target.Entry(l.typ, e.Name) == nil, t.hopeless == e.Version, t.search != nil && t.ready != e, t.search == nil && r.Probe:
+	case ts.target.Entry(l.typ, e.Name) == nil, t.unsearchable == e.Version, t.search != nil && t.ready != e, t.search == nil && r.Probe:
 		return
 	case t.hinting, t.pausing:
 		t.hinting, t.pausing = false, false
@@ -273,17 +273,17 @@ func (ts *tables) conclude(yield func(Step) bool, name string) bool {
 	if t.search == nil {
 		return true
 	}
-	convicted := t.convicted(name)
-	if !ts.note(yield, convicted) {
+	bad := t.badParts(name)
+	if !ts.note(yield, bad) {
 		return false
 	}
 	return yield(Step{Book: func() {
 		search := t.search
 		t.search = nil
 		ts.findings++
-		if len(convicted) == 0 {
-			t.hopeless = search.of.Version
-			ts.ledgers[xds.RouteType].rejected.set(name, rejection{version: t.hopeless, words: search.words, times: 1})
+		if len(bad) == 0 {
+			t.unsearchable = search.of.Version
+			ts.ledgers[xds.RouteType].rejected.set(name, rejection{version: t.unsearchable, words: search.words, times: 1})
 		}
 	}})
 }
@@ -303,9 +303,9 @@ func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	return true
 }
 
-// convicted returns the parts that the search of a route table found, in order. If a found part answers 500
+// badParts returns the parts that the search of a route table found, in order. If a found part answers 500
 // already, its match is bad, and the result says so.
-func (t *tableState) convicted(name string) []*RejectedPart {
+func (t *tableState) badParts(name string) []*RejectedPart {
 	var parts []*RejectedPart
 	for _, f := range t.search.found {
 		part := &RejectedPart{Table: name, Part: f.Part, Fault: xds.Fault{Sum: f.Sum()}, in: t, Words: f.words}

@@ -15,7 +15,7 @@ type Target struct {
 	// server that has not loaded its folder would remove the resources of Envoys.
 	known     bool
 	resources map[string]map[string][]owned // type → name → the form of each Gateway
-	rolls     map[string]called             // by type
+	rolls     map[string]rollAndChanges     // by type
 	edits     uint64                        // counts the calls of Put
 	joined    map[string]*Entry             // by name: filters of several Gateways, with all requirements
 }
@@ -36,7 +36,7 @@ type Update struct {
 
 // NewTarget returns a target without resources, which is not known yet.
 func NewTarget() *Target {
-	return &Target{resources: map[string]map[string][]owned{}, rolls: map[string]called{}, joined: map[string]*Entry{}}
+	return &Target{resources: map[string]map[string][]owned{}, rolls: map[string]rollAndChanges{}, joined: map[string]*Entry{}}
 }
 
 // Put applies one update. The caller must call Plan.Mark for each plan of the target afterwards.
@@ -75,7 +75,7 @@ func (t *Target) Put(u Update) {
 // Clone returns a target with the same resources, which both share. Later calls of Put change only one of the
 // two targets. The cost grows with the number of names.
 func (t *Target) Clone() *Target {
-	c := &Target{known: t.known, resources: make(map[string]map[string][]owned, len(t.resources)), rolls: map[string]called{}, edits: t.edits, joined: maps.Clone(t.joined)}
+	c := &Target{known: t.known, resources: make(map[string]map[string][]owned, len(t.resources)), rolls: map[string]rollAndChanges{}, edits: t.edits, joined: maps.Clone(t.joined)}
 	for typ, names := range t.resources {
 		c.resources[typ] = maps.Clone(names) // Put never changes a list of owners
 	}

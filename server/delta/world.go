@@ -127,10 +127,10 @@ func (w world) after(r *Response) map[string]*Entry {
 	return all
 }
 
-// took records in p.world which resources the client has after the answer to r. nack is true for a rejection.
+// recordHeld records in p.world which resources the client has after the answer to r. nack is true for a rejection.
 // If the client rejected a resource, the previous form stays in the list. A list without it would remove the
 // resource. It does nothing for the incremental protocol.
-func (p *Plan) took(r *Response, nack bool) {
+func (p *Plan) recordHeld(r *Response, nack bool) {
 	if p.world == nil {
 		return
 	}
@@ -153,9 +153,9 @@ func (p *Plan) took(r *Response, nack bool) {
 	}
 }
 
-// states stores in r the resources and the version that a response of the state-of-the-world protocol contains.
+// fillWorld stores in r the resources and the version that a response of the state-of-the-world protocol contains.
 // Its cost grows with the number of resources that the client has of the type.
-func (w world) states(r *Response) {
+func (w world) fillWorld(r *Response) {
 	all := w.after(r)
 	r.world, r.version = slices.Clone(r.Set), sumOf(all)
 	if listed(r.Type) {
@@ -173,7 +173,7 @@ func (p *Plan) Frame(r *Response) mem.BufferSlice {
 	if p.world == nil {
 		return r.frame()
 	}
-	p.world.states(r)
+	p.world.fillWorld(r)
 	return r.worldFrame()
 }
 

@@ -84,7 +84,7 @@ func (w *statusWriter) run(ctx context.Context) {
 			w.retry = min(2*w.retry, lastStatusRetry)
 		}
 		if err := w.write(ctx); ctx.Err() == nil {
-			w.tell(err)
+			w.reportState(err)
 		}
 	}
 }
@@ -139,9 +139,9 @@ func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	return w.folder.put(file, text)
 }
 
-// tell logs err if it is new, and logs the end of an error if err is nil. It also stores whether writing fails,
+// reportState logs err if it is new, and logs the end of an error if err is nil. It also stores whether writing fails,
 // for run and the metric.
-func (w *statusWriter) tell(err error) {
+func (w *statusWriter) reportState(err error) {
 	w.failing.Store(err != nil)
 	reason := ""
 	if err != nil {

@@ -47,7 +47,7 @@ func (c *crew) refuse(left []string) {
 		refused[gateway] = true
 		if !c.refused[gateway] {
 			c.host.log.Error().Str("gateway", gateway).Msg(message)
-			c.host.tell(State{Gateway: gateway, Phase: OverLimit, Message: message})
+			c.host.setState(State{Gateway: gateway, Phase: OverLimit, Message: message})
 		}
 	}
 	for gateway := range c.refused {

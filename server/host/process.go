@@ -66,8 +66,8 @@ func (p *process) over(how string) {
 	})
 }
 
-// fate waits until the process has ended, and returns how it ended, as text for a message.
-func (p *process) fate() string {
+// exitText waits until the process has ended, and returns how it ended, as text for a message.
+func (p *process) exitText() string {
 	<-p.gone
 	return p.how
 }

@@ -44,12 +44,12 @@ type State struct {
 // Wrong reports whether a person should look at the Envoy, because it does not run or is outdated.
 func (s State) Wrong() bool { return s.Phase != Running || s.Outdated }
 
-// tell stores the state of one Envoy, and calls Options.Changed with the states of all Envoys.
-func (h *Host) tell(s State) {
+// setState stores the state of one Envoy, and calls Options.Changed with the states of all Envoys.
+func (h *Host) setState(s State) {
 	h.stateMu.Lock()
 	defer h.stateMu.Unlock()
 	h.states[s.Gateway] = s
-	h.told()
+	h.notify()
 }
 
 // forget removes the state of a Gateway that does not exist any more, and calls Options.Changed.
@@ -57,11 +57,11 @@ func (h *Host) forget(gateway string) {
 	h.stateMu.Lock()
 	defer h.stateMu.Unlock()
 	delete(h.states, gateway)
-	h.told()
+	h.notify()
 }
 
-// told calls Options.Changed with all states. The caller must have locked stateMu.
-func (h *Host) told() {
+// notify calls Options.Changed with all states. The caller must have locked stateMu.
+func (h *Host) notify() {
 	if h.options.Changed != nil {
 		h.options.Changed(h.sorted())
 	}

@@ -124,7 +124,7 @@ func (s *supervisor) set(phase Phase, p *process, message string) {
 	if s.former != nil {
 		s.state.Former = s.former.pid
 	}
-	s.host.tell(s.state)
+	s.host.setState(s.state)
 }
 
 // start starts an Envoy and makes it the serving one. It tries again until it succeeds or ctx ends.
@@ -181,7 +181,7 @@ func (s *supervisor) failed(p *process) {
 	if time.Since(p.run.Since) >= steady && s.former == nil {
 		s.wait = firstWait
 	}
-	message := "Envoy " + p.fate()
+	message := "Envoy " + p.exitText()
 	last := p.lastLines()
 	s.log.Error().Int("pid", p.pid).Strs("last", last).Msg(message + "; it is started again")
 	message = lastWords(message, last)
@@ -226,7 +226,7 @@ func (s *supervisor) end(p *process) {
 		s.log.Warn().Int("requests", left).Msg("the time to drain is up; open requests are cut off")
 	}
 	p.stop(s.host.options.Hurry)
-	s.log.Info().Int("pid", p.pid).Msg("Envoy " + p.fate())
+	s.log.Info().Int("pid", p.pid).Msg("Envoy " + p.exitText())
 }
 
 // sleep waits for d, or until ctx ends.

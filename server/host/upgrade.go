@@ -131,9 +131,9 @@ func (s *supervisor) ready(ctx context.Context, next *process) error {
 	for !s.files.admin().serves(ctx, next.run.Epoch) {
 		select {
 		case <-next.ended():
-			return errors.New(lastWords("the new Envoy "+next.fate(), next.lastLines()))
+			return errors.New(lastWords("the new Envoy "+next.exitText(), next.lastLines()))
 		case <-s.serving.ended():
-			return errors.New("the former Envoy " + s.serving.fate() + " before the new one served")
+			return errors.New("the former Envoy " + s.serving.exitText() + " before the new one served")
 		case <-limit.C:
 			return fmt.Errorf("the new Envoy does not serve after %s", readyTime)
 		case <-ctx.Done():

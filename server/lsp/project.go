@@ -97,7 +97,7 @@ func (p *project) follow(ctx context.Context) {
 			return
 		case <-p.changed:
 		}
-		p.settle(ctx)
+		p.debounce(ctx)
 		p.diskMu.Lock()
 		disk := p.disk
 		p.diskMu.Unlock()
@@ -107,9 +107,9 @@ func (p *project) follow(ctx context.Context) {
 	}
 }
 
-// settle waits until nothing has changed for the duration quiet, but at most for the duration longest. It
+// debounce waits until nothing has changed for the duration quiet, but at most for the duration longest. It
 // returns earlier if ctx ends.
-func (p *project) settle(ctx context.Context) {
+func (p *project) debounce(ctx context.Context) {
 	end := time.After(longest)
 	for {
 		select {

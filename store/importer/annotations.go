@@ -62,7 +62,7 @@ func (n *nginx) settings(ingress *item) *settings {
 		case name == "kubernetes.io/ingress.class":
 			s.say(n, Different, name, "its class is imported; gatefold has none")
 		case ofController(name) || ofOtherPrefix(name):
-			s.shut(n, "another controller reads this annotation, and import does not know what it protects", "metadata.annotations["+name+"]")
+			s.failClosed(n, "another controller reads this annotation, and import does not know what it protects", "metadata.annotations["+name+"]")
 		default:
 			s.say(n, Same, name, "ingress-nginx does not read it")
 		}
@@ -75,9 +75,9 @@ func (s *settings) say(n *nginx, class Class, name, message string) {
 	n.add(class, s.ingress.place, s.ingress.name(), message, join("metadata.annotations", name))
 }
 
-// shut makes the paths of the Ingress answer 500 because of fields that cannot be expressed. message is the
+// failClosed makes the paths of the Ingress answer 500 because of fields that cannot be expressed. message is the
 // reason.
-func (s *settings) shut(n *nginx, message string, fields ...string) {
+func (s *settings) failClosed(n *nginx, message string, fields ...string) {
 	s.closed = cmp.Or(s.closed, fields[0])
 	accept := s.ingress.name() + "/" + removable(fields[0])
 	if name, ok := strings.CutPrefix(fields[0], "metadata.annotations["); ok {
@@ -93,7 +93,7 @@ func (s *settings) shut(n *nginx, message string, fields ...string) {
 func (s *settings) annotation(n *nginx, key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
-	fail := func(why string) { s.shut(n, why, field) }
+	fail := func(why string) { s.failClosed(n, why, field) }
 	on, isBoolean := boolean(value)
 	if reason := s.ofHost(key, on); reason != "" {
 		s.closedHost = cmp.Or(s.closedHost, key)
@@ -270,7 +270,7 @@ func (s *settings) harmless(n *nginx, key, field string) {
 	}
 	message, known := words[key]
 	if !known {
-		s.shut(n, "import cannot express it", field)
+		s.failClosed(n, "import cannot express it", field)
 		return
 	}
 	s.say(n, Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))

@@ -21,7 +21,7 @@ func (o *Objects) closeTargets(policy *item, targets []target) {
 		for _, object := range o.objects {
 			if t.of(object, policy.key.Namespace) {
 				found = true
-				o.shut(object, t.section, policy.name())
+				o.failClosed(object, t.section, policy.name())
 			}
 		}
 		if !found && t.labels == nil && t.kind != "HTTPRoute" && t.kind != "GRPCRoute" {
@@ -31,11 +31,11 @@ func (o *Objects) closeTargets(policy *item, targets []target) {
 	}
 }
 
-// shut makes an object fail closed. The parameter because names the refused object or field that is the reason.
+// failClosed makes an object fail closed. The parameter because names the refused object or field that is the reason.
 // An HTTPRoute or GRPCRoute answers 500; with a section, only its rules of that name do (see closeRules). Other
 // routes, Gateways, ListenerSets, Services and Backends are left out of the import. shut does nothing for
 // objects of other kinds, and for objects that are closed or left out already.
-func (o *Objects) shut(object *item, section, because string) {
+func (o *Objects) failClosed(object *item, section, because string) {
 	switch {
 	case object.left || object.closed:
 	case object.is("HTTPRoute", "GRPCRoute"):
@@ -79,7 +79,7 @@ func (o *Objects) closeRules(route *item, section, because string) {
 		for _, ref := range list(child.spec()["parentRefs"]) {
 			if child != route && text(at(ref, "kind")) == "HTTPRoute" && text(at(ref, "name")) == route.key.Name &&
 				cmp.Or(text(at(ref, "namespace")), child.key.Namespace) == route.key.Namespace {
-				o.shut(child, "", route.name())
+				o.failClosed(child, "", route.name())
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func (o *Objects) shutUsers(gone *item) {
 			o.leaveParents(user, gone)
 			o.shutReferring(user, gone)
 		case user.is("ListenerSet") && o.names(user, at(user.spec(), "parentRef"), gone):
-			o.shut(user, "", gone.name())
+			o.failClosed(user, "", gone.name())
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (o *Objects) shutReferring(route, gone *item) {
 		found = found || o.names(route, ref, gone)
 	})
 	if found {
-		o.shut(route, "", gone.name())
+		o.failClosed(route, "", gone.name())
 	}
 }
 
@@ -189,7 +189,7 @@ func (o *Objects) refusePolicy(policy *item, message string, fields ...string) {
 		case user.isPolicy():
 			o.refusePolicy(user, policy.name()+" is refused")
 		case user.isRoute():
-			o.shut(user, "", policy.name())
+			o.failClosed(user, "", policy.name())
 		}
 	}
 }
@@ -232,7 +232,7 @@ func (o *Objects) settle(object *item, p manifest.Problem, hangs bool) (changed 
 		o.closeRules(object, "", cmp.Or(p.Field, "the route"))
 		object.closed = true
 	default:
-		o.shut(object, "", words)
+		o.failClosed(object, "", words)
 		if !object.left {
 			o.refuse(object, words)
 		}
@@ -284,7 +284,7 @@ func (o *Objects) settleReference(object *item, p manifest.Problem) bool {
 		case object.closed:
 			return false
 		default:
-			o.shut(object, "", gone.name())
+			o.failClosed(object, "", gone.name())
 			if !object.left && !object.closed {
 				o.refuse(object, gone.name()+" is refused")
 			}

@@ -117,8 +117,8 @@ func (n *nginx) host(name string) *ingressHost {
 func (n *nginx) read(ingress *item) {
 	before := len(n.verdicts)
 	s := n.settings(ingress)
-	n.tell(ingress, Same, "read", "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp")
-	n.tell(ingress, Different, "its class is imported; gatefold has none", "spec.ingressClassName")
+	n.addVerdict(ingress, Same, "read", "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp")
+	n.addVerdict(ingress, Different, "its class is imported; gatefold has none", "spec.ingressClassName")
 	for _, path := range n.paths(ingress, s) {
 		if path.field == "spec.defaultBackend" {
 			n.defaults = append(n.defaults, path)
@@ -136,7 +136,7 @@ func (n *nginx) read(ingress *item) {
 		}
 	})
 	if len(unknown) > 0 {
-		s.shut(n, "import does not know it, nor what it protects", unknown...)
+		s.failClosed(n, "import does not know it, nor what it protects", unknown...)
 	}
 	for _, name := range s.hosts {
 		if s.closedHost != "" {
@@ -147,8 +147,8 @@ func (n *nginx) read(ingress *item) {
 	}
 }
 
-// tell adds a verdict about the given fields of an Ingress. It leaves out fields that do not exist.
-func (n *nginx) tell(ingress *item, class Class, message string, fields ...string) {
+// addVerdict adds a verdict about the given fields of an Ingress. It leaves out fields that do not exist.
+func (n *nginx) addVerdict(ingress *item, class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {
 		if value, _ := lookup(ingress.fields, parse(field)); value != nil {
@@ -171,7 +171,7 @@ func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 			n.protecting(ingress.place, ingress.name(), "left out: the host is no DNS name", "", field)
 			continue
 		}
-		n.tell(ingress, Same, "the hostname of a route", field+".host")
+		n.addVerdict(ingress, Same, "the hostname of a route", field+".host")
 		s.hosts = append(s.hosts, host)
 		for j, path := range list(at(rule, "http", "paths")) {
 			all = append(all, n.path(ingress, s, host, path, fmt.Sprintf("%s.http.paths[%d]", field, j)))
@@ -199,9 +199,9 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 		path: cmp.Or(text(at(value, "path")), "/"), pathType: cmp.Or(text(at(value, "pathType")), "ImplementationSpecific"),
 		service: cmp.Or(text(at(value, "backend", "service", "name")), text(at(value, "backend", "serviceName"))),
 	}
-	n.tell(ingress, Same, "the match of a rule", field+".path", field+".pathType")
+	n.addVerdict(ingress, Same, "the match of a rule", field+".path", field+".pathType")
 	for _, backend := range []string{field + ".backend", field} { // a default backend has no path
-		n.tell(ingress, Same, "the backend of a rule", backend+".service", backend+".serviceName", backend+".servicePort")
+		n.addVerdict(ingress, Same, "the backend of a rule", backend+".service", backend+".serviceName", backend+".servicePort")
 	}
 	p.port = n.portOf(ingress.key.Namespace, p.service, at(value, "backend"))
 	switch {

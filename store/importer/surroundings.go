@@ -63,7 +63,7 @@ func (o *Objects) limitedAddresses(service *item) {
 		hint := "write the ranges as acl in a TrafficPolicy of the Gateway, and leave the field out with --accept " + service.name() + "/" + field
 		if gateway := o.gatewayOf(service); gateway != nil {
 			o.protecting(service.place, service.name(), message+gateway.name()+", which is left out", hint, field)
-			o.shut(gateway, "", service.name())
+			o.failClosed(gateway, "", service.name())
 			continue
 		}
 		o.block(service.place, service.name(), message+"what it leads to, and import does not know which Gateway that is", hint, field)
@@ -106,7 +106,7 @@ func (o *Objects) insideOnly(service *item) {
 	}
 	o.protecting(service.place, service.name(), "clients inside of the cluster's network alone reached "+gateway.name()+", which is left out",
 		"write the addresses to listen on into spec.addresses of the Gateway, or leave the field out with --accept "+service.name()+"/"+field, field)
-	o.shut(gateway, "", service.name())
+	o.failClosed(gateway, "", service.name())
 }
 
 // insideBy returns the field that makes a Service reachable only inside a network. It returns "" if there is
@@ -176,7 +176,7 @@ func (o *Objects) annotated() {
 				o.add(Different, object.place, object.name(), "gatefold does not read it, as --accept says", field)
 			default:
 				o.protecting(object.place, object.name(), "another controller reads this annotation, and import does not know what it protects", "leave it out with --accept "+name, field)
-				o.shut(object, "", name)
+				o.failClosed(object, "", name)
 			}
 		}
 	}

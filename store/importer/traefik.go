@@ -175,9 +175,9 @@ func (t *traefik) say(p *part, class Class, message string, fields ...string) {
 	}
 }
 
-// shut makes routers answer 500 if they use the part p, because fields of p cannot be expressed. message is the
+// failClosed makes routers answer 500 if they use the part p, because fields of p cannot be expressed. message is the
 // reason.
-func (t *traefik) shut(p *part, message, hint string, fields ...string) {
+func (t *traefik) failClosed(p *part, message, hint string, fields ...string) {
 	reason := p.id()
 	if len(fields) > 0 {
 		reason += "/" + fields[0]
@@ -206,10 +206,10 @@ func (t *traefik) rest(p *part) {
 		}
 	})
 	if len(unknown) == 1 && unknown[0] == "" {
-		t.shut(p, "it says nothing that import knows", "")
+		t.failClosed(p, "it says nothing that import knows", "")
 		p.told = append(p.told, "*")
 	} else if len(unknown) > 0 {
-		t.shut(p, "import does not know it, nor what it protects", "", unknown...)
+		t.failClosed(p, "import does not know it, nor what it protects", "", unknown...)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func (t *traefik) forwardAuth(p *part, e *effect) {
 	target, err := url.Parse(text(p.get("forwardAuth.address")))
 	if err != nil || target.Host == "" {
-		t.shut(p, "it has no address", "", "forwardAuth")
+		t.failClosed(p, "it has no address", "", "forwardAuth")
 		return
 	}
 	prefix := map[string]string{"/api/authz/forward-auth": "/api/authz/ext-authz/", "/outpost.goauthentik.io/auth/traefik": "/outpost.goauthentik.io/auth/envoy"}[target.Path]
@@ -29,11 +29,11 @@ func (t *traefik) forwardAuth(p *part, e *effect) {
 	_, wrong := netip.ParseAddr(host)
 	switch {
 	case prefix == "" || target.RawQuery != "":
-		t.shut(p, "Traefik asks one path with GET, Envoy asks with the method and path of the request behind a prefix; import knows the endpoints of Authelia and Authentik alone",
+		t.failClosed(p, "Traefik asks one path with GET, Envoy asks with the method and path of the request behind a prefix; import knows the endpoints of Authelia and Authentik alone",
 			"docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
 		return
 	case target.Scheme != "http" || target.User != nil || !ok || port < 1 || port > 65535 || wrong != nil && len(validation.IsDNS1123Subdomain(host)) > 0:
-		t.shut(p, "the address is no server with http and a port", "docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
+		t.failClosed(p, "the address is no server with http and a port", "docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
 		return
 	}
 	forward, read := []any{"accept", "cookie", "proxy-authorization", "x-forwarded-for"}, []any{}
@@ -70,7 +70,7 @@ func headerNames(t *traefik, p *part, field string) []any {
 	var all []any
 	for _, name := range list(p.get(field)) {
 		if !headerName.MatchString(text(name)) {
-			t.shut(p, "it is no name of a header", "", field)
+			t.failClosed(p, "it is no name of a header", "", field)
 			return nil
 		}
 		all = append(all, strings.ToLower(text(name)))

@@ -102,7 +102,7 @@ func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 		step := pathStep{kind: "strip"}
 		for _, prefix := range list(get("prefixes")) {
 			if !plainPath.MatchString(text(prefix)) {
-				t.shut(p, "a prefix is no plain path", "", "stripPrefix.prefixes")
+				t.failClosed(p, "a prefix is no plain path", "", "stripPrefix.prefixes")
 			}
 			step.values = append(step.values, text(prefix))
 		}
@@ -112,7 +112,7 @@ func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 		field := map[string]string{"addPrefix": "prefix", "replacePath": "path"}[kind]
 		value := text(get(field))
 		if !plainPath.MatchString(value) || dotPath.MatchString(value) {
-			t.shut(p, "it is no plain path", "", kind)
+			t.failClosed(p, "it is no plain path", "", kind)
 			return
 		}
 		e.paths = append(e.paths, pathStep{kind: strings.TrimSuffix(strings.TrimSuffix(kind, "Prefix"), "Path"), values: []string{value}})
@@ -145,7 +145,7 @@ func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 		t.forwardAuth(p, e)
 	case "digestAuth", "rateLimit", "inFlightReq", "passTLSClientCert", "plugin", "replacePathRegex", "stripPrefixRegex":
 		hint := map[string]string{"rateLimit": "write rateLimit in a TrafficPolicy: its limit is for all clients together"}[kind]
-		t.shut(p, "import cannot express "+kind, hint, kind)
+		t.failClosed(p, "import cannot express "+kind, hint, kind)
 	}
 }
 
@@ -154,7 +154,7 @@ func (t *traefik) readMiddleware(p *part, kind string, e *effect) {
 func (t *traefik) redirectScheme(p *part, e *effect) {
 	scheme := text(p.get("redirectScheme.scheme"))
 	if scheme != "http" && scheme != "https" {
-		t.shut(p, "the scheme is not http or https", "", "redirectScheme")
+		t.failClosed(p, "the scheme is not http or https", "", "redirectScheme")
 		return
 	}
 	to := map[string]any{"scheme": scheme, "statusCode": int64(302), "port": map[string]int64{"http": 80, "https": 443}[scheme]}
@@ -165,7 +165,7 @@ func (t *traefik) redirectScheme(p *part, e *effect) {
 	if port := p.get("redirectScheme.port"); port != nil {
 		n, ok := number(port)
 		if !ok || n < 1 || n > 65535 {
-			t.shut(p, "the port is no number", "", "redirectScheme.port")
+			t.failClosed(p, "the port is no number", "", "redirectScheme.port")
 		}
 		to["port"] = n
 	}
@@ -180,16 +180,16 @@ func (t *traefik) basicAuth(p *part, e *effect) {
 		field := fmt.Sprintf("basicAuth.users[%d]", i)
 		name, hash, _ := strings.Cut(text(line), ":")
 		if name == "" || !strings.HasPrefix(hash, "{SHA}") {
-			t.shut(p, "Envoy reads passwords that are hashed with {SHA} alone", "gatefold hash writes them; or leave the user out with --accept "+p.id(), field)
+			t.failClosed(p, "Envoy reads passwords that are hashed with {SHA} alone", "gatefold hash writes them; or leave the user out with --accept "+p.id(), field)
 			continue
 		}
 		users = append(users, text(line))
 	}
 	if p.get("basicAuth.usersFile") != nil {
-		t.shut(p, "import reads no further file", "write its lines as users", "basicAuth.usersFile")
+		t.failClosed(p, "import reads no further file", "write its lines as users", "basicAuth.usersFile")
 	}
 	if len(users) == 0 && p.closed == "" {
-		t.shut(p, "it has no users", "", "basicAuth")
+		t.failClosed(p, "it has no users", "", "basicAuth")
 		return
 	}
 	e.policy["basicAuth"] = map[string]any{"users": users}
@@ -209,7 +209,7 @@ func (t *traefik) addresses(p *part, kind string, e *effect) {
 	for i, entry := range list(p.get(kind + ".sourceRange")) {
 		prefix, err := network(text(entry))
 		if err != nil {
-			t.shut(p, "it is no network", "", fmt.Sprintf("%s.sourceRange[%d]", kind, i))
+			t.failClosed(p, "it is no network", "", fmt.Sprintf("%s.sourceRange[%d]", kind, i))
 			continue
 		}
 		if !slices.Contains(cidrs, any(prefix.String())) {
@@ -227,7 +227,7 @@ func (t *traefik) addresses(p *part, kind string, e *effect) {
 	e.policy["acl"] = acl
 	t.say(p, Different, "acl, by the address that Envoy takes for the client's: look at --trusted-hops", kind+".sourceRange")
 	if p.get(kind+".ipStrategy") != nil {
-		t.shut(p, "which address is the client's is said for all requests", "serve with --trusted-hops; docs/guides/client-addresses.md", kind+".ipStrategy")
+		t.failClosed(p, "which address is the client's is said for all requests", "serve with --trusted-hops; docs/guides/client-addresses.md", kind+".ipStrategy")
 	}
 }
 
@@ -242,12 +242,12 @@ func (t *traefik) headers(p *part, e *effect) {
 			value, lower := fmt.Sprint(values[name]), strings.ToLower(name)
 			switch {
 			case values[name] == nil || !headerName.MatchString(name) || strings.ContainsAny(value, "\r\n\x00") || len(value) > 4000:
-				t.shut(p, "it is no header that can be expressed", "", field)
+				t.failClosed(p, "it is no header that can be expressed", "", field)
 			case lower == "host" && key == "customRequestHeaders" && len(validation.IsDNS1123Subdomain(value)) == 0:
 				e.host = value
 				t.say(p, Same, "the host that the server receives", field)
 			case lower == "host" || strings.HasPrefix(lower, "x-envoy") || lower == "connection" || lower == "content-length":
-				t.shut(p, "it is no header that can be expressed", "", field)
+				t.failClosed(p, "it is no header that can be expressed", "", field)
 			default:
 				into[lower] = value
 				t.say(p, Same, "a header that is set, or removed if it is empty", field)
@@ -261,7 +261,7 @@ func (t *traefik) headers(p *part, e *effect) {
 			return
 		}
 		if strings.ContainsAny(value, "\r\n\x00") || len(value) > 4000 {
-			t.shut(p, "it is no header that can be expressed", "", "headers."+key)
+			t.failClosed(p, "it is no header that can be expressed", "", "headers."+key)
 			return
 		}
 		if value != "" && value != "false" {
@@ -335,7 +335,7 @@ func (t *traefik) cors(p *part, h map[string]any, e *effect) {
 	cors["allowOrigins"] = origins
 	if yes(h["accessControlAllowCredentials"]) {
 		if slices.Contains(origins, any("*")) {
-			t.shut(p, "credentials for any origin: Envoy would answer with the origin", "name the origins", "headers.accessControlAllowCredentials")
+			t.failClosed(p, "credentials for any origin: Envoy would answer with the origin", "name the origins", "headers.accessControlAllowCredentials")
 		}
 		cors["allowCredentials"] = true
 	}

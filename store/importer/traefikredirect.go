@@ -235,7 +235,7 @@ func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 func (t *traefik) redirectRegex(p *part, e *effect) {
 	expression, err := regexp.Compile(text(p.get("redirectRegex.regex")))
 	if err != nil || text(p.get("redirectRegex.regex")) == "" || text(p.get("redirectRegex.replacement")) == "" {
-		t.shut(p, "it has no regular expression with a replacement", "", "redirectRegex")
+		t.failClosed(p, "it has no regular expression with a replacement", "", "redirectRegex")
 		return
 	}
 	r := &redirect{expression: expression, replacement: text(p.get("redirectRegex.replacement")), code: 302}

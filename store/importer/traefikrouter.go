@@ -50,12 +50,12 @@ func (t *traefik) router(p *part) *router {
 	}
 	t.wantList(p, "middlewares")
 	if r.effect.closed != "" {
-		t.shut(p, r.effect.closed, "", "middlewares")
+		t.failClosed(p, r.effect.closed, "", "middlewares")
 	}
 	t.say(p, Same, "filters and policies of its rules", "middlewares")
 	r.backends = t.service(text(p.get("service")), 0)
 	if r.backends.closed != "" && !t.onlyRedirects(r) {
-		t.shut(p, r.backends.closed, "give import all files together", "service")
+		t.failClosed(p, r.backends.closed, "give import all files together", "service")
 	}
 	t.say(p, Same, "the backends of its rules", "service")
 	t.say(p, Different, "left out: access logs, metrics and traces are for all routes", "observability")
@@ -79,11 +79,11 @@ func (t *traefik) readMatch(r *router) {
 	switch {
 	case err != nil:
 		r.lost = true
-		t.shut(r.part, "the rule cannot be read, and no route is written: "+err.Error(), "", "rule")
+		t.failClosed(r.part, "the rule cannot be read, and no route is written: "+err.Error(), "", "rule")
 	case r.lost:
-		t.shut(r.part, "what the rule matches cannot be expressed, and no route is written for that", "match it by hosts and paths", "rule")
+		t.failClosed(r.part, "what the rule matches cannot be expressed, and no route is written for that", "match it by hosts and paths", "rule")
 	case wide:
-		t.shut(r.part, "the rule wants more of a request than a route can say; all that the rest of it matches is closed", "", "rule")
+		t.failClosed(r.part, "the rule wants more of a request than a route can say; all that the rest of it matches is closed", "", "rule")
 	default:
 		t.say(r.part, Same, "the matches of its rules", "rule")
 	}
@@ -126,14 +126,14 @@ func (t *traefik) readPoints(r *router) {
 	}
 	t.wantList(r.part, "entryPoints")
 	if options := text(r.get("tls.options")); r.get("tls.options") != nil && options == "" {
-		t.shut(r.part, "it is no name", "", "tls.options")
+		t.failClosed(r.part, "it is no name", "", "tls.options")
 	} else if options != "" && strings.TrimSuffix(options, "@file") != "default" {
 		plain, _ := local(options)
 		if p := t.parts["tlsOption/"+plain]; p == nil || p.closed != "" {
-			t.shut(r.part, "import cannot express the options of TLS", "", "tls.options")
+			t.failClosed(r.part, "import cannot express the options of TLS", "", "tls.options")
 		}
 	} else if t.anyTLS(r) && t.closedTLS != "" {
-		t.shut(r.part, "import cannot express "+t.closedTLS, "", "tls")
+		t.failClosed(r.part, "import cannot express "+t.closedTLS, "", "tls")
 	}
 	if value, isMap := r.get("tls").(map[string]any); isMap && len(value) > 0 {
 		t.say(r.part, Different, "gatefold gets no certificates: write them as Secrets", "tls.certResolver", "tls.domains")
@@ -162,7 +162,7 @@ func (t *traefik) port(name string) int64 {
 // wantList makes routers that use the part answer 500 if a field is neither a list nor unset.
 func (t *traefik) wantList(p *part, field string) {
 	if value := p.get(field); value != nil && list(value) == nil {
-		t.shut(p, "it is no list", "", field)
+		t.failClosed(p, "it is no list", "", field)
 	}
 }
 
@@ -233,7 +233,7 @@ func (t *traefik) closeBehindLost() {
 	for _, a := range t.routers {
 		for _, b := range t.routers {
 			if a != b && a.lost && t.protects(a) && a.priority >= b.priority && t.meet(a, b) && b.closed == "" {
-				t.shut(b.part, "it would get requests of "+a.id()+", which cannot be matched", "", "rule")
+				t.failClosed(b.part, "it would get requests of "+a.id()+", which cannot be matched", "", "rule")
 			}
 		}
 	}
@@ -273,7 +273,7 @@ func (t *traefik) closeBehindConnections() {
 				return (len(points) == 0 || slices.ContainsFunc(points, samePort)) && t.tlsAt(r, name) == (p.get("tls") != nil)
 			})
 			if shared && r.closed == "" && r.named(hosts) {
-				t.shut(r.part, "it may get connections of "+p.id()+", which is left out", "", "entryPoints")
+				t.failClosed(r.part, "it may get connections of "+p.id()+", which is left out", "", "entryPoints")
 			}
 		}
 	}

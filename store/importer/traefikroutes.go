@@ -126,7 +126,7 @@ func (t *traefik) compare(l *listener, host string) {
 		first, second, at := pair.first, pair.second, l.at(host)
 		switch {
 		case first.guard(at) != "" && first.guard(at) != second.guard(at) && second.closed == "":
-			t.shut(second.part, "a route would get requests that "+first.id()+" protects: its match is more specific, and its priority is not higher", "", "priority", "rule")
+			t.failClosed(second.part, "a route would get requests that "+first.id()+" protects: its match is more specific, and its priority is not higher", "", "priority", "rule")
 		case first.priority > second.priority:
 			t.add(Different, second.place, second.id(), "it gets requests that "+first.id()+" got: its match is more specific, though its priority is lower", "rule")
 		}

@@ -40,7 +40,7 @@ func (t *traefik) service(name string, depth int) *backends {
 	made := &backends{}
 	switch {
 	case depth > 1:
-		t.shut(p, "services within services within services cannot be expressed", "")
+		t.failClosed(p, "services within services within services cannot be expressed", "")
 		p.told = append(p.told, "*")
 	case p.get("loadBalancer") != nil:
 		made = t.loadBalancer(p)
@@ -51,7 +51,7 @@ func (t *traefik) service(name string, depth int) *backends {
 	default:
 		for _, kind := range []string{"failover", "highestRandomWeight"} {
 			if p.get(kind) != nil {
-				t.shut(p, "gatefold has no such service", "list all servers in one loadBalancer", kind)
+				t.failClosed(p, "gatefold has no such service", "list all servers in one loadBalancer", kind)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (t *traefik) service(name string, depth int) *backends {
 func (t *traefik) loadBalancer(p *part) *backends {
 	var hosts []any
 	protocol, names := "", true
-	fail := func(field, why string) { t.shut(p, why, "", field) }
+	fail := func(field, why string) { t.failClosed(p, why, "", field) }
 	for i, server := range list(p.get("loadBalancer.servers")) {
 		field := fmt.Sprintf("loadBalancer.servers[%d]", i)
 		target, err := url.Parse(text(at(server, "url")))
@@ -86,7 +86,7 @@ func (t *traefik) loadBalancer(p *part) *backends {
 		weight, weighs := number(at(server, "weight"))
 		switch {
 		case target.Scheme == "https":
-			t.shut(p, "gatefold verifies the certificates of servers, and needs a BackendTLSPolicy for that", "docs/guides/backend-tls.md", field+".url")
+			t.failClosed(p, "gatefold verifies the certificates of servers, and needs a BackendTLSPolicy for that", "docs/guides/backend-tls.md", field+".url")
 		case target.Scheme != "http" && target.Scheme != "h2c" || i > 0 && protocol != target.Scheme:
 			fail(field+".url", "the servers do not all speak http, or all h2c")
 		case strings.Trim(target.Path, "/") != "" || target.RawQuery != "" || target.User != nil:
@@ -124,7 +124,7 @@ func (t *traefik) loadBalancer(p *part) *backends {
 	}
 	if len(hosts) == 0 {
 		if p.closed == "" {
-			t.shut(p, "it has no servers", "", "loadBalancer")
+			t.failClosed(p, "it has no servers", "", "loadBalancer")
 		}
 		return b
 	}
@@ -155,11 +155,11 @@ func (t *traefik) weighted(p *part, depth int) *backends {
 		one := t.service(text(at(entry, "name")), depth+1)
 		switch {
 		case !ok || weight < 0 || weight > 1_000_000:
-			t.shut(p, "the weight is no number that a route may have", "", field)
+			t.failClosed(p, "the weight is no number that a route may have", "", field)
 		case one.closed != "":
-			t.shut(p, "one of its services is closed: "+one.closed, "", field)
+			t.failClosed(p, "one of its services is closed: "+one.closed, "", field)
 		case len(one.refs) != 1 || len(one.mirrors) > 0 || one.rewriteHost:
-			t.shut(p, "one of its services is more than servers that receive the host of the request", "", field)
+			t.failClosed(p, "one of its services is more than servers that receive the host of the request", "", field)
 		default:
 			ref := maps.Clone(one.refs[0].(map[string]any))
 			ref["weight"] = weight
@@ -170,7 +170,7 @@ func (t *traefik) weighted(p *part, depth int) *backends {
 	t.say(p, Different, "requests of one client may go to several services", "weighted.sticky")
 	t.say(p, Different, "left out: no service is asked for its health", "weighted.healthCheck")
 	if len(b.refs) == 0 && p.closed == "" {
-		t.shut(p, "it has no services", "", "weighted")
+		t.failClosed(p, "it has no services", "", "weighted")
 	}
 	return b
 }
@@ -181,7 +181,7 @@ func (t *traefik) mirroring(p *part, depth int) *backends {
 	main := t.service(text(p.get("mirroring.service")), depth+1)
 	b := &backends{refs: main.refs, rewriteHost: main.rewriteHost}
 	if main.closed != "" {
-		t.shut(p, main.closed, "", "mirroring.service")
+		t.failClosed(p, main.closed, "", "mirroring.service")
 	}
 	t.say(p, Same, "the backends of the rule", "mirroring.service")
 	for i, entry := range list(p.get("mirroring.mirrors")) {

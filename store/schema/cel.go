@@ -135,9 +135,9 @@ type self struct{ value ref.Val }
 func (s *self) ResolveName(name string) (any, bool) { return s.value, name == cel.ScopedVarName }
 func (s *self) Parent() celgo.Activation            { return nil }
 
-// obey runs the rules of n on v, and the rules of the nodes in n on the values in v. It stops when the budget
+// runRules runs the rules of n on v, and the rules of the nodes in n on the values in v. It stops when the budget
 // is used up.
-func (w *walk) obey(n *node, v any) {
+func (w *walk) runRules(n *node, v any) {
 	if !n.ruled || v == nil || w.budget < 0 {
 		return
 	}
@@ -148,7 +148,7 @@ func (w *walk) obey(n *node, v any) {
 	case map[string]any:
 		for _, name := range n.ruledNames(v) {
 			w.into(name, n)
-			w.obey(n.child(name), v[name])
+			w.runRules(n.child(name), v[name])
 			w.out()
 		}
 	case []any:
@@ -157,7 +157,7 @@ func (w *walk) obey(n *node, v any) {
 		}
 		for i, item := range v {
 			w.intoItem(i)
-			w.obey(n.items, item)
+			w.runRules(n.items, item)
 			w.out()
 		}
 	}

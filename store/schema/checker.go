@@ -55,7 +55,7 @@ func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 	}
 	if !obeyed {
 		w.small = isSmall(object)
-		w.obey(c.root, object)
+		w.runRules(c.root, object)
 	}
 	return w.found
 }

@@ -13,7 +13,7 @@ import (
 func TestRulesWithoutCounting(t *testing.T) {
 	run := func(c *checker, object map[string]any, small bool) []Finding {
 		w := &walk{checker: c, budget: celconfig.RuntimeCELCostBudget, small: small}
-		w.obey(c.root, object)
+		w.runRules(c.root, object)
 		return w.found
 	}
 	violated := 0

@@ -66,7 +66,7 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 		if f.used > 0 {
 			out.Upstream = merged
 		}
-		out.Uses = append(out.Uses, policy.Use{Policy: p.Origin.Key, Fate: f.fate()})
+		out.Uses = append(out.Uses, policy.Use{Policy: p.Origin.Key, Effect: f.effect()})
 	}
 	return out
 }
@@ -98,8 +98,8 @@ func fill[T any](f *filling, into **T, from *T) {
 	}
 }
 
-// fate returns how much of the policy is in force.
-func (f filling) fate() policy.Fate {
+// effect returns how much of the policy is in force.
+func (f filling) effect() policy.Effect {
 	switch {
 	case f.used == f.set:
 		return policy.WhollyUsed
@@ -123,7 +123,7 @@ func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	}
 	cluster.Upstream = c.Upstream
 	for _, use := range c.Uses {
-		if use.Fate != policy.Overridden {
+		if use.Effect != policy.Overridden {
 			cluster.Objects = append(cluster.Objects, use.Policy)
 		}
 	}
@@ -167,12 +167,12 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem)
 			Requests: number(from.MaxRequests), Retries: number(from.MaxRetries), Remaining: zero(from.TrackRemaining),
 		}
 	}
-	return to, aloof(spec)
+	return to, hashPolicyWarnings(spec)
 }
 
-// aloof returns a warning if a spec has hash policies, because gatefold reads these from TrafficPolicies of
+// hashPolicyWarnings returns a warning if a spec has hash policies, because gatefold reads these from TrafficPolicies of
 // routes. Otherwise it returns nil.
-func aloof(spec *api.BackendConfigPolicySpec) []manifest.Problem {
+func hashPolicyWarnings(spec *api.BackendConfigPolicySpec) []manifest.Problem {
 	var at string
 	switch from := spec.LoadBalancer; {
 	case from == nil:

@@ -80,9 +80,9 @@ func (e *Endpoints) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Sift removes the endpoints that must not get requests from a cluster, and returns them. It returns nil if
+// RemoveRefused removes the endpoints that must not get requests from a cluster, and returns them. It returns nil if
 // there are none.
-func (g *Guard) Sift(cluster *ir.Cluster) []ir.Endpoint {
+func (g *Guard) RemoveRefused(cluster *ir.Cluster) []ir.Endpoint {
 	var refused []ir.Endpoint
 	list := append(metadata(), g.Refuse...)
 	for _, endpoint := range cluster.Endpoints {

@@ -43,7 +43,7 @@ func TestGuardRefuses(t *testing.T) {
 		{Host: "ip6-loopback", Port: 19000}, {Host: "IP6-localhost", Port: 19000}, {Host: "localhost6.localdomain6", Port: 19000}, {Host: "a.b.LOCALHOST.", Port: 19000},
 		{Host: "box", Port: 19000}, {Host: "BOX.", Port: 18000}, {Host: "cloud", Port: 80}, {Host: "both", Port: 80},
 	} {
-		if len(g.Sift(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) == 0 {
+		if len(g.RemoveRefused(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) == 0 {
 			t.Errorf("%v may be used", endpoint)
 		}
 	}
@@ -54,7 +54,7 @@ func TestGuardRefuses(t *testing.T) {
 		{Host: "localhost.example.com", Port: 19000}, {Host: "box", Port: 80}, {Host: "near", Port: 80}, {Host: "metadata.example.com", Port: 80}, {Host: "notlocalhost", Port: 19000},
 		{Host: "2002:a00:1::", Port: 80}, {Host: "::10.0.0.1", Port: 80}, {Host: "2001:db8::1", Port: 80}, {Host: "168.63.129.17", Port: 80}, {Host: "fd00::1", Port: 80},
 	} {
-		if len(g.Sift(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) > 0 {
+		if len(g.RemoveRefused(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) > 0 {
 			t.Errorf("%v must not be used", endpoint)
 		}
 	}
@@ -67,7 +67,7 @@ func TestGuardAllows(t *testing.T) {
 		{Host: "127.0.0.1", Port: 9901}: false, {Host: "127.0.0.1", Port: 19000}: true,
 		{Host: "169.254.7.7", Port: 80}: false, {Host: "169.254.7.7", Port: 81}: true,
 	} {
-		if got := len(g.Sift(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) > 0; got != refused {
+		if got := len(g.RemoveRefused(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) > 0; got != refused {
 			t.Errorf("%v: %v", endpoint, got)
 		}
 	}
@@ -81,7 +81,7 @@ func TestGuardNamesAllows(t *testing.T) {
 		{Host: "metadata", Port: 8080}: false, {Host: "metadata", Port: 80}: true,
 		{Host: "2002:a9fe:a9fe::1", Port: 80}: false, {Host: "169.254.169.254", Port: 80}: true, {Host: "::169.254.8.1", Port: 80}: false,
 	} {
-		if got := len(g.Sift(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) > 0; got != refused {
+		if got := len(g.RemoveRefused(&ir.Cluster{Endpoints: []ir.Endpoint{endpoint}})) > 0; got != refused {
 			t.Errorf("%v: %v", endpoint, got)
 		}
 	}
@@ -98,11 +98,11 @@ func TestParseEndpointsRefuses(t *testing.T) {
 func TestSift(t *testing.T) {
 	g := guard(t, nil, nil)
 	c := &ir.Cluster{Discovery: ir.DNS, Endpoints: []ir.Endpoint{{Host: "a.example.com", Port: 1}, {Host: "169.254.1.1", Port: 2}}}
-	if refused := g.Sift(c); len(refused) != 1 || len(c.Endpoints) != 1 || c.Discovery != ir.DNS {
+	if refused := g.RemoveRefused(c); len(refused) != 1 || len(c.Endpoints) != 1 || c.Discovery != ir.DNS {
 		t.Errorf("%v of %+v", refused, c)
 	}
 	c = &ir.Cluster{Discovery: ir.DNS, Endpoints: []ir.Endpoint{{Host: "metadata.google.internal", Port: 2}}}
-	if g.Sift(c); len(c.Endpoints) != 0 || c.Discovery != ir.Static {
+	if g.RemoveRefused(c); len(c.Endpoints) != 0 || c.Discovery != ir.Static {
 		t.Errorf("%+v", c)
 	}
 }

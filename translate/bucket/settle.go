@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// settle makes all nodes of the tree settled: it chooses the keys, and makes leaves that do not exist yet. It
+// chooseKeys makes all nodes of the tree settled: it chooses the keys, and makes leaves that do not exist yet. It
 // visits only nodes that an edit made, and all nodes below a node whose own items changed.
-func (t *Tree[T, L]) settle() {
+func (t *Tree[T, L]) chooseKeys() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
 	if fresh {

@@ -113,7 +113,7 @@ type leaf[T, L any] struct {
 func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	t := &Tree[T, L]{shape: shape, top: &above[T]{}}
 	t.root.node = build[T, L](t.items(items), 0)
-	t.settle()
+	t.chooseKeys()
 	return t
 }
 
@@ -127,7 +127,7 @@ func (t *Tree[T, L]) Edit(gone, come []T) *Tree[T, L] {
 	for _, it := range t.items(come) {
 		edited.root.node = t.insert(edited.root.node, 0, it)
 	}
-	edited.settle()
+	edited.chooseKeys()
 	return &edited
 }
 

@@ -145,7 +145,7 @@ func (t *treeMaker) host(port *ir.Port, host ir.HostView) *TreeNode {
 	for rule := range host.Rules {
 		t.insert(node, int32(port.Port), rule)
 	}
-	t.settle(node)
+	t.addNotAccepted(node)
 	node.sort()
 	return node
 }
@@ -212,12 +212,12 @@ func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNo
 	return node
 }
 
-// settle visits n and all nodes below n. To the node of each delegating match, it adds nodes for the routes
+// addNotAccepted visits n and all nodes below n. To the node of each delegating match, it adds nodes for the routes
 // that the match does not accept. From the node of each route, it removes nodes for routes that are also below
 // one of its matches as not accepted.
-func (t *treeMaker) settle(n *TreeNode) {
+func (t *treeMaker) addNotAccepted(n *TreeNode) {
 	for _, child := range n.Below {
-		t.settle(child)
+		t.addNotAccepted(child)
 	}
 	switch {
 	case n.delegation != nil:

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// strangers returns addresses of documentation networks, which examples use if possible.
-func strangers() []netip.Prefix {
+// documentationAddresses returns addresses of documentation networks, which examples use if possible.
+func documentationAddresses() []netip.Prefix {
 	return prefixes([]string{"203.0.113.7/32", "198.51.100.7/32", "192.0.2.7/32", "2001:db8::7/128"})
 }
 
@@ -97,7 +97,7 @@ func clients(before, after *admission) (out []netip.Addr) {
 		return nil
 	}
 	var all []netip.Addr
-	for _, stranger := range strangers() {
+	for _, stranger := range documentationAddresses() {
 		all = append(all, stranger.Addr())
 	}
 	for _, prefix := range both {

@@ -129,7 +129,7 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	if p.before != nil && p.after != nil && p.before.match == p.after.match {
 		h.countPolicies(p)
 	}
-	change := &Change{Regions: []Region{h.region(p, match)}, Lost: p.lost(), Reasons: reasons}
+	change := &Change{Regions: []Region{h.region(p, match)}, Lost: p.lostFields(), Reasons: reasons}
 	if r.headers == nil {
 		r.headers = http.Header{}
 	}

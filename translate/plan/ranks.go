@@ -87,9 +87,9 @@ func rank(list []*Change) {
 	})
 }
 
-// lost returns the policy fields that no longer apply to the requests of a pair. It returns nil if one of the
+// lostFields returns the policy fields that no longer apply to the requests of a pair. It returns nil if one of the
 // rules is nil.
-func (p pair) lost() (fields []ir.Field) {
+func (p pair) lostFields() (fields []ir.Field) {
 	if p.before == nil || p.after == nil {
 		return nil
 	}

@@ -129,17 +129,17 @@ type FieldOrigin struct {
 // Use is one policy, with how much of it is effective.
 type Use struct {
 	Policy manifest.Key
-	Fate   Fate
+	Effect Effect
 }
 
-// Fate says how much of a policy is effective.
-type Fate uint8
+// Effect says how much of a policy is effective.
+type Effect uint8
 
 // The values of Fate. They correspond to the reasons of the condition Attached.
 const (
-	WhollyUsed Fate = iota // every field is effective
-	Merged                 // some fields are effective, or are merged with other policies
-	Overridden             // no field is effective
+	WhollyUsed Effect = iota // every field is effective
+	Merged                   // some fields are effective, or are merged with other policies
+	Overridden               // no field is effective
 )
 
 // Resolve merges the policies of the levels, which are ordered from the root to the leaf.

@@ -103,10 +103,10 @@ func TestLevelIsFilledByLowerPolicies(t *testing.T) {
 	if !extras.AutoHost || *extras.RequestTimeout != 1e9 || extras.RateLimit.Max != 2 {
 		t.Errorf("%+v", extras)
 	}
-	want := map[string]Fate{"z": WhollyUsed, "y": Merged, "b": WhollyUsed, "a": Overridden}
+	want := map[string]Effect{"z": WhollyUsed, "y": Merged, "b": WhollyUsed, "a": Overridden}
 	for _, use := range resolved.Uses {
-		if want[use.Policy.Name] != use.Fate {
-			t.Errorf("%s: fate %d", use.Policy.Name, use.Fate)
+		if want[use.Policy.Name] != use.Effect {
+			t.Errorf("%s: fate %d", use.Policy.Name, use.Effect)
 		}
 	}
 }
