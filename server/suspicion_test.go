@@ -20,9 +20,14 @@ func rejectedPart(route string) *delta.RejectedPart {
 	return &delta.RejectedPart{Table: "t", Part: xds.Part{Route: route}, Words: "no such thing"}
 }
 
+// streamOf returns a stream that was sent nothing.
+func streamOf(node string) *stream {
+	return &stream{node: node, Plan: delta.New(delta.NewTarget(), delta.Options{})}
+}
+
 // What is said of a part follows from the Envoys that are connected, in whatever order they came.
 func TestWhatIsSaidOfAPartFollowsFromWhoIsConnected(t *testing.T) {
-	young, old := &stream{node: "young"}, &stream{node: "old"}
+	young, old := streamOf("young"), streamOf("old")
 	for _, oldFirst := range []bool{false, true} {
 		q := newQuarantine(&lock{}, nil, Options{})
 		rejected, lacked := rejectedPart("r"), lackedPart("r")
@@ -58,7 +63,7 @@ func TestWhatIsSaidOfAPartFollowsFromWhoIsConnected(t *testing.T) {
 // However many routes an Envoy is too old for, one that an Envoy rejected is remembered.
 func TestARejectedPartHasRoomAmongThoseThatEnvoysAreTooOldFor(t *testing.T) {
 	q := newQuarantine(&lock{}, nil, Options{})
-	st := &stream{}
+	st := streamOf("")
 	for i := range maxQuarantine + 1 {
 		q.noteRejected(st, lackedPart(fmt.Sprint(i)))
 	}
@@ -85,7 +90,9 @@ func TestTheEnvoysThatAreTooOldForAPart(t *testing.T) {
 	var parts []*delta.RejectedPart
 	for _, node := range []string{"d", "b", "a", "c", "a"} {
 		parts = append(parts, lackedPart("r"))
-		q.noteRejected(&stream{node: node, version: "1.38.2"}, parts[len(parts)-1])
+		st := streamOf(node)
+		st.version = "1.38.2"
+		q.noteRejected(st, parts[len(parts)-1])
 	}
 	of := q.parts[keyOf(parts[0])]
 	for _, want := range []string{

@@ -25,7 +25,7 @@ type policyUseKey struct {
 }
 
 // effectCounts has the number of nodes (flatKey), or listeners, at which a policy has each effect (the index is a
-// policy.Fate).
+// policy.Effect).
 type effectCounts [3]int
 
 // sum returns the effect of the policy at all nodes (flatKey) together: Merged if it differs between nodes.

@@ -30,7 +30,7 @@ type quarantined struct {
 	Rejection Rejection
 }
 
-// MarshalJSON writes the entries as a list, sorted by Route, Host and Sum.
+// MarshalJSON writes the entries as a list, sorted by Route, Host, Table, Requirement and Sum.
 func (q Quarantine) MarshalJSON() ([]byte, error) {
 	list := make([]quarantined, 0, len(q))
 	for part, rejection := range q {

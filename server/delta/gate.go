@@ -72,7 +72,7 @@ func latest(a, b time.Time) time.Time {
 }
 
 // updateBarrier changes g.barrier after the answer to r, which has clusters. It removes clusters that Envoy can route to.
-// If nack is true, r was rejected: bar adds the other clusters of r, unless r was sent before g.waived.
+// If nack is true, r was rejected: updateBarrier adds the other clusters of r, unless r was sent before g.waived.
 func (g *gate) updateBarrier(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		switch {

@@ -350,7 +350,7 @@ func (l *ledger) know(names []string, t *Target) {
 	}
 }
 
-// addUnknown adds a name to l.unknown, and its Weight to l.strangers.
+// addUnknown adds a name to l.unknown, and its Weight to l.unknownWeight.
 func (l *ledger) addUnknown(name string) {
 	if _, ok := l.unknown[name]; !ok {
 		l.unknown[name] = struct{}{}

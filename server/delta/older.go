@@ -51,7 +51,7 @@ func (e *Entry) lacks(of xds.Release) []xds.Lack {
 }
 
 // lacking returns the parts of a route table that this Envoy is too old for, except the ones that are recorded
-// already. form is target.formFor(p.release). It returns nil for an Envoy that is not older.
+// already. form is target.formFor(ts.release). It returns nil for an Envoy that is not older.
 func (ts *tables) lacking(name string, target, form *Entry) (parts []*RejectedPart) {
 	if !ts.older {
 		return nil

@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	celgo "github.com/google/cel-go/cel"
@@ -14,9 +16,13 @@ import (
 // The library counts the cost of each evaluation of a rule, and stops a rule that costs too much. Counting takes
 // more time than the rules of a small object. So such an object is checked without it (docs/design/inputs.md#cost-of-rules).
 
-// maxPlain is the number of values in an object up to which the cost of its rules is not counted. The rules of the
-// served kinds compare pairs of items at most, so that the cost of so few values is bounded.
-const maxPlain = 256
+// maxPlain is the number of values in an object up to which the cost of its rules is not counted. A text counts once
+// more for every textUnit bytes. The rules of the served kinds compare pairs of items at most, so that the cost of
+// so little is bounded.
+const (
+	maxPlain = 256
+	textUnit = 1024
+)
 
 // isSmall reports whether a value of JSON has at most maxPlain values in it.
 func isSmall(v any) bool {
@@ -24,15 +30,15 @@ func isSmall(v any) bool {
 	return fits(v, &left)
 }
 
-// fits reduces left by the number of values in v, and reports whether it is still positive. It stops at 0.
+// fits reduces left by the number of values in v, and reports whether it is not negative then. It stops when it is.
 func fits(v any, left *int) bool {
-	if *left--; *left < 0 {
-		return false
-	}
+	*left--
 	switch v := v.(type) {
+	case string:
+		*left -= len(v) / textUnit
 	case map[string]any:
-		for _, field := range v {
-			if !fits(field, left) {
+		for name, field := range v {
+			if *left -= len(name) / textUnit; !fits(field, left) {
 				return false
 			}
 		}
@@ -43,7 +49,7 @@ func fits(v any, left *int) bool {
 			}
 		}
 	}
-	return true
+	return *left >= 0
 }
 
 // ruleEnvs is an EnvLoader that records the environment of each rule, by the text of the rule.
@@ -67,6 +73,9 @@ func plainProgram(env *celgo.Env, expression string) func() (celgo.Program, erro
 		if issues.Err() != nil {
 			return nil, issues.Err()
 		}
+		if usesOptionalOr(ast) {
+			return nil, errors.New("or and orValue of optional values need options of the library's environment")
+		}
 		// The options of env turn the counting on, and no option turns it off.
 		plain, err := celgo.NewCustomEnv(
 			celgo.CustomTypeAdapter(env.CELTypeAdapter()), celgo.CustomTypeProvider(env.CELTypeProvider()), celgo.FunctionDecls(functions(env)...))
@@ -75,6 +84,17 @@ func plainProgram(env *celgo.Env, expression string) func() (celgo.Program, erro
 		}
 		return plain.Program(ast, celgo.EvalOptions(celgo.OptOptimize))
 	})
+}
+
+// usesOptionalOr reports whether an expression calls or or orValue of an optional value. cel-go implements both in
+// options of an environment, which plainProgram leaves out.
+func usesOptionalOr(ast *celgo.Ast) bool {
+	for _, reference := range ast.NativeRep().ReferenceMap() {
+		if slices.ContainsFunc(reference.OverloadIDs, func(id string) bool { return strings.HasPrefix(id, "optional_or") }) {
+			return true
+		}
+	}
+	return false
 }
 
 // functions returns the functions of an environment, sorted by name.

@@ -3,6 +3,7 @@ package schema
 import (
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -73,5 +74,9 @@ func TestLargeObjectsAreCounted(t *testing.T) {
 	list := make([]any, maxPlain-1)
 	if !isSmall(list) || isSmall(append(list, nil)) || isSmall(map[string]any{"a": list, "b": list}) {
 		t.Error("isSmall does not count the values")
+	}
+	long := strings.Repeat("x", maxPlain*textUnit)
+	if isSmall(long) || isSmall(map[string]any{long: nil}) || !isSmall(long[:textUnit]) {
+		t.Error("isSmall does not count long texts")
 	}
 }

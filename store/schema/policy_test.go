@@ -56,6 +56,13 @@ func TestTrafficPolicies(t *testing.T) {
 		{spec: "{buffer: {maxRequestSize: 4294967296}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
 		{spec: "{buffer: {maxRequestSize: 4Gi}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
 		{spec: "{buffer: {maxRequestSize: lots}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
+		{spec: "{buffer: {maxRequestSize: 1.5M}}"},
+		{spec: "{buffer: {maxRequestSize: '1e3'}}"},
+		// A quantity with a long exponent is computed digit by digit: hours for these.
+		{spec: "{buffer: {maxRequestSize: '1e-2000000000'}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
+		{spec: "{buffer: {maxRequestSize: '1e2000000000'}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
+		{spec: "{buffer: {maxRequestSize: '9999999999999999999999999'}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
+		{spec: "{buffer: {maxRequestSize: '1e99'}}", code: RuleViolated, field: "spec.buffer.maxRequestSize"},
 		{spec: "{buffer: {maxRequestSize: 1, disable: {}}}", code: RuleViolated, field: "spec.buffer"},
 		{spec: "{timeouts: {request: 1m30s, streamIdle: 0s}}"},
 		{spec: "{timeouts: {request: 1d}}", code: InvalidValue, field: "spec.timeouts.request"},

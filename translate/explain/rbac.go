@@ -76,8 +76,11 @@ func rbacGate(rule *ir.Rule, r *request) gate {
 	case no:
 		return gate{}
 	case unknown:
-		return gate{unless: []string{fmt.Sprintf("rbac: %s denies the request (403): it depends on what the question does not say, "+
-			"such as the client's address, TLS, or what other filters find out", by)}}
+		depends := "such as TLS, or what other filters find out"
+		if !r.client.IsValid() {
+			depends = "such as TLS, what other filters find out, or the client's address" + addressUnknown
+		}
+		return gate{unless: []string{fmt.Sprintf("rbac: %s denies the request (403): it depends on what the question does not say, %s", by, depends)}}
 	}
 	out := gate{status: http.StatusForbidden}
 	switch {
