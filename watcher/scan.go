@@ -161,8 +161,8 @@ type listing struct {
 }
 
 // merge compares the present entries of a directory, found, with its known entries, before. It returns the new
-// list. For an unchanged entry, the list has the known entry itself. merge records changes and queues
-// directories.
+// list. For an unchanged entry, the list has the known entry itself. All lists are sorted by path. merge records
+// changes and queues directories.
 func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {

@@ -219,8 +219,9 @@ func (s *scan) counts(links []string) *tally {
 	return &s.scanned.linked
 }
 
-// recount adds more to the number of names of the directory n. The parameter more may be negative. recount
-// returns errLinks or errTooMany if a limit is exceeded.
+// recount changes the scan's count of names by the parameter more, after the directory n got or lost entries.
+// Names of the root are not counted. If more is positive and a limit is then exceeded, it returns errLinks or
+// errTooMany, otherwise nil.
 func (s *scan) recount(dir string, n *node, more int) error {
 	switch {
 	case n.again:

@@ -40,7 +40,8 @@ func outcomes() []string {
 	}
 }
 
-// fails reports whether the list contains the outcome of the report, or one of its statuses (see statusesOf).
+// fails reports whether the list contains the outcome of the report, one of its statuses (see statusesOf), or
+// the class of one, such as 5xx.
 func (f failOn) fails(r *explain.Report) bool {
 	return slices.Contains(f, string(r.Outcome)) || slices.ContainsFunc(statusesOf(r), func(status uint32) bool {
 		code := fmt.Sprint(status)

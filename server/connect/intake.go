@@ -57,8 +57,8 @@ const (
 	streamWindow, connWindow = 64 << 10, 1 << 20
 )
 
-// NewIntake returns an intake before the first Publish. All waiting ends with ErrStopping when stopping is
-// closed.
+// NewIntake returns an Intake whose streams wait until Loaded is called. When stopping is closed, all waiting
+// ends with ErrStopping.
 func NewIntake(stopping <-chan struct{}) *Intake {
 	return &Intake{
 		stopping: stopping,

@@ -149,9 +149,10 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim returns a response that removes from a filter the requirements that no route names any more. part is
-// false if the next removal of l is not a filter that the target still has. Then the caller must remove whole
-// resources itself. r is nil, and part is true, if the Envoy has exactly the target's requirements.
+// trim handles the next removal of l if it is a filter that the target still has. It takes the removal from
+// l.gone, and returns a response with the filter's current requirements, without rejected ones. The response is
+// nil if the Envoy already has exactly these. part is true in both cases. In any other case trim changes
+// nothing and returns nil and false: the caller then removes whole resources.
 func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	name, waits := l.gone.peek()
 	target := ts.target.Entry(l.typ, name)

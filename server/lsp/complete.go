@@ -81,8 +81,8 @@ func (s *server) completion(p placeParams) (any, error) {
 	return completionList{Items: append([]completionItem{}, items...)}, nil
 }
 
-// gapAt returns the token at an offset. ok is false if the offset is in a comment or in a block of text, if the
-// token is longer than 300 bytes, or if the document is too large.
+// gapAt returns the gap at an offset. ok is false if there is no token to complete: in a comment or a block
+// scalar (| or >), in a token of more than 300 bytes, or in a document that is too large.
 func (s *server) gapAt(doc *document, offset int) (g gap, ok bool) {
 	content := slices.Concat(doc.content[:offset], []byte(marker), doc.content[offset:])
 	root := sketch.Document(content, offset)

@@ -35,7 +35,8 @@ func (n *node) takes(v any) bool {
 	return false
 }
 
-// text reports the first mistake in a string. Other mistakes would repeat it.
+// text reports at most one mistake in a string: the first of enum, length, pattern, format and n.valid that the
+// string violates.
 func (w *walk) text(n *node, s string) {
 	length := int64(utf8.RuneCountInString(s))
 	limits := &n.limits

@@ -150,7 +150,8 @@ func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	return slices.Compact(paths)
 }
 
-// insideAnother reports whether a set has a shorter prefix that contains the prefix.
+// insideAnother reports whether set has an ancestor of the path prefix, in whole segments: /a is one of /a/b,
+// but not of /ab.
 func insideAnother(prefix string, set map[string]bool) bool {
 	for end := strings.LastIndexByte(prefix, '/'); end >= 0; end = strings.LastIndexByte(prefix[:end], '/') {
 		if set[prefix[:end]] {

@@ -77,8 +77,8 @@ type component struct {
 	value any
 }
 
-// components returns the components of an action. Its backends are not among them. Every action has the same
-// kinds in the same order, so that two results can be compared index by index.
+// components returns the components of an action, except its backends and its direct answer, which targets
+// compares. All results have the same kinds in the same order.
 func components(a *ir.Action) []component {
 	e := a.Extras.OrNone()
 	field := func(f ir.Field, value any) component { return component{f.PartKind(), value} }

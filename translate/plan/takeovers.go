@@ -24,8 +24,8 @@ type domainAt struct {
 	chain, domain string
 }
 
-// whereabouts records where the rules of one side are. domains has the virtual hosts that contain a match;
-// named has the rules by the name of their Envoy route.
+// whereabouts says where the rules of one configuration (before or after) are. domains has the virtual hosts by
+// route and match. named has the rules by the name of their Envoy route.
 type whereabouts struct {
 	domains map[routeMatch][]domainAt
 	named   map[string]*ir.Rule

@@ -59,7 +59,8 @@ type Point struct {
 	Root    *ir.Origin
 	// Levels are the settings of the delegating rules, the root's first.
 	Levels []Level
-	// Selectors select the routes that the rule names. Allowed admits routes that name the rule; it may be nil.
+	// Selectors select the routes that the rule names. Allowed says which routes that name the rule are admitted;
+	// nil admits none.
 	Selectors []Selector
 	Allowed   *gwv1.AllowedRoutes
 	// Rest is the rule for requests that no child matches. It sends to the rule's Services, or answers 500.

@@ -24,8 +24,8 @@ func oauth2Filter() httpFilter {
 	return httpFilter{name: oauth2Name, since: 1, chain: func() message { return &oauth2v3.OAuth2{} }, route: oauth2}
 }
 
-// oauth2 returns the configuration with which users have to sign in, or nil without oauth2. Config is always
-// set, because without it Envoy lets requests pass.
+// oauth2 returns the per-route configuration (OAuth2PerRoute) that makes users sign in, or nil without oauth2.
+// Its field Config is always set, because Envoy lets requests pass if it is empty.
 func oauth2(extras *ir.Extras) message {
 	if extras.OAuth2 == nil {
 		return nil
