@@ -50,7 +50,7 @@ type rejectedAt struct {
 	anywhere []orderedReason
 }
 
-// orderedReason is a reason why a candidate is rejected. order is its index in rejectedChild.Why.
+// orderedReason is a reason why a candidate is rejected. order is its position among the reasons of all candidates.
 type orderedReason struct {
 	ir.NotAccepted
 	order int
@@ -60,9 +60,11 @@ type orderedReason struct {
 // rejectedChild.reasonUnder.
 func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	at := rejectedAt{map[string][]orderedReason{}, map[string][]orderedReason{}, nil}
+	order := 0
 	for one := range below.children.All() {
-		for i, why := range one.Why {
-			found := orderedReason{ir.NotAccepted{Route: one.Child, Why: fmt.Sprintf("%s: %s", why.Reason, why.Message), Minor: !one.matters(why)}, i}
+		for _, why := range one.Why {
+			found := orderedReason{ir.NotAccepted{Route: one.Child, Why: fmt.Sprintf("%s: %s", why.Reason, why.Message), Minor: !one.matters(why)}, order}
+			order++
 			switch {
 			case why.Rule != "":
 				at.rules[why.Rule] = append(at.rules[why.Rule], found)

@@ -39,7 +39,7 @@ type backendTarget struct {
 	// Warned is a warning about something that has no effect: a selector that selects no object, or a field at
 	// this target. It is nil without a warning.
 	Warned *manifest.Problem
-	Fate   policy.Effect
+	Effect policy.Effect
 	// Crowded says that too many policies apply to the target, which therefore answers 503. It is "" otherwise.
 	Crowded string
 }
@@ -189,7 +189,7 @@ func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigP
 	}
 	for _, use := range config.Uses {
 		if use.Policy == key {
-			told.Fate = use.Effect
+			told.Effect = use.Effect
 		}
 	}
 	if hashesNames(spec) && told.Lost == nil && !r.in.hasNames(c, at) {
@@ -251,7 +251,7 @@ func (r *backendPolicyRules) runBackendPolicyStatus(c *memo.Ctx, key manifest.Ke
 		}
 		conditions := []metav1.Condition{status.PolicyAccepted(generation, bad)}
 		if bad.Good() {
-			conditions = append(conditions, status.PolicyAttached(generation, target.Fate))
+			conditions = append(conditions, status.PolicyAttached(generation, target.Effect))
 		}
 		ref := ancestor(target.Target.Group, target.Target.Kind, key.Namespace, target.Target.Name)
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, conditions...))

@@ -27,19 +27,19 @@ type nameBucket struct {
 	Number uint32
 }
 
-const drawers = 1024 // of each kind
+const nameBuckets = 1024 // of each kind
 
-// drawerOf returns the drawer of an object.
-func drawerOf(key manifest.Key) nameBucket {
+// bucketOf returns the bucket of an object.
+func bucketOf(key manifest.Key) nameBucket {
 	hash := fnv.New32a()
 	hash.Write([]byte(key.Name))
-	return nameBucket{key.Kind, hash.Sum32() % drawers}
+	return nameBucket{key.Kind, hash.Sum32() % nameBuckets}
 }
 
-// namedObject is the name and namespace of an object in a drawer.
+// namedObject is the name and namespace of an object in a nameBucket.
 type namedObject struct{ Name, Namespace string }
 
-func compareCalled(a, b namedObject) int {
+func compareNames(a, b namedObject) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
 }
 
@@ -59,15 +59,15 @@ type hintRules struct {
 // namespace.
 func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
 	type place = memo.Place[nameBucket, manifest.Key]
-	named := memo.NewFold[nameBucket, manifest.Key](e, "named", gather[manifest.Key](compareCalled), memo.Ordered[namedObject].Same)
+	named := memo.NewFold[nameBucket, manifest.Key](e, "named", gather[manifest.Key](compareNames), memo.Ordered[namedObject].Same)
 	for _, kind := range inAny {
 		memo.From(named, kind, func(key manifest.Key, _ *manifest.Object, yield func(place, namedObject)) {
-			yield(place{Key: drawerOf(key), ID: key}, namedObject{key.Name, key.Namespace})
+			yield(place{Key: bucketOf(key), ID: key}, namedObject{key.Name, key.Namespace})
 		}, identical)
 	}
 	r := &hintRules{}
 	r.elsewhere = memo.NewRule(e, "elsewhere", func(c *memo.Ctx, key manifest.Key) manifest.Key {
-		all, _ := named.Get(c, drawerOf(key))
+		all, _ := named.Get(c, bucketOf(key))
 		for one := range all.From(namedObject{Name: key.Name}) {
 			if one.Name != key.Name {
 				break

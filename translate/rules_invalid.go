@@ -27,7 +27,7 @@ const redirectAndRewrite = "May specify either httpRouteFilterRequestRedirect or
 
 type invalidStatusIn struct {
 	*gatewayRules
-	fates   *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
+	effects *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
@@ -84,7 +84,7 @@ func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invali
 		ancestors[i].Namespace = &namespace
 	}
 	if len(ancestors) == 0 {
-		gateways, _ := r.in.fates.Get(c, from.Key)
+		gateways, _ := r.in.effects.Get(c, from.Key)
 		for g := range gateways.All() {
 			gateway := ir.GatewayKey(g.Gateway)
 			ancestors = append(ancestors, ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name))

@@ -72,7 +72,7 @@ type policyStatusIn struct {
 type policyStatusRules struct {
 	in           policyStatusIn
 	lost         *memo.Rule[manifest.Key, []targetOut]
-	fates        *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
+	effects      *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
 	policyStatus *memo.Rule[manifest.Key, *status.Update]
 	// unchecked has a warning if a policy does not protect some TCP, TLS or UDP listeners of its targets.
 	unchecked *memo.Rule[manifest.Key, []manifest.Problem]
@@ -102,8 +102,8 @@ func newPolicyStatusRules(e *memo.Engine, in policyStatusIn) *policyStatusRules 
 			yieldUses(flatKey{Route: key}, tableKey{chainKey: chainKey{portKey: at}}, s.Uses, seen, yield)
 		}
 	}, identical)
-	r.fates = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayEffects), memo.Ordered[gatewayEffect].Same)
-	memo.From(r.fates, uses, func(key policyUseKey, f effectCounts, yield func(memo.Place[manifest.Key, string], gatewayEffect)) {
+	r.effects = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayEffects), memo.Ordered[gatewayEffect].Same)
+	memo.From(r.effects, uses, func(key policyUseKey, f effectCounts, yield func(memo.Place[manifest.Key, string], gatewayEffect)) {
 		yield(memo.Place[manifest.Key, string]{Key: key.Policy, ID: key.Gateway}, gatewayEffect{key.Gateway, f.sum()})
 	}, identical)
 
@@ -207,8 +207,8 @@ func countEffects(f effectCounts, members []memo.Member[flatKey, policy.Effect])
 // hostTarget is a Gateway, ListenerSet or listener that a policy applies to, with the effects of the policy at
 // its listeners.
 type hostTarget struct {
-	Ref   gwv1.ParentReference
-	Fates effectCounts
+	Ref     gwv1.ParentReference
+	Effects effectCounts
 }
 
 // hostTargets returns the effects of a policy at each Gateway, ListenerSet and listener that it targets. Other
@@ -233,7 +233,7 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 			if slices.ContainsFunc(out, func(t hostTarget) bool { return sameRef(t.Ref, told.Ref) }) {
 				continue
 			}
-			if told.Fates = r.hostEffects(c, key, at, target.Section); told.Fates != (effectCounts{}) {
+			if told.Effects = r.hostEffects(c, key, at, target.Section); told.Effects != (effectCounts{}) {
 				out = append(out, told)
 			}
 		}
@@ -281,7 +281,7 @@ func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *stat
 	}
 	out := &gwv1.PolicyStatus{}
 	targets := r.hostTargets(c, key)
-	gateways, _ := r.fates.Get(c, key)
+	gateways, _ := r.effects.Get(c, key)
 	for g := range gateways.All() {
 		gateway := ir.GatewayKey(g.Gateway)
 		ref := ancestor(gateway.Group, gateway.Kind, gateway.Namespace, gateway.Name)
@@ -289,12 +289,12 @@ func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *stat
 		if i < 0 {
 			i, targets = len(targets), append(targets, hostTarget{Ref: ref})
 		}
-		targets[i].Fates[g.Effect]++
+		targets[i].Effects[g.Effect]++
 	}
 	for _, target := range targets {
 		conditions := []metav1.Condition{status.PolicyAccepted(generation, sound)}
 		if sound.Good() {
-			conditions = append(conditions, status.PolicyAttached(generation, target.Fates.sum()))
+			conditions = append(conditions, status.PolicyAttached(generation, target.Effects.sum()))
 		}
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(target.Ref, conditions...))
 	}

@@ -101,7 +101,7 @@ func (r *policyViewRules) configPolicyView(c *memo.Ctx, key manifest.Key) *ir.Po
 	states := map[policy.Effect]ir.PolicyState{policy.WhollyUsed: ir.InForce, policy.Merged: ir.Merged, policy.Overridden: ir.Overridden}
 	for _, t := range r.in.backendTargets.Get(c, key) {
 		target := ir.PolicyTarget{Object: t.Target}
-		target.State = states[t.Fate]
+		target.State = states[t.Effect]
 		switch {
 		case t.Lost != nil:
 			target.Lost = t.Lost.Message

@@ -145,7 +145,7 @@ func compareLosses(a, b *loss) int {
 
 // String returns the message for the route that lost.
 func (l *loss) String() string {
-	return fmt.Sprintf("%s wins, as the older or else the first by name, and gets %s listener %s", l.Other, l.what(), l.Listener)
+	return fmt.Sprintf("%s takes precedence (it is older, or first by name), and gets %s listener %s", l.Other, l.what(), l.Listener)
 }
 
 // what returns which part of the listener both routes requested, as text.

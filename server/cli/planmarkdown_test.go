@@ -42,3 +42,11 @@ func TestMarkdownNamesAllKinds(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkdownNamesIssuers: what rules of an issuer answer is not known, and a reviewer must see it.
+func TestMarkdownNamesIssuers(t *testing.T) {
+	page := planMarkdown(&planned{Report: &plan.Report{Unasked: []string{"issuer-of-shop"}}})
+	if !strings.Contains(page, "Issuers that were not asked") || !strings.Contains(page, "issuer-of-shop") {
+		t.Errorf("the issuer is not named:\n%s", page)
+	}
+}

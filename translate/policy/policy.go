@@ -135,7 +135,7 @@ type Use struct {
 // Effect says how much of a policy is effective.
 type Effect uint8
 
-// The values of Fate. They correspond to the reasons of the condition Attached.
+// The values of Effect. They correspond to the reasons of the condition Attached.
 const (
 	WhollyUsed Effect = iota // every field is effective
 	Merged                   // some fields are effective, or are merged with other policies
@@ -235,14 +235,14 @@ func (m *merging) resolved() Resolved {
 		}
 	}
 	for _, key := range m.order {
-		fate := WhollyUsed
+		effect := WhollyUsed
 		switch {
 		case used[key] == 0 && m.set[key] > 0:
-			fate = Overridden
+			effect = Overridden
 		case used[key] < m.set[key], shared[key]:
-			fate = Merged
+			effect = Merged
 		}
-		out.Uses = append(out.Uses, Use{key, fate})
+		out.Uses = append(out.Uses, Use{key, effect})
 	}
 	return out
 }

@@ -106,7 +106,7 @@ func TestLevelIsFilledByLowerPolicies(t *testing.T) {
 	want := map[string]Effect{"z": WhollyUsed, "y": Merged, "b": WhollyUsed, "a": Overridden}
 	for _, use := range resolved.Uses {
 		if want[use.Policy.Name] != use.Effect {
-			t.Errorf("%s: fate %d", use.Policy.Name, use.Effect)
+			t.Errorf("%s: effect %d", use.Policy.Name, use.Effect)
 		}
 	}
 }

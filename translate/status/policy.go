@@ -29,9 +29,9 @@ func ExtensionAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditi
 
 // PolicyAttached returns kgateway's condition Attached of a policy for one Gateway. It is False only if other
 // policies set every field.
-func PolicyAttached(generation int64, fate policy.Effect) metav1.Condition {
+func PolicyAttached(generation int64, effect policy.Effect) metav1.Condition {
 	c := metav1.Condition{Type: "Attached", Status: metav1.ConditionTrue, ObservedGeneration: generation}
-	switch fate {
+	switch effect {
 	case policy.WhollyUsed:
 		c.Reason = "Attached"
 	case policy.Merged:
