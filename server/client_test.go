@@ -331,6 +331,16 @@ func (r *running) until(what string, condition func() bool) {
 	}
 }
 
+// one says whether a single stream serves the Gateway, and whether the condition holds of it. It asks under
+// until. An Envoy that has no CPU time for seconds may connect anew: for a moment there is no stream, or two.
+func (r *running) one(gateway string, condition func(st *stream) bool) bool {
+	streams := r.audience(gateway)
+	return len(streams) == 1 && condition(streams[0])
+}
+
+// quiet says whether an Envoy holds all that it is sent, and rejects nothing.
+func (st *stream) quiet() bool { return st.state == (delta.State{Idle: true}) && st.settled() }
+
 // asked waits until some stream of shop/a or the union asks for n types.
 func (r *running) asked(n int) {
 	r.t.Helper()

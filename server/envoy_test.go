@@ -234,17 +234,16 @@ func TestEnvoyServesAllButABadRoute(t *testing.T) {
 			shop.answers("/r30", 500)
 		}
 		shop.until("one part is refused", func() bool {
-			st := shop.audience("shop/a")[0]
-			return st.state == (delta.State{Idle: true, Rejections: 1}) && st.settled()
+			return shop.one("shop/a", func(st *stream) bool {
+				return st.state == (delta.State{Idle: true, Rejections: 1}) && st.settled()
+			})
 		})
 		for i := 1; i < 50; i++ {
 			routes[i] = exactly(fmt.Sprint("r", i), 201)
 		}
 		shop.Publish(translate.Result{Delta: []xds.Update{shop.tableOf(routes...)}})
 		shop.answers("/r30", 201)
-		shop.until("nothing is refused", func() bool {
-			return shop.audience("shop/a")[0].state == (delta.State{Idle: true}) && shop.audience("shop/a")[0].settled()
-		})
+		shop.until("nothing is refused", func() bool { return shop.one("shop/a", (*stream).quiet) })
 	}
 	result := load.Stop()
 	if result.Failed > 0 || result.Requests == 0 {
@@ -264,10 +263,7 @@ func TestAnEnvoyIsSentNothingAgainAfterARestart(t *testing.T) {
 	shop.stop()
 	again := start(t, Options{XDSAddress: shop.xds.String()})
 	again.Publish(shop.first(ir.EDS))
-	again.until("Envoy is back", func() bool {
-		streams := again.audience("shop/a")
-		return len(streams) == 1 && streams[0].settled()
-	})
+	again.until("Envoy is back", func() bool { return again.one("shop/a", (*stream).settled) })
 	shop.waitOK()
 	pushes := regexp.MustCompile(`(?m)^gatefold_xds_pushes_total\{.*\} (.*)$`).FindAllStringSubmatch(again.get(t, "/metrics"), -1)
 	if len(pushes) == 0 {

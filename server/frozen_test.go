@@ -152,9 +152,7 @@ func TestManyClustersFailNoRequest(t *testing.T) {
 	}
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 500, Targets: targets})
 	shop.Publish(translate.Result{Delta: shop.crowd("new", clusters)})
-	shop.until("all is accepted", func() bool {
-		return shop.audience("shop/a")[0].state == (delta.State{Idle: true}) && shop.audience("shop/a")[0].settled()
-	})
+	shop.until("all is accepted", func() bool { return shop.one("shop/a", (*stream).quiet) })
 	if result := load.Stop(); result.Failed > 0 || result.Requests == 0 {
 		t.Error(result)
 	}

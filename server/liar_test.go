@@ -239,7 +239,7 @@ func TestLiarsThatComeAndGoMoveNothing(t *testing.T) {
 	f := newLiars(t)
 	edge := f.honest("edge")
 	f.leads("/bb", "bb.example")
-	f.until("it holds all", func() bool { return f.audience("default/eg")[0].settled() })
+	f.until("it holds all", func() bool { return f.one("default/eg", (*stream).settled) })
 	sent := func() string { return edge.AdminGet("/stats?filter=update_(attempt|success|rejected)") }
 	before, said := sent(), f.says(httpRoute("bb"))
 	defer f.steady("/bb", "bb.example")()

@@ -159,7 +159,7 @@ func TestAListenerThatMadeWayInVainComesBack(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = other.Close() })
 	run.apply(gatewaysAt(port, "eg http 3,4"))
-	run.until("the listener to be rejected", func() bool { return run.audience("default/eg")[0].state.Rejections == 1 })
+	run.until("the listener to be rejected", func() bool { return run.one("default/eg", func(st *stream) bool { return st.state.Rejections == 1 }) })
 	run.leads(port, map[string]string{"3": "eg"})
 	want := fmt.Sprintf("cannot bind %s: Address already in use; its older form is served); free it and run `gatefold reload`, or change spec.listeners[0].port", other.Addr())
 	envoytest.Wait(t, "the status", func() error {

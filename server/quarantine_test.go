@@ -13,7 +13,6 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/server/admin"
-	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -171,9 +170,7 @@ func TestARejectedRuleIsQuarantinedUntilItChanges(t *testing.T) {
 	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
 	f.route("other", "two.example", "")
 	f.leads("/other", "two.example")
-	f.until("it holds all", func() bool {
-		return f.audience("default/eg")[0].state == (delta.State{Idle: true}) && f.audience("default/eg")[0].settled()
-	})
+	f.until("it holds all", func() bool { return f.one("default/eg", (*stream).quiet) })
 	f.small("edge-2") // what comes later is asked itself, and the Gateway stays programmed
 	f.until("both hold it", func() bool {
 		streams := f.audience("default/eg")
@@ -207,14 +204,14 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 		t.Errorf("the route is quarantined: %s", said)
 	}
 
-	f.until("it holds all else", func() bool { return f.audience("default/eg")[0].settled() })
+	f.until("it holds all else", func() bool { return f.one("default/eg", (*stream).settled) })
 	before := rejectionsIn(f.get(t, "/metrics"))
 	f.reload() // asks it again
 	f.until("it has rejected the rule again", func() bool {
 		f.Server.mu.Unlock() // the page takes it, too
 		now := rejectionsIn(f.get(t, "/metrics"))
 		f.Server.mu.Lock()
-		return before != "" && now != before && f.audience("default/eg")[0].settled()
+		return before != "" && now != before && f.one("default/eg", (*stream).settled)
 	})
 	f.route("big", "big.example", "/big/[a-z]+")
 	f.leads("/big/x", "big.example")
@@ -274,7 +271,7 @@ func TestOtherHostsAreServedWhileRejectedRulesAreSearched(t *testing.T) {
 	f.leads("/other", "one.example")
 	const hostname = "  hostnames: [bad.example]\n"
 	f.write("bad.yaml", strings.ReplaceAll(badRules(1, hostname), "{150}", ""))
-	f.until("it holds all", func() bool { return f.audience("default/eg")[0].settled() })
+	f.until("it holds all", func() bool { return f.one("default/eg", (*stream).settled) })
 	f.write("bad.yaml", badRules(125, hostname))
 	for _, host := range []string{"two.example", "three.example"} {
 		f.route("other", host, "")

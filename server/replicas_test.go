@@ -109,10 +109,7 @@ func TestAnEnvoyMovesBetweenReplicasAndIsSentNothing(t *testing.T) {
 	envoytest.Start(t, envoytest.Options{XDSAddress: cable.Addr().String(), NodeCluster: "default/eg"})
 	settled := func(f *folded) {
 		f.t.Helper()
-		f.until("it holds all", func() bool {
-			streams := f.audience("default/eg")
-			return len(streams) == 1 && streams[0].settled()
-		})
+		f.until("it holds all", func() bool { return f.one("default/eg", (*stream).settled) })
 	}
 	settled(first)
 	answers := func(path string) {
