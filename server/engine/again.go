@@ -13,7 +13,7 @@ import (
 func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(p.ending, cancel)()
+	defer context.AfterFunc(p.yields.ending, cancel)()
 	changes := new(admin.Changes)
 	if !p.mu.until(ctx) {
 		return admin.Changes{}, ctx.Err()

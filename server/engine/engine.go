@@ -163,7 +163,7 @@ func (o Options) newServer(p *pipeline, manager *notifier, kept *state, log zero
 // folder of Secrets, if there is one.
 func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, srv *server.Server, bound <-chan struct{}) {
 	folder := o.Folder.Watch
-	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.arriving
+	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.yields.arriving
 	if p.gate != nil {
 		folder.Takes = gatedFile
 	}

@@ -185,7 +185,7 @@ func (p *pipeline) test(r *run) (err error) {
 	r.time("test", func() {
 		runtime.LockOSThread() // the CPU time of this thread is measured
 		defer runtime.UnlockOSThread()
-		failed, number, err = expect.Failures(facts, known, maxFailures, p.interrupt(testDeadline, true).Err)
+		failed, number, err = expect.Failures(facts, known, maxFailures, p.yields.interrupt(testDeadline, true).Err)
 	})
 	if err == nil {
 		g.failures.Store(int64(number + len(problems)))

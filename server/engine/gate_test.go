@@ -162,10 +162,10 @@ func TestWhatEnvoysRejectIsAppliedWhileTestsFail(t *testing.T) {
 func TestARunThatComesToNoEndLeavesNothingUnjudged(t *testing.T) {
 	p, r, reload := newGated(t)
 	reload(gatedFolder("first"))
-	observed := p.used
-	p.used = func() time.Duration { panic("out of luck") }
+	observed := p.yields.used
+	p.yields.used = func() time.Duration { panic("out of luck") }
 	reload(gatedFolder("other"))
-	p.used = observed
+	p.yields.used = observed
 	if r.outcome() != "failed" || r.serves("other.b.test") {
 		t.Errorf("after a panic: %+v", r.reloads[len(r.reloads)-1])
 	}

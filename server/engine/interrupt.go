@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/gatefold/gatefold/store"
@@ -77,40 +78,51 @@ func (i *interrupt) Err() error {
 // isEnd reports whether err means that gatefold stops.
 func isEnd(err error) bool { return errors.Is(err, context.Canceled) }
 
+// yielding decides when a run ends early for a newer state of the folder. The pipeline has one.
+type yielding struct {
+	ending context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
+	// used returns the CPU time of the current thread.
+	used  func() time.Duration
+	alive func() // is called from time to time during a translation
+
+	running atomic.Pointer[watcher.Tree] // the Tree of the run in progress; nil if none is in progress
+	newer   atomic.Bool                  // the folder has a newer Tree than running
+	yielded int                          // how many runs in a row ended for a newer Tree
+	reading time.Duration                // how long files are read before those read so far are applied
+}
+
+// newYielding returns the yielding of a pipeline that ends with ctx. alive is called from time to time during a
+// translation.
+func newYielding(ctx context.Context, alive func()) *yielding {
+	return &yielding{ending: ctx, used: watcher.ThreadTime, alive: alive, reading: readTurn}
+}
+
+// begin records the Tree of a run that starts. The caller calls the returned function when the run has ended.
+func (y *yielding) begin(tree *watcher.Tree) (end func()) {
+	y.running.Store(tree)
+	y.newer.Store(false)
+	return func() { y.running.Store(nil) }
+}
+
 // arriving records that the folder has a newer state, if a run for an older state is in progress.
-func (p *pipeline) arriving(tree watcher.Tree) {
-	running := p.running.Load()
-	p.newer.Store(running != nil && !tree.Same(running))
+func (y *yielding) arriving(tree watcher.Tree) {
+	running := y.running.Load()
+	y.newer.Store(running != nil && !tree.Same(running))
 }
 
 // yields reports whether the run in progress should end because the folder has a newer state. It returns false
 // after maxYields runs in a row ended for that reason.
-func (p *pipeline) yields() bool { return p.newer.Load() && p.yielded < maxYields }
+func (y *yielding) yields() bool { return y.newer.Load() && y.yielded < maxYields }
 
 // interrupt returns the memo.Stop of a translation with a limit of CPU time. If yields is true, the translation
 // also ends for a newer state of the folder.
-func (p *pipeline) interrupt(limit time.Duration, yields bool) memo.Stop {
-	newer := p.yields
+func (y *yielding) interrupt(limit time.Duration, yields bool) memo.Stop {
+	newer := y.yields
 	if !yields {
 		newer = func() bool { return false }
 	}
-	return &interrupt{ctx: p.ending, used: p.used, limit: limit, newer: newer, alive: p.busy.alive}
+	return &interrupt{ctx: y.ending, used: y.used, limit: limit, newer: newer, alive: y.alive}
 }
 
-// turn returns how long the store may read files before it applies the files that are read so far. It returns
-// the zero Turn, for the whole folder, before the first publication, while a user waits for a reload, and with
-// a gate.
-func (p *pipeline) turn() store.Turn {
-	if !p.published || len(p.asked) > 0 || p.gate != nil { // tests need the whole revision
-		return store.Turn{}
-	}
-	return store.Turn{Length: p.reading, Newer: p.newer.Load}
-}
-
-// noteWaiting records and logs whether files wait because one of them takes long to read.
-func (p *pipeline) noteWaiting(files []string) {
-	if p.waiting = len(files) > 0; p.waiting {
-		p.log.Info().Int("files", len(files)).Str("file", files[0]).
-			Msg("files that take long to read are served later than the others that changed")
-	}
-}
+// turn returns how long the store may read files before it applies those that are read so far.
+func (y *yielding) turn() store.Turn { return store.Turn{Length: y.reading, Newer: y.newer.Load} }

@@ -349,10 +349,10 @@ func TestAPanicOfTheStoreLosesNoChange(t *testing.T) {
 		return oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo(fmt.Sprintf("a%d.test", edit))) + object("HTTPRoute", "b", false, routeTo(fmt.Sprintf("b%d.test", edit)))
 	}
 	p.reload(tree(text(1)))
-	ctx := p.ending
-	p.ending = nil // ApplyUntil asks it, which is a panic
+	ctx := p.yields.ending
+	p.yields.ending = nil // ApplyUntil asks it, which is a panic
 	p.reload(tree(text(2) + object("HTTPRoute", "lost", false, routeTo("lost.test"))))
-	p.ending = ctx
+	p.yields.ending = ctx
 	if r.outcome() != "failed" || len(r.published) != 1 || !strings.Contains(log.String(), "ALARM") {
 		t.Fatalf("%s, %d published\n%s", r.outcome(), len(r.published), log)
 	}
@@ -428,7 +428,7 @@ func TestAReloadWaitsNoLongerThanItsClient(t *testing.T) {
 		ending, stop := context.WithCancel(t.Context())
 		defer leave()
 		defer stop()
-		p.ending = ending
+		p.yields.ending = ending
 		p.mu.Lock() // a long run
 		if end == "client" {
 			leave()
@@ -450,7 +450,7 @@ func TestTheEndInterruptsARun(t *testing.T) {
 	p, r, _ := newTestPipeline(t)
 	p.reload(tree(oneGateway))
 	ctx, cancel := context.WithCancel(t.Context())
-	p.ending = ctx
+	p.yields.ending = ctx
 	withMistake(p, false, func(*manifest.Object) error { cancel(); return nil })
 	p.translation.phase = ahead
 	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo("a.test"))))
@@ -464,7 +464,7 @@ func TestTheEndInterruptsARun(t *testing.T) {
 func TestANewerFolderInterruptsALongRun(t *testing.T) {
 	p, r, log := newTestPipeline(t)
 	var used time.Duration
-	p.used = func() time.Duration { used += 6 * time.Second; return used }
+	p.yields.used = func() time.Duration { used += 6 * time.Second; return used }
 	p.reload(tree(oneGateway))
 	edits := 0
 	p.translation.translators = func(options translate.Options) translator {
@@ -492,7 +492,7 @@ type restless struct {
 
 func (f *restless) Take(stop memo.Stop, change store.Change) error {
 	*f.edits++
-	f.p.arriving(tree(fmt.Sprint("# ", *f.edits)))
+	f.p.yields.arriving(tree(fmt.Sprint("# ", *f.edits)))
 	for range 3 * checkStride {
 		if err := stop.Err(); err != nil {
 			_ = f.translator.Take(ended{err}, change)
@@ -506,8 +506,8 @@ func (f *restless) Take(stop memo.Stop, change store.Change) error {
 func TestTheDeadlineIsCPUTime(t *testing.T) {
 	p, _, _ := newTestPipeline(t)
 	var used time.Duration
-	p.used = func() time.Duration { return used }
-	stop := p.interrupt(time.Second, true)
+	p.yields.used = func() time.Duration { return used }
+	stop := p.yields.interrupt(time.Second, true)
 	if err := stop.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -27,6 +26,7 @@ type pipeline struct {
 	rescan chan chan<- struct{} // watcher.Options.Rescan
 	log    zerolog.Logger
 	busy   *busy
+	yields *yielding
 	state  *state // nil if nothing is saved
 	gate   *gate  // nil without Options.GateTests
 
@@ -34,15 +34,7 @@ type pipeline struct {
 	last      store.Change     // the problems and stale objects of the folder, as the store returned them last
 	asked     []*admin.Changes // the changes so far, for each reload that a user waits for
 	published bool             // true after the first publication
-
-	ending context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
-	// used returns the CPU time of the current thread.
-	used    func() time.Duration
-	running atomic.Pointer[watcher.Tree] // the Tree of the run in progress; nil if none is in progress
-	newer   atomic.Bool                  // the folder has a newer Tree than running
-	yielded int                          // how many runs in a row ended for a newer Tree
-	reading time.Duration                // how long files are read before those read so far are applied
-	waiting bool                         // some files of the last Tree are not read yet
+	waiting   bool             // some files of the last Tree are not read yet
 }
 
 // publisher is the part of server.Server that the pipeline uses.
@@ -55,9 +47,10 @@ type observer interface{ observe(r *run) }
 func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipeline {
 	p := &pipeline{
 		reader: folder, mu: newTurn(), rescan: make(chan chan<- struct{}), log: log,
-		busy: newBusy(time.Now, log), ending: ctx, used: watcher.ThreadTime, reading: readTurn,
+		busy: newBusy(time.Now, log),
 	}
-	p.translation = newTranslation(folder, p.interrupt, log)
+	p.yields = newYielding(ctx, p.busy.alive)
+	p.translation = newTranslation(folder, p.yields.interrupt, log)
 	return p
 }
 
@@ -85,12 +78,10 @@ var errWaiting = errors.New("the folder is waited for")
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running.Store(&tree)
-	p.newer.Store(false)
-	defer p.running.Store(nil)
+	defer p.yields.begin(&tree)()
 	p.tree = &tree
 	p.carry(&tree)
-	for p.waiting && !p.newer.Load() && p.ending.Err() == nil {
+	for p.waiting && !p.yields.newer.Load() && p.yields.ending.Err() == nil {
 		p.mu.Unlock() // so that others can lock it meanwhile
 		p.mu.Lock()
 		p.carry(&tree)
@@ -150,11 +141,11 @@ func (p *pipeline) carry(tree *watcher.Tree) {
 		p.log.Info().Str("step", r.step).Msg("the run is interrupted, as gatefold stops; Envoys keep what they have")
 		return
 	case errors.Is(err, errNewer):
-		p.yielded++
+		p.yields.yielded++
 		p.log.Warn().Str("step", r.step).Msg("the folder has changed again while a long run is under way; the run continues with the newer state")
 		return
 	}
-	p.yielded = 0
+	p.yields.yielded = 0
 	r.conclude(err)
 	for _, o := range p.observers {
 		p.show(o, r)
@@ -196,7 +187,7 @@ func (p *pipeline) read(r *run) (err error) {
 		p.gate.begin(p)
 		tree, testsChanged = p.gate.split(tree)
 	}
-	if r.time("store", func() { r.change, err = p.reader.apply(p.ending, tree, p.turn()) }); err != nil {
+	if r.time("store", func() { r.change, err = p.reader.apply(p.yields.ending, tree, p.turn()) }); err != nil {
 		if errors.Is(err, store.ErrNewer) {
 			p.waiting = true
 			return errNewer
@@ -216,6 +207,24 @@ func (p *pipeline) read(r *run) (err error) {
 		return errWaiting
 	}
 	return nil
+}
+
+// turn returns how long the store may read files before it applies the files that are read so far. It returns
+// the zero Turn, for the whole folder, before the first publication, while a user waits for a reload, and with
+// a gate.
+func (p *pipeline) turn() store.Turn {
+	if !p.published || len(p.asked) > 0 || p.gate != nil { // tests need the whole revision
+		return store.Turn{}
+	}
+	return p.yields.turn()
+}
+
+// noteWaiting records and logs whether files wait because one of them takes long to read.
+func (p *pipeline) noteWaiting(files []string) {
+	if p.waiting = len(files) > 0; p.waiting {
+		p.log.Info().Int("files", len(files)).Str("file", files[0]).
+			Msg("files that take long to read are served later than the others that changed")
+	}
 }
 
 // translate makes the Result of a run from its Change, with all problems and stale objects. The error is that

@@ -52,7 +52,7 @@ func brings(result translate.Result, namespace string) (n int) {
 // of another: the small one is published first, and the large one without a further edit.
 func TestALargeFileIsServedAfterTheOthers(t *testing.T) {
 	p, r, log := newTestPipeline(t)
-	p.reading = 1
+	p.yields.reading = 1
 	files := map[string]string{"gateway.yaml": openGateway, "b.yaml": teamRoute("b", "first")}
 	p.reload(teamsTree(files))
 	files["a.yaml"] = largeFile()
@@ -76,12 +76,12 @@ func TestALargeFileIsServedAfterTheOthers(t *testing.T) {
 // file is read: the run gives way, and the newer Tree is published without the large file.
 func TestANewerTreeIsServedWhileALargeFileIsRead(t *testing.T) {
 	p, r, _ := newTestPipeline(t)
-	p.reading = 1
+	p.yields.reading = 1
 	files := map[string]string{"gateway.yaml": openGateway, "b.yaml": teamRoute("b", "first")}
 	var newest *watcher.Tree
 	folder, err := store.New(store.Options{Progress: func(int, int) {
 		if newest != nil {
-			p.arriving(*newest)
+			p.yields.arriving(*newest)
 		}
 	}})
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"slices"
+
+	"github.com/rs/zerolog"
 )
 
 // adopt finds the Envoys of this Gateway that an earlier gatefold started, and supervises them. If they are in
@@ -16,7 +18,8 @@ func (s *supervisor) adopt(ctx context.Context) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		s.log.Warn().Err(err).Msg("the run file of an Envoy cannot be used")
 	}
-	newest, former := s.pair(s.found(record))
+	find := finder{s.gateway, s.files, s.host.options, s.log}
+	newest, former := find.pair(find.all(record))
 	if newest == nil {
 		return
 	}
@@ -69,27 +72,35 @@ func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 // the processes of the machine.
 func (s *supervisor) note(p *process) { _ = p.run.write(s.files.run) }
 
-// found returns the running Envoys of this Gateway: those in the run file, and those that orphans finds. The
+// finder finds the running Envoys of a Gateway that an earlier gatefold started.
+type finder struct {
+	gateway string
+	files   files
+	options Options
+	log     zerolog.Logger
+}
+
+// all returns the running Envoys of the Gateway: those in the run file, and those that orphans finds. The
 // second group is not empty if an earlier gatefold ended before it wrote the run file, or if the run file was
 // lost.
-func (s *supervisor) found(record run) []*process {
+func (f finder) all(record run) []*process {
 	var all []*process
 	for named := &record; named != nil; named = named.Parent {
 		if named.Gateway == "" {
 			break // there is no run file
 		}
-		p, why := recognize(*named, s.files)
+		p, why := recognize(*named, f.files)
 		if p == nil {
-			s.log.Info().Int("pid", named.Pid).Str("because", why).Msg("the run file leads to no Envoy")
+			f.log.Info().Int("pid", named.Pid).Str("because", why).Msg("the run file leads to no Envoy")
 			continue
 		}
 		all = append(all, p)
 	}
-	for _, pid := range orphans(s.host.options.Folder)[s.files.bootstrap] {
+	for _, pid := range orphans(f.options.Folder)[f.files.bootstrap] {
 		if slices.ContainsFunc(all, func(p *process) bool { return p.pid == pid }) {
 			continue
 		}
-		if p := s.orphan(record, pid); p != nil {
+		if p := f.orphan(record, pid); p != nil {
 			all = append(all, p)
 		}
 	}
@@ -98,8 +109,8 @@ func (s *supervisor) found(record run) []*process {
 
 // orphan returns the process with this pid, which the run file does not name. record is the content of the run
 // file. orphan returns nil if the process is no Envoy of this Gateway, or has ended.
-func (s *supervisor) orphan(record run, pid int) *process {
-	r := run{Gateway: s.gateway, Pid: pid, Boot: bootID(), Since: record.Since}
+func (f finder) orphan(record run, pid int) *process {
+	r := run{Gateway: f.gateway, Pid: pid, Boot: bootID(), Since: record.Since}
 	r.Base, r.Epoch = epochOf(pid)
 	if record.Pid == 0 && record.Epoch == r.Epoch { // the earlier gatefold was starting it
 		r.Mark = record.Mark
@@ -109,19 +120,19 @@ func (s *supervisor) orphan(record run, pid int) *process {
 		return nil
 	}
 	r.Start = start
-	p, why := recognize(r, s.files)
+	p, why := recognize(r, f.files)
 	if p == nil {
-		s.log.Info().Int("pid", pid).Str("because", why).Msg("no Envoy to adopt")
+		f.log.Info().Int("pid", pid).Str("because", why).Msg("no Envoy to adopt")
 		return nil
 	}
-	s.log.Warn().Int("pid", pid).Msg("an Envoy without a run file is found")
+	f.log.Warn().Int("pid", pid).Msg("an Envoy without a run file is found")
 	return p
 }
 
 // pair returns the Envoy with the newest epoch, and the epoch before it with the same base id. Both are nil if
 // there is no process; former is nil if newest has no predecessor. pair ends all other processes, because they
 // would keep the ports. It sorts all in place.
-func (s *supervisor) pair(all []*process) (newest, former *process) {
+func (f finder) pair(all []*process) (newest, former *process) {
 	slices.SortStableFunc(all, func(a, b *process) int { return cmp.Compare(b.run.Epoch, a.run.Epoch) })
 	for _, p := range all {
 		switch {
@@ -130,9 +141,9 @@ func (s *supervisor) pair(all []*process) (newest, former *process) {
 		case former == nil && p.run.Base != 0 && p.run.Base == newest.run.Base && p.run.Epoch < newest.run.Epoch:
 			former = p
 		default:
-			s.log.Warn().Int("pid", p.pid).Msg("a second Envoy of the Gateway is ended")
-			p.follow(context.Background(), s.files, s.log)
-			p.stop(s.host.options.Hurry)
+			f.log.Warn().Int("pid", p.pid).Msg("a second Envoy of the Gateway is ended")
+			p.follow(context.Background(), f.files, f.log)
+			p.stop(f.options.Hurry)
 		}
 	}
 	return newest, former
