@@ -294,6 +294,28 @@ func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
 	}
 }
 
+// An Envoy that ends while its successor starts is an Envoy that crashed: another one is started at once.
+func TestHostModeStartsAnEnvoyWhenTheOldOneEndsInAnUpgrade(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
+	m := newMachine(t, "one")
+	good := m.binary
+	m.start("--envoy-keep")
+	m.waitFor("one", "a")
+	old := m.pid()
+	m.stop(syscall.SIGTERM)
+	m.binary = wrapped(t, good, `case "$*" in *"--restart-epoch 1"*) exec sleep 1000;; esac`)
+	m.start("--envoy-keep")
+	m.logs("a new epoch is started beside the one that serves")
+	if err := syscall.Kill(old, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	m.logs("it is started again")
+	m.write("one.yaml", m.route("one", "b"))
+	m.waitFor("one", "b")
+	m.shows("default/eg", "running")
+	m.destroy()
+}
+
 // gatefold is killed while the new epoch starts: the next gatefold waits for it, or starts it
 // again when it has ended; another next one starts another. The old one serves meanwhile.
 func TestHostModeResumesAnUpgrade(t *testing.T) {

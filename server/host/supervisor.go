@@ -60,6 +60,8 @@ func (s *supervisor) run(ctx context.Context) {
 		switch {
 		case s.serving == nil:
 			s.start(ctx)
+		case s.serving.hasEnded():
+			s.lost(ctx)
 		case s.former == nil && !s.attempted && s.serving.run.Mark != s.launch().mark:
 			s.replace(ctx)
 		default:
@@ -69,8 +71,8 @@ func (s *supervisor) run(ctx context.Context) {
 	s.finish(ctx)
 }
 
-// watch waits until serving ends, former ends or is overdue, or ctx ends. If serving ended, watch sets it to
-// nil and waits before the next start. If former is overdue, watch ends it.
+// watch waits until serving ends, former ends or is overdue, or ctx ends. If serving ended, watch calls lost. If
+// former is overdue, watch ends it.
 func (s *supervisor) watch(ctx context.Context) {
 	var overdue <-chan time.Time
 	if s.former != nil {
@@ -78,15 +80,20 @@ func (s *supervisor) watch(ctx context.Context) {
 	}
 	select {
 	case <-s.serving.ended():
-		s.failed(s.serving)
-		s.serving = nil
-		sleep(ctx, s.backoff())
+		s.lost(ctx)
 	case <-s.formerEnded():
 		s.left()
 	case <-overdue:
 		s.endFormer()
 	case <-ctx.Done():
 	}
+}
+
+// lost records that the serving Envoy has ended, and waits until the next start is due. s.serving becomes nil.
+func (s *supervisor) lost(ctx context.Context) {
+	s.failed(s.serving)
+	s.serving = nil
+	sleep(ctx, s.backoff())
 }
 
 // finish ends the Envoys of the Gateway and removes their files. If the cause of ctx is ErrKeep, it changes

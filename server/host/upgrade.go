@@ -164,7 +164,7 @@ func (s *supervisor) endFormer() {
 }
 
 // reclaim kills an epoch that does not serve, and reports whether the previous epoch continues. It returns
-// false if the previous epoch has ended. It also returns false if the new epoch had already taken over the
+// false if the previous epoch has ended: run then starts an Envoy. It also returns false if the new epoch had already taken over the
 // listeners. Then s.serving becomes nil, so that run starts an Envoy at once.
 func (s *supervisor) reclaim(next *process) bool {
 	next.kill()
