@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -88,7 +87,7 @@ func forward(rule *ir.Rule, r *request) Outcome {
 	}
 	for i := range result.Backends {
 		b := &result.Backends[i]
-		b.Host = r.hostFor(action, b.Target, result.Host)
+		b.Host = newDestination(r.clusters, action, b.Target).host(result.Host)
 	}
 	result.unserved()
 	return result
@@ -108,40 +107,6 @@ func (o *Outcome) unserved() {
 		}
 	}
 }
-
-// hostFor returns the Host header that a backend receives: the host to which the backend reference rewrites it.
-// If the backend reference does not rewrite the host, it returns the names of endpointNames, joined with OneOf.
-// If there are no names, it returns the parameter host.
-func (r *request) hostFor(action *ir.Action, backend *ir.Backend, host string) string {
-	if backend.Rewrite != nil {
-		return backend.Rewrite.Hostname
-	}
-	return cmp.Or(strings.Join(r.endpointNames(action, backend), OneOf), host)
-}
-
-// endpointNames returns the DNS names that a backend may receive as Host because of autoHostRewrite. It returns
-// no names if Envoy does not send the name of the chosen endpoint as Host. If a backend reference of the action
-// rewrites its host, the only name is the DNSName of the backend.
-func (r *request) endpointNames(action *ir.Action, backend *ir.Backend) []string {
-	cluster := r.clusters[backend.Cluster]
-	if backend.Rewrite != nil || action.Rewrite != nil && action.Rewrite.Hostname != "" ||
-		action.Extras == nil || !action.Extras.AutoHost || cluster == nil || cluster.Discovery != ir.DNS {
-		return nil
-	}
-	if ownHosts(action) {
-		return slices.DeleteFunc([]string{backend.DNSName}, func(name string) bool { return name == "" })
-	}
-	var names []string
-	for _, endpoint := range cluster.Endpoints {
-		if !slices.Contains(names, endpoint.Host) {
-			names = append(names, endpoint.Host)
-		}
-	}
-	return names
-}
-
-// OneOf separates the hosts in a text if the backend receives one of several hosts.
-const OneOf = " or "
 
 // backends returns the backends of a rule with a weight above 0, and their shares. It returns nil if the rule
 // does not forward, or if no backend reference with a weight is resolved.
@@ -187,10 +152,4 @@ func reachable(cluster *ir.Cluster) bool {
 		panics = *up.Balancer.PanicPercent > 0
 	}
 	return slices.ContainsFunc(cluster.Endpoints, func(e ir.Endpoint) bool { return panics || !e.Draining })
-}
-
-// ownHosts reports whether a backend reference of the action rewrites the host. If one does, xds sets the host
-// for each backend, and Envoy does not write x-envoy-original-host. The action must have a Forward.
-func ownHosts(action *ir.Action) bool {
-	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })
 }

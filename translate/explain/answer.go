@@ -124,7 +124,7 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request) {
 	for rule := range rules {
 		result, reason := r.matches(&rule.Match)
-		if a.Costly = r.effort.spent(); a.Costly {
+		if a.Costly = r.comparer.spent(); a.Costly {
 			return
 		}
 		switch {

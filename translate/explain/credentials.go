@@ -150,7 +150,7 @@ func keyOf(r *request, auth *ir.APIKeyAuth) (key string, at ir.KeySource) {
 		case at.Query != "":
 			key = parameterOf(r, at.Query)
 		default:
-			key = cookieOf(r, at.Cookie)
+			key = r.headers.cookie(at.Cookie)
 		}
 		if key != "" {
 			return key, at
@@ -178,9 +178,9 @@ func decoded(text string) string {
 	return text
 }
 
-// cookieOf returns the value of a cookie, "" if the request does not have the cookie.
-func cookieOf(r *request, name string) string {
-	for _, line := range r.headers["cookie"] {
+// cookie returns the value of a cookie, "" if the headers do not have the cookie.
+func (f headerFields) cookie(name string) string {
+	for _, line := range f["cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
 			if key, value, _ := strings.Cut(strings.TrimLeft(pair, " "), "="); key == name {
 				return strings.Trim(value, `"`)

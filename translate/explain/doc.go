@@ -5,9 +5,9 @@
 //   - Request returns the Answer from a View alone. Explain makes a Report of it, with the places, policies and
 //     problems of the objects that lead to the answer.
 //   - The order is Envoy's. First, the connection manager reads the request (manager.go, localreply.go,
-//     normalize.go). Then a rule matches (match.go), and the filters of policies run (policy.go, service.go).
-//     Last are the rule's action (action.go) and the headers that a backend receives (sent.go). outcome.go
-//     joins the filters, the action and the headers.
+//     normalize.go). Then a rule matches (match.go, comparer.go), and the filters of policies run
+//     (policy.go, service.go). Last are the rule's action (action.go) and the host and headers that a backend
+//     receives (sent.go). outcome.go joins the filters, the action and the headers.
 //   - field.go has a row for each field of TrafficPolicies. filter.go has the functions for each filter of a
 //     rule.
 //   - reporter.go is the base of each Report. Each section of a Report has a file that uses reporter.go, and

@@ -37,7 +37,7 @@ func policyFields() []policyField {
 		{name: ir.FieldLocalRateLimit, words: localLimitWords, gate: localLimitGate},
 		{name: ir.FieldGlobalRateLimit, words: globalLimitWords, gate: globalLimitGate},
 		{name: ir.FieldExtProc, words: processorWords, gate: processorGate},
-		{name: ir.FieldTransformation, words: transformationWords, change: (*request).transform},
+		{name: ir.FieldTransformation, words: transformationWords, change: transform},
 		{name: ir.FieldHeaderModifiers, words: modifiersWords, change: modify},
 		{name: ir.FieldAutoHostRewrite, words: autoHostWords},
 		{name: ir.FieldTimeouts, words: policyTimeoutWords},

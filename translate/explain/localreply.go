@@ -31,7 +31,8 @@ const (
 
 // readByCodec returns the local reply of Envoy's HTTP/1.1 codec, nil if the codec accepts the request. The
 // checks are in the codec's order. It also removes the headers that the Connection header names.
-func (r *request) readByCodec() *localReply {
+func (m *connectionManager) readByCodec() *localReply {
+	r := m.request
 	refuse := func(status uint32, why string) *localReply { return &localReply{status: status, why: why, raw: true} }
 	switch te, length := r.headers["transfer-encoding"], r.headers["content-length"]; {
 	case len(r.query.Method)+len(r.query.Path) > maxRequestBytes: // the codec never reads the end of the line
@@ -62,17 +63,18 @@ func (r *request) readByCodec() *localReply {
 		return refuse(http.StatusBadRequest, fmt.Sprintf("Envoy refuses the Host %q: it has a character that no host has", r.query.Host))
 	}
 	r.chunked = r.headers.has("transfer-encoding")
-	return r.cleanConnection(refuse)
+	return m.cleanConnection(refuse)
 }
 
 // managed returns the local reply of the connection manager to a request that the codec accepts. It returns nil
 // if the connection manager accepts the request, too. It also replaces the host (see readDatagramTarget).
-func (r *request) managed() *localReply {
+func (m *connectionManager) managed() *localReply {
+	r := m.request
 	path, _, _ := strings.Cut(r.query.Path, "?")
 	switch {
-	case r.hostless:
+	case m.hostless:
 		return &localReply{status: http.StatusBadRequest, why: "the Connection header takes the Host header away"}
-	case !r.readDatagramTarget():
+	case !m.readDatagramTarget():
 		return &localReply{status: http.StatusNotFound, why: "Envoy takes upgrade: connect-udp only for a path /.well-known/masque/udp/HOST/PORT/"}
 	case strings.Contains(r.query.Path, "#") || strings.Contains(stripDotParameters(path), "%00"):
 		return &localReply{status: http.StatusBadRequest, why: "Envoy refuses the path: it has # or %00"}
@@ -85,7 +87,8 @@ func (r *request) managed() *localReply {
 // readDatagramTarget replaces the host of a request with the header upgrade: connect-udp by the host in its
 // path (RFC 9298). Envoy does so with or without a Connection header. readDatagramTarget returns false if the
 // path of such a request has no host. It returns true for every other request.
-func (r *request) readDatagramTarget() bool {
+func (m *connectionManager) readDatagramTarget() bool {
+	r := m.request
 	if !strings.EqualFold(r.headers.first("upgrade"), "connect-udp") {
 		return true
 	}
@@ -106,9 +109,10 @@ func (r *request) readDatagramTarget() bool {
 }
 
 // cleanConnection removes the headers that the Connection header names. If it names Host, cleanConnection sets
-// r.hostless. It does not change a request for an upgrade, except to h2c, which Envoy does not support. If
+// m.hostless. It does not change a request for an upgrade, except to h2c, which Envoy does not support. If
 // Envoy answers 400, it returns the reply of refuse. Otherwise it returns nil.
-func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
+func (m *connectionManager) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
+	r := m.request
 	if r.upgrades() {
 		if !strings.EqualFold(r.headers.first("upgrade"), "h2c") {
 			return nil
@@ -126,12 +130,12 @@ func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *loca
 		case "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto":
 			return refuse(http.StatusBadRequest, "the Connection header may not take "+name+" away")
 		case "host":
-			r.hostless = true
+			m.hostless = true
 		case "te":
 			if len(r.headers.first("te")) > maxTE {
 				return refuse(http.StatusBadRequest, "the Connection header names a TE header that is too long")
 			}
-			r.nominatedTE()
+			m.nominatedTE()
 		default:
 			if strings.HasPrefix(name, ":") {
 				return refuse(http.StatusBadRequest, "the Connection header names "+name)
@@ -144,12 +148,13 @@ func (r *request) cleanConnection(refuse func(uint32, string) *localReply) *loca
 
 // nominatedTE sets the header TE of a request whose Connection header names TE. It keeps "trailers", in upper
 // or lower case, and removes everything else.
-func (r *request) nominatedTE() {
-	if slices.ContainsFunc(tokens(r.headers.first("te")), func(token string) bool { return strings.EqualFold(token, "trailers") }) {
-		r.headers.set("te", "trailers")
+func (m *connectionManager) nominatedTE() {
+	h := m.request.headers
+	if slices.ContainsFunc(tokens(h.first("te")), func(token string) bool { return strings.EqualFold(token, "trailers") }) {
+		h.set("te", "trailers")
 		return
 	}
-	r.headers.remove("te")
+	h.remove("te")
 }
 
 // isTarget reports whether Envoy's parser accepts a path with its query.

@@ -45,18 +45,28 @@ var stripped = map[string]string{
 	"transfer-encoding": "it is of the client's connection",
 }
 
+// connectionManager changes a request as Envoy's HTTP connection manager and its codec do before Envoy looks
+// for a route. It also decides whether they answer the request themselves.
+type connectionManager struct {
+	request *request
+	port    *ir.Port // the listener that accepts the request
+	// hostless is true if the Connection header removed Host.
+	hostless bool
+}
+
 // receive returns the request as Envoy's HTTP connection manager changes it before it looks for a route: its
 // headers, path, host, client address and scheme. The localReply is nil unless Envoy answers the request
 // itself.
 func receive(query Query, port *ir.Port) (*request, *localReply) {
 	r := newRequest(query)
-	if refused := r.readByCodec(); refused != nil {
+	m := &connectionManager{request: r, port: port}
+	if refused := m.readByCodec(); refused != nil {
 		return r, refused
 	}
-	if refused := r.managed(); refused != nil {
+	if refused := m.managed(); refused != nil {
 		return r, refused
 	}
-	r.writeHeaders(port)
+	m.writeHeaders()
 	if r.headers.first("x-forwarded-proto") == "" {
 		return r, &localReply{status: http.StatusNotFound, why: "Envoy looks for no route: x-forwarded-proto is empty"}
 	}
@@ -64,12 +74,13 @@ func receive(query Query, port *ir.Port) (*request, *localReply) {
 }
 
 // writeHeaders removes and sets headers as Envoy does at the edge (use_remote_address).
-func (r *request) writeHeaders(port *ir.Port) {
+func (m *connectionManager) writeHeaders() {
+	r := m.request
 	h := r.headers
 	for name := range stripped {
 		h.remove(name)
 	}
-	if port.TrustedHops == 0 {
+	if m.port.TrustedHops == 0 {
 		for _, name := range ir.ClaimedHeaders() {
 			h.remove(name)
 		}
@@ -84,35 +95,37 @@ func (r *request) writeHeaders(port *ir.Port) {
 	} else {
 		h.remove("connection")
 		h.remove("upgrade")
-		r.cleanTE()
+		m.cleanTE()
 	}
 	if referer := h.first("referer"); referer != "" && !isReferer(referer) {
 		h.remove("referer")
 	}
-	r.writeOrigin(port)
+	m.writeOrigin()
 	h.set("x-request-id", unknownID)
 }
 
 // cleanTE removes everything except "trailers" from the TE header.
-func (r *request) cleanTE() {
-	switch te := r.headers.first("te"); {
+func (m *connectionManager) cleanTE() {
+	h := m.request.headers
+	switch te := h.first("te"); {
 	case te == "":
 	case slices.Contains(tokens(te), "trailers"):
-		r.headers.set("te", "trailers")
+		h.set("te", "trailers")
 	default:
-		r.headers.remove("te")
+		h.remove("te")
 	}
 }
 
-// writeOrigin sets r.client, r.scheme and the headers about the origin of the request. With trusted hops, Envoy
-// keeps the scheme that they report. The client's address is then the entry of X-Forwarded-For that the first
-// trusted hop wrote, counted from the end.
-func (r *request) writeOrigin(port *ir.Port) {
+// writeOrigin sets the client and the scheme of the request, and the headers about its origin. With trusted
+// hops, Envoy keeps the scheme that they report. The client's address is then the entry of X-Forwarded-For that
+// the first trusted hop wrote, counted from the end.
+func (m *connectionManager) writeOrigin() {
+	r := m.request
 	h, scheme := r.headers, "http"
-	if port.Secure() {
+	if m.port.Secure() {
 		scheme = "https"
 	}
-	hops := int(port.TrustedHops)
+	hops := int(m.port.TrustedHops)
 	r.client = clientAddress(h.first("x-forwarded-for"), hops, r.query.From)
 	h.set("x-envoy-external-address", addressText(r.client))
 	if r.query.From.IsLoopback() { // Envoy writes its own address instead of a loopback address

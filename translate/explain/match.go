@@ -28,7 +28,7 @@ const (
 // request does not meet, or the last condition that depends on an unknown value. It is "" if the result is
 // takes.
 func (r *request) matches(match *ir.Match) (result verdict, reason string) {
-	if !r.matchesPath(match.Path) || !within(r.path, match.Within) {
+	if !r.comparer.matchesPath(match.Path, r.path) || !within(r.path, match.Within) {
 		return misses, pathDiffers
 	}
 	if host := hostname(r.query.Host); len(match.Hosts) > 0 &&
@@ -52,7 +52,7 @@ func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 		if value, has := r.parameters[want.Name]; has {
 			values = []string{value}
 		}
-		if one, why := r.compareAny(want, values); one == misses {
+		if one, why := r.comparer.compareAny(want, values); one == misses {
 			return misses, "query parameter " + why
 		}
 	}
@@ -75,55 +75,5 @@ func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
 	case taken && len(values) == 0 && r.query.Headers.Get(want.Name) != "":
 		return misses, want.Name + " is taken away by Envoy: " + why
 	}
-	return r.compareAny(want, values)
-}
-
-// matchesPath reports whether the request's path meets a path match.
-func (r *request) matchesPath(path ir.Path) bool {
-	switch path.Kind {
-	case ir.PathExact:
-		return r.path == path.Value
-	case ir.PathRegex:
-		return r.effort.matchesWhole(path.Value, r.path)
-	}
-	return within(r.path, path.Value)
-}
-
-// within reports whether path has the prefix, compared by whole segments. Every path has the prefixes "" and
-// "/".
-func within(path, prefix string) bool {
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
-	return ok && (rest == "" || rest[0] == '/')
-}
-
-// compareAny reports whether one of the values of a header or query parameter meets want, with a reason as
-// text. The result is may if only an unknown value can meet it.
-func (r *request) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
-	for _, value := range values {
-		if want.Regex && isKnown(value) && r.effort.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||
-			want.Regex && takesAll(want.Value) && value != "" {
-			return takes, ""
-		}
-	}
-	for _, value := range values {
-		if !isKnown(value) && (want.Regex || mayEqual(value, want.Value)) {
-			return may, fmt.Sprintf("%s is %q, which may be %q", want.Name, shown(value), want.Value)
-		}
-	}
-	switch {
-	case len(values) == 0:
-		return misses, want.Name + " is missing"
-	case want.Regex:
-		return misses, fmt.Sprintf("%s is %q and does not match %q", want.Name, allShown(values), want.Value)
-	}
-	return misses, fmt.Sprintf("%s is %q, not %q", want.Name, allShown(values), want.Value)
-}
-
-// allShown returns the values with placeholders for unknown parts.
-func allShown(values []string) []string {
-	out := make([]string, len(values))
-	for i, value := range values {
-		out[i] = shown(value)
-	}
-	return out
+	return r.comparer.compareAny(want, values)
 }

@@ -51,11 +51,11 @@ func oauth2Gate(rule *ir.Rule, r *request) gate {
 	if r.path == provider.LogoutPath {
 		return gate{status: http.StatusFound, location: logoutLocation(provider, r), http: true, why: "Envoy signs the user out, by " + by}
 	}
-	cookie := func(name string) bool { return cookieOf(r, name) != "" }
+	cookie := func(name string) bool { return r.headers.cookie(name) != "" }
 	signedIn := cookie(provider.Cookies.HMAC) && cookie(provider.Cookies.Expires)
 	refuse := gate{status: http.StatusUnauthorized, why: "Envoy refuses the request by " + by + ": "}
 	switch {
-	case r.path == provider.RedirectPath && !signedIn && !cookie(provider.Cookies.Nonce) && !r.hasFlowCookie(provider.Cookies.Nonce):
+	case r.path == provider.RedirectPath && !signedIn && !cookie(provider.Cookies.Nonce) && !r.headers.hasFlowCookie(provider.Cookies.Nonce):
 		refuse.why += "it does not continue a login, as it has no cookie " + provider.Cookies.Nonce
 		return refuse
 	case r.path == provider.RedirectPath:
@@ -77,10 +77,10 @@ func oauth2Gate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// hasFlowCookie reports whether the request has a cookie of a login that the browser has begun. The names of
+// hasFlowCookie reports whether the headers have a cookie of a login that the browser has begun. The names of
 // such cookies begin with name and a dot.
-func (r *request) hasFlowCookie(name string) bool {
-	for _, line := range r.headers["cookie"] {
+func (f headerFields) hasFlowCookie(name string) bool {
+	for _, line := range f["cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
 			if strings.HasPrefix(strings.TrimLeft(pair, " "), name+".") {
 				return true

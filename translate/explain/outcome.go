@@ -38,7 +38,7 @@ func decided(rule *ir.Rule, r *request) Outcome {
 	result.Unless = append(passed.Unless, result.Unless...)
 	for i := range result.Backends {
 		if backend := &result.Backends[i]; backend.Status == 0 {
-			backend.Headers = r.sent(&rule.Action, backend.Target).shown()
+			backend.Headers = newDestination(r.clusters, &rule.Action, backend.Target).headers(r).shown()
 		}
 	}
 	return result

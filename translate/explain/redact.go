@@ -30,7 +30,7 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 	}
 	if extras.APIKeyAuth != nil {
 		for _, source := range extras.APIKeyAuth.Sources {
-			for _, key := range []string{r.headers.first(source.Header), parameterOf(r, source.Query), cookieOf(r, source.Cookie), rawParameterOf(r, source.Query)} {
+			for _, key := range []string{r.headers.first(source.Header), parameterOf(r, source.Query), r.headers.cookie(source.Cookie), rawParameterOf(r, source.Query)} {
 				texts = append(texts, strings.TrimPrefix(key, "Bearer "))
 			}
 		}
@@ -38,7 +38,7 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 	if extras.OAuth2 != nil {
 		cookies := &extras.OAuth2.Extension.SignIn.Cookies
 		for _, name := range []string{cookies.AccessToken, cookies.IDToken, cookies.RefreshToken, cookies.HMAC, cookies.CodeVerifier} {
-			texts = append(texts, cookieOf(r, name))
+			texts = append(texts, r.headers.cookie(name))
 		}
 	}
 	return texts

@@ -18,31 +18,6 @@ func matchesWhole(pattern, value string) bool {
 	return err == nil && expression.MatchString(latin1(value))
 }
 
-// maxEffort bounds the cost of the regular expressions that one query compares, in steps. That many steps need
-// a few seconds. A virtual host with 100,000 expressions of usual length needs fewer steps for a usual path.
-const maxEffort = 1 << 30
-
-// effort limits the cost of the regular expressions of one query.
-type effort struct{ left int }
-
-func newEffort() *effort { return &effort{maxEffort} }
-
-// spent reports whether an expression was not compared because the limit was reached.
-func (e *effort) spent() bool { return e.left < 0 }
-
-// matchesWhole calls the function matchesWhole, and subtracts the cost from the limit. It returns false if the
-// limit is reached. Compiling an expression costs as much as comparing 256 bytes.
-func (e *effort) matchesWhole(pattern, value string) bool {
-	const compiling = 256
-	if !strings.HasPrefix(value, literalPrefix(pattern)) {
-		return false
-	}
-	if e.left -= (len(value) + compiling) * (len(pattern) + 1); e.spent() {
-		return false
-	}
-	return matchesWhole(pattern, value)
-}
-
 // latin1 returns a text with one rune for each byte.
 func latin1(text string) string {
 	letters := make([]rune, len(text))

@@ -22,15 +22,14 @@ type request struct {
 	client     netip.Addr        // the client's address as Envoy determines it; not valid if it is not known
 	headers    headerFields      // without Host
 	parameters map[string]string // the first value of each query parameter, by name
-	effort     *effort
+	comparer   *comparer
 	keyClient  string // the client of apiKeyAuth, "" until the request has passed apiKeyAuth
 	// answered are the headers that a service's answer sets, in lower case. It is nil until the request has passed
 	// the service.
 	answered []string
 	now      time.Time
 	claims   []string // PortView.Claims
-	// chunked is true if the body is sent in chunks. hostless is true if the Connection header removed Host.
-	chunked, hostless bool
+	chunked  bool     // whether the body is sent in chunks
 }
 
 // newRequest returns the request of a query, with the headers that the client sent.
@@ -41,7 +40,7 @@ func newRequest(query Query) *request {
 	}
 	return &request{
 		query: query, scheme: query.Scheme, path: normalize(path), search: search, headers: headerFieldsOf(query.Headers),
-		parameters: firstParameters(search), effort: newEffort(), now: time.Now(),
+		parameters: firstParameters(search), comparer: newComparer(), now: time.Now(),
 	}
 }
 

@@ -1,8 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -15,25 +18,83 @@ var consumed = []string{
 	"x-envoy-upstream-rq-timeout-alt-response", "x-envoy-upstream-stream-duration-ms",
 }
 
-// sent returns the headers that a backend receives. It makes the changes in Envoy's order: those of the
-// policies, then of the router, then of the route.
-func (r *request) sent(action *ir.Action, backend *ir.Backend) headerFields {
-	headers := r.transformed(extrasInForce(action))
-	if limit := expected(action); limit > 0 {
+// OneOf separates the hosts in a text if the backend receives one of several hosts.
+const OneOf = " or "
+
+// destination is a backend of an action that forwards. Its methods return what the backend receives.
+type destination struct {
+	action  *ir.Action
+	backend *ir.Backend
+	cluster *ir.Cluster // the backend's cluster, nil if it is not known
+}
+
+// newDestination returns the destination of a backend, with its cluster.
+func newDestination(clusters map[string]*ir.Cluster, action *ir.Action, backend *ir.Backend) destination {
+	return destination{action: action, backend: backend, cluster: clusters[backend.Cluster]}
+}
+
+// host returns the Host header that the backend receives: the host to which the backend reference rewrites it.
+// If the backend reference does not rewrite the host, it returns the names of endpointNames, joined with OneOf.
+// If there are no names, it returns the parameter host.
+func (d destination) host(host string) string {
+	if d.backend.Rewrite != nil {
+		return d.backend.Rewrite.Hostname
+	}
+	return cmp.Or(strings.Join(d.endpointNames(), OneOf), host)
+}
+
+// endpointNames returns the DNS names that the backend may receive as Host because of autoHostRewrite. It
+// returns no names if Envoy does not send the name of the chosen endpoint as Host. If a backend reference of
+// the action rewrites its host, the only name is the DNSName of the backend.
+func (d destination) endpointNames() []string {
+	if d.backend.Rewrite != nil || rewritesHost(d.action) ||
+		d.action.Extras == nil || !d.action.Extras.AutoHost || d.cluster == nil || d.cluster.Discovery != ir.DNS {
+		return nil
+	}
+	if ownHosts(d.action) {
+		return slices.DeleteFunc([]string{d.backend.DNSName}, func(name string) bool { return name == "" })
+	}
+	var names []string
+	for _, endpoint := range d.cluster.Endpoints {
+		if !slices.Contains(names, endpoint.Host) {
+			names = append(names, endpoint.Host)
+		}
+	}
+	return names
+}
+
+// headers returns the headers that the backend receives. It makes the changes to the request's headers in
+// Envoy's order: those of the policies, then of the router, then of the route.
+func (d destination) headers(r *request) headerFields {
+	headers := r.transformed(extrasInForce(d.action))
+	if limit := expected(d.action); limit > 0 {
 		headers.set("x-envoy-expected-rq-timeout-ms", strconv.FormatInt(limit.Milliseconds(), 10))
 	}
-	changeHeaders(headers, action.RequestHeaders.OrNone(), backend.RequestHeaders.OrNone())
+	changeHeaders(headers, d.action.RequestHeaders.OrNone(), d.backend.RequestHeaders.OrNone())
 	for _, name := range consumed {
 		headers.remove(name)
 	}
-	if (rewritesHost(action) || len(r.endpointNames(action, backend)) > 0) && !ownHosts(action) && r.query.Host != "" {
+	if (rewritesHost(d.action) || len(d.endpointNames()) > 0) && !ownHosts(d.action) && r.query.Host != "" {
 		headers.set("x-envoy-original-host", r.query.Host)
 	}
-	if action.Rewrite != nil && action.Rewrite.Path != nil {
+	if d.action.Rewrite != nil && d.action.Rewrite.Path != nil {
 		headers.set("x-envoy-original-path", r.path+r.search)
 	}
-	r.frame(headers, backend)
+	d.frame(r, headers)
 	return headers
+}
+
+// frame changes content-length and transfer-encoding as Envoy does when it sends the request to the backend.
+func (d destination) frame(r *request, headers headerFields) {
+	switch asked := r.query.Headers.Get("Content-Length") != ""; {
+	case r.upgrades() && !asked:
+		headers.remove("content-length")
+	case d.cluster != nil && d.cluster.HTTP2 || asked:
+	case r.chunked:
+		headers.set("transfer-encoding", "chunked")
+	case !headers.has("content-length") && mayHaveBody(r.query.Method):
+		headers.set("content-length", "0")
+	}
 }
 
 // extrasInForce returns the action's extras after the route's own filter ExternalAuth has replaced extAuth of
@@ -52,18 +113,10 @@ func rewritesHost(action *ir.Action) bool {
 	return action.Rewrite != nil && action.Rewrite.Hostname != ""
 }
 
-// frame changes content-length and transfer-encoding as Envoy does when it sends the request to a backend.
-func (r *request) frame(headers headerFields, backend *ir.Backend) {
-	cluster := r.clusters[backend.Cluster]
-	switch asked := r.query.Headers.Get("Content-Length") != ""; {
-	case r.upgrades() && !asked:
-		headers.remove("content-length")
-	case cluster != nil && cluster.HTTP2 || asked:
-	case r.chunked:
-		headers.set("transfer-encoding", "chunked")
-	case !headers.has("content-length") && mayHaveBody(r.query.Method):
-		headers.set("content-length", "0")
-	}
+// ownHosts reports whether a backend reference of the action rewrites the host. If one does, xds sets the host
+// for each backend, and Envoy does not write x-envoy-original-host. The action must have a Forward.
+func ownHosts(action *ir.Action) bool {
+	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })
 }
 
 // mayHaveBody reports whether Envoy sends content-length: 0 with a method if a request has no body.

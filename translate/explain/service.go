@@ -89,7 +89,7 @@ func processorGate(rule *ir.Rule, r *request) gate {
 		line := fmt.Sprintf("extProc: %s changes it, or answers by itself%s", service.Service.Cluster, orNoAnswer(service.Processor.FailOpen, http.StatusInternalServerError))
 		return gate{unless: append([]string{line}, overfull("extProc", service, r)...)}
 	}
-	return unprocessed(rule, max(r.requestSent(rule), r.answerSent(proc)), reason)
+	return unprocessed(rule, max(r.requestSent(rule), answerSent(proc)), reason)
 }
 
 // answerGate returns what the filter of extProc does with the answer to a request. The gate is empty if the
@@ -100,7 +100,7 @@ func answerGate(rule *ir.Rule, r *request) gate {
 	if proc == nil {
 		return gate{}
 	}
-	sent, reason := r.answerSent(proc), unreachable(r.clusters, proc.Extension)
+	sent, reason := answerSent(proc), unreachable(r.clusters, proc.Extension)
 	if reason == "" && sent != misses {
 		service := proc.Extension
 		return gate{unless: []string{fmt.Sprintf("extProc: %s changes the answer%s", service.Service.Cluster, orNoAnswer(service.Processor.FailOpen, http.StatusInternalServerError))}}
@@ -171,7 +171,7 @@ func (r *request) waitsForBody(rule *ir.Rule) verdict {
 
 // answerSent returns takes if Envoy sends the headers of an answer to a processor. It returns may if Envoy
 // sends only a body or trailers, which the answer may lack. Otherwise it returns misses.
-func (r *request) answerSent(proc *ir.ExtProc) verdict {
+func answerSent(proc *ir.ExtProc) verdict {
 	mode := modeOf(proc)
 	switch {
 	case mode.ResponseHeaders != modeSkip:

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// transform makes the changes of the policies' transformation to headers, in order.
-func (r *request) transform(headers headerFields, extras *ir.Extras) {
+// transform makes the changes of the policies' transformation to the headers of a request, in order.
+func transform(r *request, headers headerFields, extras *ir.Extras) {
 	templates := templateReader{r, headers}
 	for _, change := range extras.Request {
 		switch change.Kind {
@@ -24,7 +24,7 @@ func (r *request) transform(headers headerFields, extras *ir.Extras) {
 // templateReader expands the templates of a transformation. headers are the request's headers after earlier
 // changes.
 type templateReader struct {
-	*request
+	request *request
 	headers headerFields
 }
 
@@ -89,13 +89,13 @@ func first(values []string) string {
 func (r templateReader) read(name string) []string {
 	switch name {
 	case ":path":
-		return []string{r.path + r.search}
+		return []string{r.request.path + r.request.search}
 	case ":method":
-		return []string{r.query.Method}
+		return []string{r.request.query.Method}
 	case ":authority", "host":
-		return []string{r.query.Host}
+		return []string{r.request.query.Host}
 	case ":scheme":
-		return []string{r.scheme}
+		return []string{r.request.scheme}
 	}
 	return r.headers[name]
 }

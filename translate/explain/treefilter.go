@@ -51,17 +51,16 @@ func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 	if f == (TreeFilter{}) {
 		return nodes
 	}
-	request := &request{path: f.Path, effort: newEffort()}
-	return f.keep(nodes, request, f.Namespace == "" && f.Route == "")
+	return f.keep(nodes, newComparer(), f.Namespace == "" && f.Route == "")
 }
 
 // keep returns the nodes that are selected, or that have a selected node below. It changes their lists of nodes
 // below. The parameter within is true below a selected route, and everywhere if the filter has neither
 // Namespace nor Route.
-func (f TreeFilter) keep(nodes []*TreeNode, request *request, within bool) (out []*TreeNode) {
+func (f TreeFilter) keep(nodes []*TreeNode, paths *comparer, within bool) (out []*TreeNode) {
 	for _, n := range nodes {
 		selected := within || f.selects(n)
-		if !f.takes(n, request) {
+		if !f.takes(n, paths) {
 			continue
 		}
 		if n.Kind == PortNode {
@@ -71,7 +70,7 @@ func (f TreeFilter) keep(nodes []*TreeNode, request *request, within bool) (out 
 			}
 		}
 		leaf := len(n.Below) == 0
-		n.Below = f.keep(n.Below, request, selected)
+		n.Below = f.keep(n.Below, paths, selected)
 		if len(n.Below) > 0 || selected && (leaf && f.showsAlone(n) || n.Kind == PointNode) {
 			out = append(out, n)
 		}
@@ -88,16 +87,16 @@ func (f TreeFilter) selects(n *TreeNode) bool {
 }
 
 // takes reports whether requests with the filter's path may reach the node.
-func (f TreeFilter) takes(n *TreeNode, request *request) bool {
+func (f TreeFilter) takes(n *TreeNode, paths *comparer) bool {
 	switch {
 	case n.Kind == BrokenNode || n.Kind == UnservedNode:
 		return f.Host == "" && f.Path == ""
 	case f.Path == "":
 		return true
 	case n.delegation != nil:
-		return request.matchesPath(n.delegation.Match.Path)
+		return paths.matchesPath(n.delegation.Match.Path, f.Path)
 	case n.path != nil:
-		return request.matchesPath(*n.path)
+		return paths.matchesPath(*n.path, f.Path)
 	}
 	return true
 }

@@ -1,0 +1,86 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+// maxEffort bounds the cost of the regular expressions that one query compares, in steps. That many steps need
+// a few seconds. A virtual host with 100,000 expressions of usual length needs fewer steps for a usual path.
+const maxEffort = 1 << 30
+
+// comparer compares paths and values of one query with those that rules want. It limits the cost of the regular
+// expressions.
+type comparer struct {
+	left int // the steps until the limit is reached
+}
+
+func newComparer() *comparer { return &comparer{maxEffort} }
+
+// spent reports whether an expression was not compared because the limit was reached.
+func (c *comparer) spent() bool { return c.left < 0 }
+
+// matchesWhole calls the function matchesWhole, and subtracts the cost from the limit. It returns false if the
+// limit is reached. Compiling an expression costs as much as comparing 256 bytes.
+func (c *comparer) matchesWhole(pattern, value string) bool {
+	const compiling = 256
+	if !strings.HasPrefix(value, literalPrefix(pattern)) {
+		return false
+	}
+	if c.left -= (len(value) + compiling) * (len(pattern) + 1); c.spent() {
+		return false
+	}
+	return matchesWhole(pattern, value)
+}
+
+// matchesPath reports whether a path meets a path match.
+func (c *comparer) matchesPath(want ir.Path, path string) bool {
+	switch want.Kind {
+	case ir.PathExact:
+		return path == want.Value
+	case ir.PathRegex:
+		return c.matchesWhole(want.Value, path)
+	}
+	return within(path, want.Value)
+}
+
+// within reports whether path has the prefix, compared by whole segments. Every path has the prefixes "" and
+// "/".
+func within(path, prefix string) bool {
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// compareAny reports whether one of the values of a header or query parameter meets want, with a reason as
+// text. The result is may if only an unknown value can meet it.
+func (c *comparer) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
+	for _, value := range values {
+		if want.Regex && isKnown(value) && c.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||
+			want.Regex && takesAll(want.Value) && value != "" {
+			return takes, ""
+		}
+	}
+	for _, value := range values {
+		if !isKnown(value) && (want.Regex || mayEqual(value, want.Value)) {
+			return may, fmt.Sprintf("%s is %q, which may be %q", want.Name, shown(value), want.Value)
+		}
+	}
+	switch {
+	case len(values) == 0:
+		return misses, want.Name + " is missing"
+	case want.Regex:
+		return misses, fmt.Sprintf("%s is %q and does not match %q", want.Name, allShown(values), want.Value)
+	}
+	return misses, fmt.Sprintf("%s is %q, not %q", want.Name, allShown(values), want.Value)
+}
+
+// allShown returns the values with placeholders for unknown parts.
+func allShown(values []string) []string {
+	out := make([]string, len(values))
+	for i, value := range values {
+		out[i] = shown(value)
+	}
+	return out
+}
