@@ -87,7 +87,7 @@ func (b *requestReporter) notFound() {
 			b.report.Suggestions = nearest(name, hostsOf(port))
 		}
 	case len(b.answer.Considered) > 0:
-		b.report.Reason = fmt.Sprintf("the path matches a rule of %s, but %s", host.Domain, b.whatDiffers())
+		b.report.Reason = fmt.Sprintf("the path matches a rule of %s, but %s", host.Domain, whatDiffers(b.answer.Considered))
 		if d := b.findDelegation(host); d != nil {
 			b.delegation(d)
 		}
@@ -96,10 +96,10 @@ func (b *requestReporter) notFound() {
 	}
 }
 
-// whatDiffers returns, as text, the kinds of conditions that the rules in Considered may not meet. It names
-// hosts only if a rule in Considered has another host.
-func (b *requestReporter) whatDiffers() string {
-	if slices.ContainsFunc(b.answer.Considered, func(m Miss) bool { return strings.HasPrefix(m.Reason, "host ") }) {
+// whatDiffers returns, as text, the kinds of conditions that the request may not meet. The rules of the
+// parameter considered have its path. whatDiffers names hosts only if one of these rules has another host.
+func whatDiffers(considered []Miss) string {
+	if slices.ContainsFunc(considered, func(m Miss) bool { return strings.HasPrefix(m.Reason, "host ") }) {
 		return "its hosts, headers, query or method do not"
 	}
 	return "its headers, query or method do not"

@@ -73,7 +73,7 @@ func (b *requestReporter) narrowed(port *ir.PortView, own *ir.HostView) (found [
 			if looked++; looked > maxCompared || len(found) == maxNotAccepted {
 				return found
 			}
-			n, ok := b.outOfBounds(rule, name)
+			n, ok := outOfBounds(b.facts.View.Bounds, rule, name)
 			if n.alone = !whole; ok && (whole || n.route != rule.Root.Key) && b.wouldTake(r, rule) {
 				found = append(found, n)
 			}
@@ -93,10 +93,10 @@ func domainOf(l ir.Listener) string {
 
 // outOfBounds looks at the routes that delegate to the rule, from the root on, and then at the rule's own
 // route. It returns the first route whose namespace may not serve the host name. ok is false if every such
-// route may serve the host.
-func (b *requestReporter) outOfBounds(rule *ir.Rule, name string) (n narrowed, ok bool) {
+// route may serve the host. The parameter bounds is View.Bounds.
+func outOfBounds(bounds map[string]ir.Hosts, rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
-		hosts, is := b.facts.View.Bounds[hop.Route.Namespace]
+		hosts, is := bounds[hop.Route.Namespace]
 		if is && !listen.Covers(hosts, name) {
 			bound := listen.Bound{Namespace: manifest.Key{Kind: "Namespace", Name: hop.Route.Namespace}, Hosts: hosts}
 			return narrowed{rule: rule, route: hop.Route, bound: bound}, true
