@@ -197,7 +197,7 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 	f.small("small-1")
 	f.leads("/other", "one.example")
 	f.route("big", "big.example", tooBig)
-	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"False"`, "small-1", "default/big/0/0", "max program size")
+	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"False"`, "small-1", "default/big/0/0", "which is left out there", "max program size")
 	f.route("other", "two.example", "")
 	f.leads("/other", "two.example")
 	if said := f.says(httpRoute("big")); strings.Contains(said, "max program size") {

@@ -197,6 +197,17 @@ func (now standing) of(v board.Verdict) bool {
 	return same
 }
 
+// consequence returns what a part that an Envoy rejects means for requests to this Envoy.
+func consequence(part *delta.RejectedPart) string {
+	switch {
+	case part.Requirement != "":
+		return "whose routes answer 403 there"
+	case part.Match:
+		return "which is left out there: its requests go to the next route that matches, or are answered with 404"
+	}
+	return "which answers 500 there"
+}
+
 // refusedRoutes returns a text for each part of a Gateway's route tables and filters that this Envoy rejected,
 // sorted. It leaves out quarantined parts.
 func (st *stream) refusedRoutes(gateway string) []string {
@@ -205,11 +216,7 @@ func (st *stream) refusedRoutes(gateway string) []string {
 		if part.Quarantined() || !st.scope.Owns(gateway, part.Type(), part.Table) {
 			continue
 		}
-		meaning := "which answers 500 there"
-		if part.Requirement != "" {
-			meaning = "whose routes answer 403 there"
-		}
-		texts = append(texts, fmt.Sprintf("Envoy %q rejected %s, %s: %s", cmp.Or(st.node, st.peer), part.Part, meaning, part.Words))
+		texts = append(texts, fmt.Sprintf("Envoy %q rejected %s, %s: %s", cmp.Or(st.node, st.peer), part.Part, consequence(part), part.Words))
 	}
 	slices.Sort(texts)
 	return texts
