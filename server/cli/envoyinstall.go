@@ -104,6 +104,12 @@ func envoyUseCommand() *cobra.Command {
 		Use:   "use VERSION",
 		Short: "Put another installed Envoy into use, for the next start of serve --envoy",
 		Args:  exactly("a version"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (versions []cobra.Completion, _ cobra.ShellCompDirective) {
+			if root, err := install.Root(); err == nil && len(args) == 0 {
+				versions = installedVersions(root)
+			}
+			return versions, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := install.Root()
 			if err != nil {
@@ -116,4 +122,14 @@ func envoyUseCommand() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// installedVersions returns the versions of the Envoys in a folder, the newest first. It returns none if the
+// folder cannot be read.
+func installedVersions(root string) (versions []string) {
+	list, _ := install.List(root)
+	for _, e := range list {
+		versions = append(versions, e.Version)
+	}
+	return versions
 }

@@ -274,15 +274,15 @@ func (f *importFlags) printText(w io.Writer, result importer.Result, n map[impor
 	for _, v := range result.Verdicts {
 		fmt.Fprintln(w, verdictText(v))
 	}
-	written := "written to " + f.out
+	written := count(len(result.Files), "file") + " written to " + f.out
 	if f.dryRun {
-		written = "not written (--dry-run)"
+		written = count(len(result.Files), "file") + " not written (--dry-run)"
 	}
 	if result.Blocked {
-		written = "written: what is refused may protect anything. Accept it (--accept), or change the input"
+		written = "nothing is written: what is refused may protect anything. Accept it (--accept), or change the input"
 	}
-	fmt.Fprintf(w, "%d refused, %d different, %d the same; %s %s\n",
-		n[importer.Refused], n[importer.Different], n[importer.Same], count(len(result.Files), "file"), written)
+	fmt.Fprintf(w, "%d refused, %d different, %d the same; %s\n",
+		n[importer.Refused], n[importer.Different], n[importer.Same], written)
 	if !f.dryRun {
 		return
 	}

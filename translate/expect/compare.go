@@ -247,7 +247,7 @@ func (c *comparison) mirrors(rule *ir.Rule) {
 func (c *comparison) copies(name string, mirrors []ir.Mirror) int {
 	for _, m := range mirrors {
 		if m.Cluster != "" && c.name(m.Cluster) == name {
-			return int(m.Numerator * 100 / m.Denominator)
+			return int(uint64(m.Numerator) * 100 / uint64(m.Denominator))
 		}
 	}
 	return 0

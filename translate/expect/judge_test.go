@@ -51,6 +51,11 @@ spec:
   - name: shared
     matches: [{path: {value: /shared}}]
     backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: shop}]
+  - name: mirrored
+    matches: [{path: {value: /mirrored}}]
+    filters:
+    - {type: RequestMirror, requestMirror: {backendRef: {group: gateway.kgateway.dev, kind: Backend, name: shop}, fraction: {numerator: 50000000, denominator: 100000000}}}
+    backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: asked}]
   - name: limited
     matches: [{path: {value: /limited}}]
     backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: asked}]
@@ -126,6 +131,10 @@ func TestVerdicts(t *testing.T) {
 		{"GET http://shop.example.com:8080/plain -> asked | response x-gone: b", "fail response x-gone b -"},
 		{"GET http://shop.example.com:8080/plain -> asked | response x-add: b", "unknown response x-add"},
 		{"GET http://shop.example.com:8080/plain -> asked | response content-type: text/html", "unknown response content-type"},
+
+		// Copies, by a fraction of large numbers.
+		{"GET http://shop.example.com:8080/mirrored -> asked | mirror default/shop=50", "pass"},
+		{"GET http://shop.example.com:8080/mirrored -> asked | mirror default/shop=7", "fail mirror default/shop=7 default/shop=50"},
 
 		// What only an Envoy shows.
 		{"GET http://shop.example.com:8080/plain -> asked | status 404", "unknown status"},
