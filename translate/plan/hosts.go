@@ -129,7 +129,9 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	if p.before != nil && p.after != nil && p.before.match == p.after.match {
 		h.countPolicies(p)
 	}
-	change := &Change{Regions: []Region{h.region(p, match)}, Lost: p.lostFields(), Reasons: reasons}
+	region := h.region(p, match)
+	region.otherRule = p.before != nil && p.after != nil && !h.sameRule(p)
+	change := &Change{Regions: []Region{region}, Lost: p.lostFields(), Reasons: reasons}
 	if r.headers == nil {
 		r.headers = http.Header{}
 	}

@@ -46,7 +46,7 @@ func (c *Change) effect() Effect {
 		return LosesPolicy
 	case passed(c.Before) && !passed(c.After):
 		return Fails
-	case region.Before != nil && region.After != nil && !sameRule(region.Before, region.After):
+	case region.otherRule:
 		return OtherRule
 	case c.Before.Outcome == explain.Forwarded && c.After.Outcome == explain.Forwarded:
 		if !slices.Equal(clustersOf(c.Before), clustersOf(c.After)) {
@@ -59,11 +59,24 @@ func (c *Change) effect() Effect {
 	return Differs
 }
 
-// sameRule reports whether two rules count as the same rule of the same object. Their Envoy routes must be
-// equal, or their names. So a named rule that moved within its object is still the same rule. Two rules without
-// a name also count as the same.
-func sameRule(a, b *Rule) bool {
-	return a.Object == b.Object && (a.envoy == b.envoy || a.RuleName == b.RuleName)
+// sameRule reports whether the two rules of a pair are the same rule of one route, which may have been edited or
+// moved. Two rules with equal names are the same. Otherwise a rule is recognized on the other side by its match.
+// If neither rule of the pair has its match on the other side, the rules are the same if they have the same index.
+func (h *hostPair) sameRule(p pair) bool {
+	a, b := ruleOf(p.before), ruleOf(p.after)
+	if a.Object != b.Object {
+		return false
+	}
+	if a.RuleName != "" && a.RuleName == b.RuleName {
+		return true
+	}
+	if now := ruleOf(h.counterpart(1, p.before)); now != nil && now.Object == a.Object {
+		return now.Rule == b.Rule
+	}
+	if old := ruleOf(h.counterpart(0, p.after)); old != nil && old.Object == b.Object {
+		return old.Rule == a.Rule
+	}
+	return a.Rule == b.Rule
 }
 
 // clustersOf returns the clusters of an answer, sorted, each once. "" is in the list if a share goes to no

@@ -83,6 +83,8 @@ type Region struct {
 	After  *Rule `json:"after,omitempty"`
 	// Why is the reason why an undecided region has no example.
 	Why string `json:"why,omitempty"`
+
+	otherRule bool // Before and After are two rules, and not one rule that was edited or moved
 }
 
 // Rule is a rule of a route.
