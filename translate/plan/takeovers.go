@@ -51,20 +51,20 @@ func (c *comparison) rulesOf(side int) *whereabouts {
 	return w
 }
 
-// fate is what happened to a rule that only one side has in a table.
-type fate uint8
+// ruleOutcome is what became of a rule of one side on the other side.
+type ruleOutcome uint8
 
 const (
-	unchanged fate = iota
-	absent         // the other side does not have the rule
-	edited         // the other side has the rule with another match
-	moved          // the other side has the rule only for other hosts
-	hidden         // the other side has the rule, but a virtual host with a more specific domain gets the requests
+	unchanged ruleOutcome = iota
+	absent                // the other side does not have the rule
+	edited                // the other side has the rule with another match
+	moved                 // the other side has the rule only for other hosts
+	hidden                // the other side has the rule, but a virtual host with a more specific domain gets the requests
 )
 
-// fateOf returns what happened to an entry of one side (0 is before) on the other side. For an edited entry it
-// also returns the rule of the other side. The rule is nil for any other fate. A nil entry is unchanged.
-func (h *hostPair) fateOf(side int, e *entry) (fate, *ir.Rule) {
+// outcomeOfRule returns what became of the rule of an entry of one side (0 is before) on the other side. For an
+// edited rule it also returns the rule of the other side, and nil for any other outcome. A nil entry is unchanged.
+func (h *hostPair) outcomeOfRule(side int, e *entry) (ruleOutcome, *ir.Rule) {
 	other := 1 - side
 	if e == nil || h.counterpart(other, e) != nil && h.counterpart(other, e).rule.Source.Key == e.rule.Source.Key {
 		return unchanged, nil
@@ -88,12 +88,12 @@ func (h *hostPair) fateOf(side int, e *entry) (fate, *ir.Rule) {
 
 // order returns the reason why another rule gets the requests of a pair.
 func (h *hostPair) order(p pair) Reason {
-	was, old := h.fateOf(0, p.before)
-	is, _ := h.fateOf(1, p.after)
+	was, old := h.outcomeOfRule(0, p.before)
+	is, _ := h.outcomeOfRule(1, p.after)
 	text := h.orderWords(p, was, is)
 	var at []Place
 	if p.after != nil {
-		at = append(at, h.fatePlace(p.after, is, false))
+		at = append(at, h.outcomePlace(p.after, is, false))
 	}
 	switch {
 	case p.before == nil || was == unchanged || was == hidden:
@@ -105,27 +105,27 @@ func (h *hostPair) order(p pair) Reason {
 			at = append(at, place)
 		}
 	default:
-		at = append(at, h.fatePlace(p.before, was, was == absent && h.mistakeOf(p.before.rule.Source.Key) == ""))
+		at = append(at, h.outcomePlace(p.before, was, was == absent && h.mistakeOf(p.before.rule.Source.Key) == ""))
 	}
 	return Reason{text, at}
 }
 
-// fatePlace returns the place that explains the fate of an entry. If the entry is moved and its route changed,
-// it is the field hostnames of the route. If the entry is absent because its route is invalid, it is the route.
-// In all other cases it is the match of the rule. The parameter before says whether the place is in the
+// outcomePlace returns the place that explains the outcome of an entry's rule. If the rule is moved and its route
+// changed, it is the field hostnames of the route. If the rule is absent because its route is invalid, it is the
+// route. In all other cases it is the match of the rule. The parameter before says whether the place is in the
 // configuration before.
-func (h *hostPair) fatePlace(e *entry, what fate, before bool) Place {
-	if route := e.rule.Source.Key; what == moved && h.objectKinds()[route] == Changed {
+func (h *hostPair) outcomePlace(e *entry, outcome ruleOutcome, before bool) Place {
+	if route := e.rule.Source.Key; outcome == moved && h.objectKinds()[route] == Changed {
 		return Place{Source: explain.Source{Object: route, Field: "spec.hostnames"}}
-	} else if what == absent && !before && h.objectKinds()[route] == Removed {
+	} else if outcome == absent && !before && h.objectKinds()[route] == Removed {
 		return Place{Source: explain.Source{Object: route}} // it is invalid
 	}
 	return placeOfRule(e, before)
 }
 
-// orderWords returns the text of the Reason of order. The parameters was and is are the fates of the rule
-// before and of the rule after.
-func (h *hostPair) orderWords(p pair, was, is fate) string {
+// orderWords returns the text of the Reason of order. The parameters was and is are the outcomes of the
+// rule before and of the rule after.
+func (h *hostPair) orderWords(p pair, was, is ruleOutcome) string {
 	if p.before != nil && p.after != nil && p.before.rule.Name == p.after.rule.Name && was == edited && is == edited {
 		return h.afterWords(p, is)
 	}
@@ -169,11 +169,11 @@ func hostWords(domain string) string {
 }
 
 // afterWords returns, in words, why the rule after gets the requests now.
-func (h *hostPair) afterWords(p pair, is fate) string {
+func (h *hostPair) afterWords(p pair, is ruleOutcome) string {
 	name := ruleOf(p.after).Words()
 	switch is {
 	case edited:
-		_, old := h.fateOf(1, p.after)
+		_, old := h.outcomeOfRule(1, p.after)
 		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.MatchWords(p.after.rule.Match), explain.MatchWords(old.Match))
 	case moved:
 		return fmt.Sprintf("%s serves the host now: %s changed", name, h.whatMoves(p.after))
@@ -184,11 +184,11 @@ func (h *hostPair) afterWords(p pair, is fate) string {
 }
 
 // beforeWords returns, in words, why the rule before no longer gets the requests.
-func (h *hostPair) beforeWords(p pair, was fate) string {
+func (h *hostPair) beforeWords(p pair, was ruleOutcome) string {
 	name := ruleOf(p.before).Words()
 	switch was {
 	case edited:
-		_, now := h.fateOf(0, p.before)
+		_, now := h.outcomeOfRule(0, p.before)
 		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.MatchWords(now.Match), explain.MatchWords(p.before.rule.Match))
 	case moved:
 		return fmt.Sprintf("%s no longer serves the host: %s changed", name, h.whatMoves(p.before))
