@@ -13,11 +13,17 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// cluster returns the differences of the backend with a name. If only one side has the backend, it returns one
+// backendComparison finds how the backends of the two configurations differ.
+type backendComparison struct {
+	clusters [2]map[string]*ir.Cluster
+	effects  effectPair
+}
+
+// reasons returns the differences of the backend with a name. If only one side has the backend, it returns one
 // Reason without details. Each Reason has the places of the backend's objects. If there are no such objects, it
 // has the places in the parameter place, which are those of the rule.
-func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
-	before, after := h.before.View.Clusters[name], h.after.View.Clusters[name]
+func (c *backendComparison) reasons(name string, place []Place) (out []Reason) {
+	before, after := c.clusters[0][name], c.clusters[1][name]
 	if before == nil || after == nil {
 		return []Reason{{"backend " + name + " differs", place}}
 	}
@@ -28,33 +34,33 @@ func (h *hostPair) cluster(name string, place []Place) (out []Reason) {
 		out = append(out, Reason{text, at})
 	}
 	if before.Closed != after.Closed {
-		say(fmt.Sprintf("backend %s: %s", name, change(before.Closed, after.Closed)), h.objectPlaces(name, "", "Service", "Backend"))
+		say(fmt.Sprintf("backend %s: %s", name, change(before.Closed, after.Closed)), c.places(name, "", "Service", "Backend"))
 	}
 	if x, y := explain.Endpoints(before), explain.Endpoints(after); !slices.Equal(x, y) {
 		text := fmt.Sprintf("backend %s has the endpoints %s; before: %s", name, orNone(y), orNone(x))
-		say(text, h.objectPlaces(name, "", "EndpointSlice", "Backend", "Service"))
+		say(text, c.places(name, "", "EndpointSlice", "Backend", "Service"))
 	}
 	if before.HTTP2 != after.HTTP2 {
 		version := map[bool]string{true: "HTTP/2", false: "HTTP/1.1"}
-		say(fmt.Sprintf("Envoy speaks %s to backend %s; before: %s (appProtocol)", version[after.HTTP2], name, version[before.HTTP2]), h.objectPlaces(name, "", "Service", "Backend"))
+		say(fmt.Sprintf("Envoy speaks %s to backend %s; before: %s (appProtocol)", version[after.HTTP2], name, version[before.HTTP2]), c.places(name, "", "Service", "Backend"))
 	}
-	if words := h.tlsWords(before.TLS, after.TLS); words != "" {
-		say(fmt.Sprintf("BackendTLSPolicy of backend %s: %s", name, words), h.objectPlaces(name, "spec.validation", "BackendTLSPolicy"))
+	if words := c.tlsWords(before.TLS, after.TLS); words != "" {
+		say(fmt.Sprintf("BackendTLSPolicy of backend %s: %s", name, words), c.places(name, "spec.validation", "BackendTLSPolicy"))
 	}
-	if words := h.upstreamWords(before.Upstream, after.Upstream); words != "" {
-		say(fmt.Sprintf("BackendConfigPolicy of backend %s: %s", name, words), h.objectPlaces(name, "", api.KindBackendConfigPolicy))
+	if words := c.upstreamWords(before.Upstream, after.Upstream); words != "" {
+		say(fmt.Sprintf("BackendConfigPolicy of backend %s: %s", name, words), c.places(name, "", api.KindBackendConfigPolicy))
 	}
 	if len(out) == 0 {
-		say("how Envoy connects to backend "+name+" differs", h.objectPlaces(name, "", "Service", "Backend"))
+		say("how Envoy connects to backend "+name+" differs", c.places(name, "", "Service", "Backend"))
 	}
 	return out
 }
 
-// objectPlaces returns the places of a backend's objects of some kinds in the configuration after. If there are
+// places returns the places of a backend's objects of some kinds in the configuration after. If there are
 // none, it returns the places in the configuration before.
-func (h *hostPair) objectPlaces(cluster, field string, kinds ...string) (out []Place) {
-	for side, s := range []Side{h.before, h.after} {
-		for _, object := range s.View.Clusters[cluster].Objects {
+func (c *backendComparison) places(cluster, field string, kinds ...string) (out []Place) {
+	for side, clusters := range c.clusters {
+		for _, object := range clusters[cluster].Objects {
 			if slices.Contains(kinds, object.Kind) {
 				out = append(out, Place{Source: explain.Source{Object: object, Field: field}, Before: side == 0})
 			}
@@ -64,7 +70,7 @@ func (h *hostPair) objectPlaces(cluster, field string, kinds ...string) (out []P
 }
 
 // tlsWords returns the fields of TLS to a backend that differ, in words. It returns "" if none differs.
-func (h *hostPair) tlsWords(before, after *ir.UpstreamTLS) string {
+func (c *backendComparison) tlsWords(before, after *ir.UpstreamTLS) string {
 	switch {
 	case before == nil && after == nil:
 		return ""
@@ -104,7 +110,7 @@ func (h *hostPair) tlsWords(before, after *ir.UpstreamTLS) string {
 	say("validation.caCertificateRefs", authorities(before), authorities(after))
 	say("least version of TLS", leastTLS(before.Version13), leastTLS(after.Version13))
 	say("the client certificate of the Gateway", client(before), client(after))
-	if len(words) == 0 && h.effects[0].of(before) != h.effects[1].of(after) {
+	if len(words) == 0 && !c.effects.same(before, after) {
 		words = []string{"CA certificates differ"}
 	}
 	return strings.Join(words, "; ")
@@ -120,7 +126,7 @@ func leastTLS(version13 bool) string {
 
 // upstreamWords returns the fields of a BackendConfigPolicy that differ, in words. It returns "" if none
 // differs.
-func (h *hostPair) upstreamWords(before, after *ir.Upstream) string {
+func (c *backendComparison) upstreamWords(before, after *ir.Upstream) string {
 	a, b := orEmpty(before), orEmpty(after)
 	var words []string
 	for _, field := range []struct {
@@ -131,7 +137,7 @@ func (h *hostPair) upstreamWords(before, after *ir.Upstream) string {
 		{"tcpKeepalive", a.Keepalive, b.Keepalive}, {"loadBalancer", a.Balancer, b.Balancer}, {"healthCheck", a.HealthCheck, b.HealthCheck},
 		{"outlierDetection", a.Outliers, b.Outliers}, {"circuitBreakers", a.Breakers, b.Breakers},
 	} {
-		if h.effects[0].of([]any{field.x}) != h.effects[1].of([]any{field.y}) {
+		if !c.effects.same([]any{field.x}, []any{field.y}) {
 			words = append(words, field.name+" "+howDiffers(field.x, field.y))
 		}
 	}

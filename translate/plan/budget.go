@@ -1,9 +1,6 @@
 package plan
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // The numbers of steps that one Compare may use, and that it may use for the tables of one host. A step is
 // about one entry that is examined, or one character that an automaton reads.
@@ -27,28 +24,5 @@ func (b *budget) spend(steps int) bool {
 // spent reports whether no steps are left for this host or for the Compare, or whether ctx has ended.
 func (b *budget) spent() bool { return b.total < 0 || b.host < 0 || b.ctx.Err() != nil }
 
-// sampleKey is the key of lists.samples: the arguments of lists.samplesOf.
-type sampleKey struct{ pattern, others, characters string }
-
 // spent reports whether the search ended early, because there are too many pairs or the budget is spent.
 func (f *finder) spent() bool { return f.attempts > maxPairs || f.budget.spent() }
-
-// samples are values that a regular expression matches. If whole is false, some values may be missing (see
-// patterns.samples).
-type samples struct {
-	values []string
-	whole  bool
-}
-
-// samplesOf returns the result of patterns.samples. It computes each result once.
-func (l lists) samplesOf(pattern string, others []string, characters string) samples {
-	key := sampleKey{pattern, fmt.Sprintf("%q", others), characters}
-	known, ok := l.samples[key]
-	if !ok {
-		known.values, known.whole = l.patterns.samples(pattern, others, characters, l.budget)
-		if !l.budget.spent() { // an early end may leave out values
-			l.samples[key] = known
-		}
-	}
-	return known
-}

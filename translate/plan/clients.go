@@ -137,3 +137,13 @@ func lastOf(prefix netip.Prefix) netip.Addr {
 	last, _ := netip.AddrFromSlice(bytes)
 	return last
 }
+
+// prefixes parses address ranges. It leaves out ranges that cannot be parsed.
+func prefixes(texts []string) (out []netip.Prefix) {
+	for _, text := range texts {
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, prefix)
+		}
+	}
+	return out
+}

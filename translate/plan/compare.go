@@ -3,10 +3,10 @@ package plan
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/google/cel-go/common/ast"
+	"sync"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -29,56 +29,80 @@ type Side struct {
 
 // comparison is the state of one Compare. In each pair of values, index 0 is before and index 1 is after.
 type comparison struct {
-	before, after   Side
-	report          *Report
-	effects         [2]*effects
-	patterns        patterns
-	groups          map[string]*Change
-	policies        map[string]*PolicyChange
-	counted         map[[2]*ir.Rule]bool
-	budget          *budget
-	samples         map[sampleKey]samples
-	expressions     map[string]ast.Expr     // CEL expressions by their text, nil if invalid
-	changedObjects  map[manifest.Key]Kind   // see objectKinds
-	unclear         map[string]bool         // see undecided
-	mistakes        map[manifest.Key]string // see mistakeOf
-	whereabouts     [2]*whereabouts         // see rulesOf
-	listeners       [2]map[string]*Resource
-	requests, other []*Change
+	sides       [2]Side
+	report      *Report
+	budget      *budget
+	effects     effectPair
+	patterns    patterns
+	sampler     *sampler
+	expressions expressions
+	objects     *objectChanges
+	backends    *backendComparison
+	actions     *actionComparison
+	policies    *policyCounts
+	whereabouts [2]func() *whereabouts  // computes the whereabouts of a side once
+	listeners   [2]map[string]*Resource // see listenerResource
+	unclear     map[undecidedKey]bool   // the regions in Report.Undecided
+	// requests and handling become the lists of the same names in the Report.
+	requests, handling *changeGroups
+}
+
+// newComparison returns the state of a Compare that reports nothing yet.
+func newComparison(ctx context.Context, before, after Side) *comparison {
+	c := &comparison{
+		sides: [2]Side{before, after}, report: &Report{Requests: []Change{}}, budget: &budget{ctx: ctx, total: maxTotalSteps},
+		effects: effectPair{newEffects(before.View), newEffects(after.View)}, patterns: patterns{}, expressions: expressions{},
+		objects: newObjectChanges(before, after), unclear: map[undecidedKey]bool{}, requests: newChangeGroups(), handling: newChangeGroups(),
+	}
+	c.sampler = &sampler{patterns: c.patterns, budget: c.budget, known: map[sampleKey]samples{}}
+	c.backends = &backendComparison{clusters: [2]map[string]*ir.Cluster{before.View.Clusters, after.View.Clusters}, effects: c.effects}
+	c.actions = &actionComparison{effects: c.effects, backends: c.backends, objects: c.objects}
+	c.policies = newPolicyCounts(c.effects)
+	for side := range c.sides {
+		c.whereabouts[side] = sync.OnceValue(func() *whereabouts { return newWhereabouts(c.sides[side].View) })
+	}
+	return c
 }
 
 // Compare returns what differs between two configurations. The search for example requests is limited: rules
 // beyond the limit are Undecided. It returns an error only if ctx ends.
 func Compare(ctx context.Context, before, after Side) (*Report, error) {
-	c := &comparison{
-		before: before, after: after, report: &Report{Requests: []Change{}}, patterns: patterns{},
-		effects: [2]*effects{newEffects(before.View), newEffects(after.View)},
-		groups:  map[string]*Change{}, policies: map[string]*PolicyChange{}, counted: map[[2]*ir.Rule]bool{},
-		budget: &budget{ctx: ctx, total: maxTotalSteps}, samples: map[sampleKey]samples{}, unclear: map[string]bool{}, expressions: map[string]ast.Expr{},
-	}
+	c := newComparison(ctx, before, after)
 	c.ports()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	rank(c.requests)
-	rank(c.other)
-	for _, change := range c.requests {
-		c.report.Requests = append(c.report.Requests, *change)
-	}
-	for _, change := range c.other {
-		c.report.Handling = append(c.report.Handling, *change)
-	}
+	c.report.Requests = append(c.report.Requests, c.requests.ranked()...)
+	c.report.Handling = c.handling.ranked()
 	unasked := maps.Clone(c.effects[0].unasked)
 	maps.Copy(unasked, c.effects[1].unasked)
 	c.report.Unasked = slices.Sorted(maps.Keys(unasked))
-	c.addPolicies()
+	c.report.Policies = c.policies.list()
 	c.problems()
 	c.certificates()
-	c.objects()
+	c.report.Objects = c.objects.list()
 	c.resources()
 	c.locate()
 	c.report.summarize()
 	return c.report, nil
+}
+
+// undecidedKey identifies a region without an example. taker is the Envoy route that gets its requests.
+type undecidedKey struct {
+	port                    portKey
+	host, match, why, taker string
+}
+
+// undecided adds a region without an example to Report.Undecided. The same requests are added once for each rule
+// that may match. The parameter why is the reason why there is no example.
+func (c *comparison) undecided(region Region, why string) {
+	region.Why = why
+	taker := cmp.Or(region.After.Envoy(), region.Before.Envoy())
+	key := undecidedKey{portKey{region.Gateway, region.Port, region.Scheme}, region.Host, region.Match, why, taker}
+	if !c.unclear[key] {
+		c.unclear[key] = true
+		c.report.Undecided = append(c.report.Undecided, region)
+	}
 }
 
 // portKey identifies a port of a Gateway.
@@ -90,6 +114,23 @@ type portKey struct {
 
 func comparePortKeys(a, b portKey) int {
 	return cmp.Or(cmp.Compare(a.gateway, b.gateway), cmp.Compare(a.port, b.port), cmp.Compare(a.scheme, b.scheme))
+}
+
+// region returns the Region for the rules of a pair. The parameter host is a hostname or wildcard, and match
+// describes the requests in words.
+func (k portKey) region(host string, p pair, match string) Region {
+	return Region{
+		Gateway: k.gateway, Port: k.port, Scheme: k.scheme, Host: host, Match: match,
+		Before: ruleOf(p.before), After: ruleOf(p.after),
+	}
+}
+
+// authority returns a host with the port. It leaves out the default port of the scheme.
+func (k portKey) authority(host string) string {
+	if k.scheme == "http" && k.port == 80 || k.scheme == "https" && k.port == 443 {
+		return host
+	}
+	return fmt.Sprintf("%s:%d", host, k.port)
 }
 
 // portsOf returns all ports of a View by their keys.
@@ -106,7 +147,7 @@ func portsOf(view *ir.View) map[portKey]*ir.PortView {
 
 // ports compares the ports of all Gateways, and adds the differences to the report.
 func (c *comparison) ports() {
-	before, after := portsOf(c.before.View), portsOf(c.after.View)
+	before, after := portsOf(c.sides[0].View), portsOf(c.sides[1].View)
 	keys := maps.Clone(before)
 	maps.Copy(keys, after)
 	for _, key := range slices.SortedFunc(maps.Keys(keys), comparePortKeys) {
@@ -144,10 +185,10 @@ func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
 
 // portPair is a port before and after; one of the two may be nil.
 type portPair struct {
-	*comparison
-	key   portKey
-	ports [2]*ir.PortView
-	names [2]*names
+	comparison *comparison
+	key        portKey
+	ports      [2]*ir.PortView
+	names      [2]*names
 	// elsewhere are the ports of the same Envoy listener with another scheme (see otherScheme).
 	elsewhere [2]*ir.PortView
 	// places and changed cache the results of portPlaces and changedNames.
@@ -178,7 +219,7 @@ func (p *portPair) portPlaces() []Place {
 			continue
 		}
 		for _, l := range port.Port.Listeners {
-			at := Place{Source: explain.Source{Object: l.Object, Field: listenerField(l)}, Before: side == 0}
+			at := Place{Source: explain.Source{Object: l.Object, Field: fmt.Sprintf("spec.listeners[%d]", l.Index)}, Before: side == 0}
 			if all = append(all, at); !known[1-side][listener{l.ID(), l.Hostname}] {
 				p.places = append(p.places, at)
 			}

@@ -34,7 +34,7 @@ func (p *portPair) listener() {
 		if x == nil || y == nil || x.Version == y.Version {
 			return
 		}
-		one.What = p.listenerWords(before.Port, after.Port)
+		one.What = listenerWords(p.comparison.effects, before.Port, after.Port)
 		chains, all := drained(x, y)
 		if one.Drains = all || len(chains) > 0; all {
 			one.Draining = listenersOf(before.Port, nil)
@@ -42,22 +42,24 @@ func (p *portPair) listener() {
 			one.Draining = listenersOf(before.Port, chains)
 		}
 	}
-	p.report.Listeners = append(p.report.Listeners, one)
+	report := p.comparison.report
+	report.Listeners = append(report.Listeners, one)
 }
 
 // listenerResource returns the Envoy listener of a port of one side. It returns nil if the side has no resource
 // for the port.
 func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
-	if p.listeners[side] == nil {
-		p.listeners[side] = map[string]*Resource{}
-		resources := [2]Side{p.before, p.after}[side].Resources
+	c := p.comparison
+	if c.listeners[side] == nil {
+		c.listeners[side] = map[string]*Resource{}
+		resources := c.sides[side].Resources
 		for i := range resources {
 			if r := &resources[i]; r.Type == xds.ListenerType {
-				p.listeners[side][r.Gateway+" "+r.Name] = r
+				c.listeners[side][r.Gateway+" "+r.Name] = r
 			}
 		}
 	}
-	return p.listeners[side][port.Gateway+" "+port.Name]
+	return c.listeners[side][port.Gateway+" "+port.Name]
 }
 
 // drained returns the filter chains of the listener before that the listener after does not have: Envoy drains
@@ -110,7 +112,7 @@ func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 }
 
 // listenerWords returns the differences of an Envoy listener, in words. It returns "" if it knows none.
-func (p *portPair) listenerWords(before, after *ir.Port) string {
+func listenerWords(effects effectPair, before, after *ir.Port) string {
 	var words []string
 	add := func(differs bool, text string) {
 		if differs {
@@ -132,8 +134,8 @@ func (p *portPair) listenerWords(before, after *ir.Port) string {
 	add(a.AccessLog != b.AccessLog, fmt.Sprintf("access log %s; before: %s", cmp.Or(b.AccessLog, "json"), cmp.Or(a.AccessLog, "json")))
 	add(a.ProxyProtocol != b.ProxyProtocol, fmt.Sprintf("PROXY protocol %t; before: %t", b.ProxyProtocol, a.ProxyProtocol))
 	add(a.TrustedHops != b.TrustedHops, fmt.Sprintf("trusted hops %d; before: %d", b.TrustedHops, a.TrustedHops))
-	add(slices.Equal(x, y) && p.effects[0].of(before.Chains) != p.effects[1].of(after.Chains), "TLS settings or certificates")
-	add(p.effects[0].of(streamsAlone(before)) != p.effects[1].of(streamsAlone(after)), "connections of TCP, TLS or UDP")
+	add(slices.Equal(x, y) && !effects.same(before.Chains, after.Chains), "TLS settings or certificates")
+	add(!effects.same(streamsAlone(before), streamsAlone(after)), "connections of TCP, TLS or UDP")
 	return strings.Join(words, ", ")
 }
 

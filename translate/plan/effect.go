@@ -75,6 +75,19 @@ func (e *effects) ofCluster(name string) effect {
 	return known
 }
 
+// effectPair computes the effects of both configurations. Index 0 is before and index 1 is after.
+type effectPair [2]*effects
+
+// same reports whether a value of the configuration before has the same effect as one of the configuration
+// after.
+func (e effectPair) same(before, after any) bool { return e[0].of(before) == e[1].of(after) }
+
+// sameCluster reports whether sending to a cluster of the configuration before has the same effect as sending
+// to one of the configuration after. The parameters are the names of the clusters.
+func (e effectPair) sameCluster(before, after string) bool {
+	return e[0].ofCluster(before) == e[1].ofCluster(after)
+}
+
 // effectWriter hashes values. It writes a length or a marker before each slice, map, text and pointer, so that
 // different values give different hashes.
 type effectWriter struct {

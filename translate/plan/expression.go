@@ -14,18 +14,21 @@ import (
 // maxByExpression bounds the requests that are made for one CEL expression.
 const maxByExpression = 24
 
-// byExpression returns variants of a request for which a CEL expression may be true or false. The variants
+// expressions are parsed CEL expressions by their text. An invalid expression is nil.
+type expressions map[string]ast.Expr
+
+// variants returns variants of a request for which a CEL expression may be true or false. The variants
 // differ in the method, the path and the headers that the expression compares. Package explain must compute the
 // actual value. It returns nil for an invalid expression.
-func (c *comparison) byExpression(text string, r request) (out []request) {
-	root, known := c.expressions[text]
+func (x expressions) variants(text string, r request) (out []request) {
+	root, known := x[text]
 	if !known {
 		if env, err := celEnvironment(); err == nil {
 			if parsed, issues := env.Parse(text); issues.Err() == nil {
 				root = parsed.NativeRep().Expr()
 			}
 		}
-		c.expressions[text] = root
+		x[text] = root
 	}
 	if root == nil {
 		return nil

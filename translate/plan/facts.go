@@ -10,18 +10,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// addPolicies adds the collected changes of policy fields to the report.
-func (c *comparison) addPolicies() {
-	for _, key := range slices.Sorted(maps.Keys(c.policies)) {
-		c.report.Policies = append(c.report.Policies, *c.policies[key])
-	}
-}
-
 // problems reports the problems that only one side has. It ignores the places of problems, because lines move
 // without any other change.
 func (c *comparison) problems() {
-	c.report.Introduced = without(c.after.Problems, c.before.Problems)
-	c.report.Fixed = without(c.before.Problems, c.after.Problems)
+	c.report.Introduced = without(c.sides[1].Problems, c.sides[0].Problems)
+	c.report.Fixed = without(c.sides[0].Problems, c.sides[1].Problems)
 }
 
 // without returns the problems of list that others does not have. Problems are compared without their places.
@@ -56,7 +49,7 @@ func (c *comparison) certificates() {
 		}
 		return out
 	}
-	before, after := byKey(c.before.View), byKey(c.after.View)
+	before, after := byKey(c.sides[0].View), byKey(c.sides[1].View)
 	keys := maps.Clone(before)
 	maps.Copy(keys, after)
 	for _, key := range slices.SortedFunc(maps.Keys(keys), manifest.CompareKeys) {
@@ -85,47 +78,12 @@ func kindOf(had, has bool) Kind {
 	return Changed
 }
 
-// objects reports the objects that differ.
-func (c *comparison) objects() {
-	kinds := c.objectKinds()
-	for _, key := range slices.SortedFunc(maps.Keys(kinds), manifest.CompareKeys) {
-		c.report.Objects = append(c.report.Objects, ObjectChange{Kind: kinds[key], Object: key})
-	}
-}
-
-// objectKinds returns how each object changed. Equal objects are not in the map. The map is computed once.
-func (c *comparison) objectKinds() map[manifest.Key]Kind {
-	if c.changedObjects != nil {
-		return c.changedObjects
-	}
-	byKey := func(list []*manifest.Object) map[manifest.Key]*manifest.Object {
-		out := make(map[manifest.Key]*manifest.Object, len(list))
-		for _, o := range list {
-			out[o.Key] = o
-		}
-		return out
-	}
-	before, after := byKey(c.before.Objects), byKey(c.after.Objects)
-	c.changedObjects = map[manifest.Key]Kind{}
-	for key, x := range before {
-		if y := after[key]; y == nil || x.Hash != y.Hash {
-			c.changedObjects[key] = kindOf(true, y != nil)
-		}
-	}
-	for key := range after {
-		if before[key] == nil {
-			c.changedObjects[key] = Added
-		}
-	}
-	return c.changedObjects
-}
-
 // resources reports, for each type, how many Envoy resources differ.
 func (c *comparison) resources() {
 	type resource struct{ gateway, kind, name string }
 	versions := [2]map[resource]string{{}, {}}
 	all := map[resource]bool{}
-	for side, list := range [][]Resource{c.before.Resources, c.after.Resources} {
+	for side, list := range [][]Resource{c.sides[0].Resources, c.sides[1].Resources} {
 		for _, r := range list {
 			key := resource{r.Gateway, r.Type[strings.LastIndexByte(r.Type, '.')+1:], r.Name}
 			versions[side][key], all[key] = r.Version, true

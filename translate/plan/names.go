@@ -118,10 +118,10 @@ func (p *portPair) hosts() {
 		own, whole := p.domains(name, chains, found, &cross)
 		taken := func(pattern string) bool { return own[pattern] || p.names[0].has(pattern) || p.names[1].has(pattern) }
 		for _, domain := range sorted(own) {
-			if p.budget.ctx.Err() != nil {
+			if p.comparison.budget.ctx.Err() != nil {
 				return
 			}
-			h := &hostPair{portPair: p, named: domain, host: memberOf(domain, taken)}
+			h := &hostPair{port: p, named: domain, host: memberOf(domain, taken)}
 			h.sni = name.member
 			if p.leadsTo(h.host, chains, found) {
 				h.sni = h.host
@@ -134,8 +134,8 @@ func (p *portPair) hosts() {
 			h.compare()
 		}
 		if !whole {
-			h := &hostPair{portPair: p, named: name.pattern}
-			h.undecided(pair{}, "requests for other hosts over its connections", "there are too many hosts to try")
+			region := p.key.region(name.pattern, pair{}, "requests for other hosts over its connections")
+			p.comparison.undecided(region, "there are too many hosts to try")
 		}
 	}
 }

@@ -46,14 +46,15 @@ type finder struct {
 	open     map[pair]string   // pairs that may be possible, but have no request; the value is why
 	unsure   map[*entry]string // why not all paths of an entry were tried
 	attempts int
-	*comparison
+	budget   *budget
+	sampler  *sampler
 }
 
 // pairsOf returns the pairs of two aligned tables whose effects differ, each with a request. open are the pairs
 // that may be possible, but for which no request was found. whole is false if the search ended early, so that
 // pairs may be missing. If always is true, all effects count as different.
 func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []unfound, whole bool) {
-	f := &finder{classes: newPathClasses(before, after, c.patterns), comparison: c, always: always, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
+	f := &finder{classes: newPathClasses(before, after, c.patterns), always: always, budget: c.budget, sampler: c.sampler, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
 	var changed []*entry
 	for _, list := range [][]*entry{before.entries, after.entries} {
 		for _, e := range list {
@@ -111,21 +112,9 @@ func (f *finder) addUnfound(changed []*entry) {
 	}
 }
 
-// all returns the entries that are indexed under a path: those with the same exact value, or with the same
-// prefix. For a regular expression, it returns all entries with a regular expression.
-func (x *index) all(path ir.Path) []*entry {
-	switch path.Kind {
-	case ir.PathExact:
-		return x.exact[path.Value]
-	case ir.PathRegex:
-		return x.regex
-	}
-	return x.prefix[segments(path.Value)]
-}
-
 // at tries all pairs that requests with a path may meet (see try).
 func (f *finder) at(path string) {
-	l := lists{before: f.classes.before.at(path, f.classes.patterns), after: f.classes.after.at(path, f.classes.patterns), patterns: f.classes.patterns, comparison: f.comparison}
+	l := lists{before: f.classes.before.at(path, f.classes.patterns), after: f.classes.after.at(path, f.classes.patterns), patterns: f.classes.patterns, sampler: f.sampler}
 	for _, a := range l.before {
 		if a.twin != nil && a.changed {
 			f.try(path, l, pair{a, a.twin})
@@ -152,7 +141,7 @@ func (f *finder) at(path string) {
 type lists struct {
 	before, after []*entry
 	patterns      patterns
-	*comparison
+	sampler       *sampler
 }
 
 // try looks for a request with the path that meets the pair, and records it in f.found. It does nothing if the

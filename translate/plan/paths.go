@@ -60,6 +60,32 @@ func (x *index) at(path string, patterns patterns) []*entry {
 	return list
 }
 
+// all returns the entries that are indexed under a path: those with the same exact value, or with the same
+// prefix. For a regular expression, it returns all entries with a regular expression.
+func (x *index) all(path ir.Path) []*entry {
+	switch path.Kind {
+	case ir.PathExact:
+		return x.exact[path.Value]
+	case ir.PathRegex:
+		return x.regex
+	}
+	return x.prefix[segments(path.Value)]
+}
+
+// counterpart returns the entry of the index that has the match of an entry of the other side. It returns nil if
+// there is none.
+func (x *index) counterpart(e *entry) *entry {
+	if e.twin != nil {
+		return e.twin
+	}
+	for _, other := range x.all(e.rule.Match.Path) {
+		if other.match == e.match {
+			return other
+		}
+	}
+	return nil
+}
+
 // within reports whether a path equals a prefix or is below it. Prefixes are compared by whole segments: "/a"
 // does not contain "/ab". The prefixes "" and "/" contain every path.
 func within(path, prefix string) bool {

@@ -1,11 +1,9 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/gatefold/gatefold/translate/explain"
-	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Effect is what a Change does to its Example, in one word.
@@ -59,26 +57,6 @@ func (c *Change) effect() Effect {
 	return Differs
 }
 
-// sameRule reports whether the two rules of a pair are the same rule of one route, which may have been edited or
-// moved. Two rules with equal names are the same. Otherwise a rule is recognized on the other side by its match.
-// If neither rule of the pair has its match on the other side, the rules are the same if they have the same index.
-func (h *hostPair) sameRule(p pair) bool {
-	a, b := ruleOf(p.before), ruleOf(p.after)
-	if a.Object != b.Object {
-		return false
-	}
-	if a.RuleName != "" && a.RuleName == b.RuleName {
-		return true
-	}
-	if now := ruleOf(h.counterpart(1, p.before)); now != nil && now.Object == a.Object {
-		return now.Rule == b.Rule
-	}
-	if old := ruleOf(h.counterpart(0, p.after)); old != nil && old.Object == b.Object {
-		return old.Rule == a.Rule
-	}
-	return a.Rule == b.Rule
-}
-
 // clustersOf returns the clusters of an answer, sorted, each once. "" is in the list if a share goes to no
 // backend.
 func clustersOf(a Answer) (out []string) {
@@ -87,28 +65,4 @@ func clustersOf(a Answer) (out []string) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// rank sets the Effect of each change, and sorts the list by it, the most important first.
-func rank(list []*Change) {
-	for _, c := range list {
-		c.Effect = c.effect()
-	}
-	order := allEffects()
-	slices.SortStableFunc(list, func(a, b *Change) int {
-		return cmp.Compare(slices.Index(order, a.Effect), slices.Index(order, b.Effect))
-	})
-}
-
-// lostFields returns the policy fields that no longer apply to the requests of a pair. It returns nil if one of the
-// rules is nil.
-func (p pair) lostFields() (fields []ir.Field) {
-	if p.before == nil || p.after == nil {
-		return nil
-	}
-	for _, kind := range lostKinds(&p.before.rule.Action, &p.after.rule.Action) {
-		field, _ := (ir.Part{Kind: kind}).PolicyField()
-		fields = append(fields, field)
-	}
-	return fields
 }

@@ -45,7 +45,7 @@ func (c *comparison) locate() {
 		objects[i].Object = o.Object
 		add(&objects[i], o.Kind == Removed)
 	}
-	for side, s := range []Side{c.before, c.after} {
+	for side, s := range c.sides {
 		if s.Places == nil {
 			continue
 		}

@@ -78,9 +78,9 @@ func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, ch
 	slices.Sort(others)
 	others = slices.Compact(others)
 	if len(others) > maxOthers {
-		return l.samplesOf(want.Value, others[:maxOthers], characters).values, false
+		return l.sampler.samplesOf(want.Value, others[:maxOthers], characters).values, false
 	}
-	all := l.samplesOf(want.Value, others, characters)
+	all := l.sampler.samplesOf(want.Value, others, characters)
 	values = all.values[:min(len(all.values), maxChoices)]
 	return values, len(values) > 0 && l.patterns.count(others, values[0]) == 0 || all.whole && len(values) == len(all.values)
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -11,12 +12,25 @@ import (
 // maxVariants bounds the requests that are tried for one example.
 const maxVariants = 200
 
+// variant is a request and the client's address. An invalid address means that the client does not matter.
+type variant struct {
+	request
+	from netip.Addr
+}
+
+// variantMaker makes variants of requests that the policies of rules may treat differently.
+type variantMaker struct {
+	indexes     [2]*index
+	patterns    patterns
+	expressions expressions
+}
+
 // variants returns the request of a pair, and variants of it that the policies of the rules may treat
 // differently. Each variant meets the pair. For gRPC it sets the Content-Type of r.
-func (h *hostPair) variants(p pair, r request) []variant {
+func (m *variantMaker) variants(p pair, r request) []variant {
 	byGRPC := false
-	for _, m := range p.matches() {
-		byGRPC = byGRPC || m.Path.RPC.Is
+	for _, match := range p.matches() {
+		byGRPC = byGRPC || match.Path.RPC.Is
 	}
 	if byGRPC && r.headers.Get("Content-Type") == "" {
 		r.headers.Set("Content-Type", "application/grpc")
@@ -27,12 +41,12 @@ func (h *hostPair) variants(p pair, r request) []variant {
 	}
 	deeper := r
 	deeper.path = strings.TrimSuffix(r.path, "/") + "/any"
-	if h.samePlace(p, deeper) {
+	if m.meets(p, deeper) {
 		out = append(out, variant{request: deeper})
 	}
 	for _, e := range []*entry{p.before, p.after} {
 		if e != nil {
-			out = append(out, h.byPolicies(p, r, &e.rule.Action)...)
+			out = append(out, m.byPolicies(p, r, &e.rule.Action)...)
 		}
 	}
 	return out[:min(len(out), maxVariants)]
@@ -40,7 +54,7 @@ func (h *hostPair) variants(p pair, r request) []variant {
 
 // byAccess returns variants of a request that the ACL and RBAC of the rules may treat differently. The variants
 // have other client addresses, or values that CEL expressions compare.
-func (h *hostPair) byAccess(p pair, r request) (out []variant) {
+func (m *variantMaker) byAccess(p pair, r request) (out []variant) {
 	var both [2]*admission
 	requests := []request{r}
 	for side, e := range []*entry{p.before, p.after} {
@@ -54,8 +68,8 @@ func (h *hostPair) byAccess(p pair, r request) (out []variant) {
 			continue
 		}
 		for _, text := range extras.RBAC.Expressions[:min(len(extras.RBAC.Expressions), maxByExpression)] {
-			for _, one := range h.byExpression(text, r) {
-				if len(requests) < maxVariants && h.samePlace(p, one) {
+			for _, one := range m.expressions.variants(text, r) {
+				if len(requests) < maxVariants && m.meets(p, one) {
 					requests = append(requests, one)
 				}
 			}
@@ -76,15 +90,15 @@ func (h *hostPair) byAccess(p pair, r request) (out []variant) {
 	return out[:min(len(out), maxVariants)]
 }
 
-// samePlace reports whether a request meets the pair.
-func (h *hostPair) samePlace(p pair, r request) bool {
-	l := lists{before: h.indexes[0].at(r.path, h.patterns), after: h.indexes[1].at(r.path, h.patterns), patterns: h.patterns, comparison: h.comparison}
+// meets reports whether a request meets the pair.
+func (m *variantMaker) meets(p pair, r request) bool {
+	l := lists{before: m.indexes[0].at(r.path, m.patterns), after: m.indexes[1].at(r.path, m.patterns), patterns: m.patterns}
 	return l.pairOf(r) == p
 }
 
 // byPolicies returns variants of a request that the policies of an action may treat differently. It leaves out
 // variants that do not meet the pair.
-func (h *hostPair) byPolicies(p pair, r request, action *ir.Action) (out []variant) {
+func (m *variantMaker) byPolicies(p pair, r request, action *ir.Action) (out []variant) {
 	with := func(method string, headers ...string) {
 		one := r
 		if method != "" {
@@ -94,7 +108,7 @@ func (h *hostPair) byPolicies(p pair, r request, action *ir.Action) (out []varia
 		for i := 0; i+1 < len(headers); i += 2 {
 			one.headers.Set(headers[i], headers[i+1])
 		}
-		if h.samePlace(p, one) {
+		if m.meets(p, one) {
 			out = append(out, variant{request: one})
 		}
 	}

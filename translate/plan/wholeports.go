@@ -21,7 +21,7 @@ func (p *portPair) whole() {
 		side = 1
 	}
 	h, r := p.servedRequest(side)
-	h.add(pair{}, r, WholePort, []Reason{{Text: p.wholeWords(side), At: h.portPlaces()}})
+	h.add(pair{}, r, WholePort, []Reason{{Text: p.wholeWords(side), At: p.portPlaces()}})
 }
 
 // wholeWords returns, in words, which listeners were added or removed with the port. If the other side has a
@@ -31,7 +31,7 @@ func (p *portPair) wholeWords(side int) string {
 	verb := []string{"is gone", "is new"}[side]
 	text := fmt.Sprintf("port %d of Gateway %s %s, with %s", p.key.port, p.key.gateway, verb, listenerNames(port.Listeners))
 	var elsewhere []string
-	for _, gateway := range [2]Side{p.before, p.after}[1-side].View.Gateways {
+	for _, gateway := range p.comparison.sides[1-side].View.Gateways {
 		if gateway.Name != p.key.gateway {
 			continue
 		}
@@ -95,12 +95,12 @@ func (p *portPair) servedRequest(side int) (best *hostPair, request request) {
 		}
 		for _, name := range names {
 			h := p.hostAt(name)
-			p.budget.host = maxHostSteps
+			p.comparison.budget.host = maxHostSteps
 			first := *h.tables[side]
 			first.entries = first.entries[:min(len(first.entries), maxServed)]
 			other := &table{}
 			align(&first, other, true)
-			all, _, _ := p.pairsOf(&first, other, true)
+			all, _, _ := p.comparison.pairsOf(&first, other, true)
 			for _, one := range all {
 				if r := rankOf(h.answer(side, h.query(variant{request: one.request}))); r > rank {
 					best, request, rank = h, one.request, r
@@ -139,7 +139,7 @@ func plainRequest() request {
 // hostAt returns the rules for a host on both sides. A side without the port, or without a filter chain for the
 // host, has an empty table.
 func (p *portPair) hostAt(host string) *hostPair {
-	h := &hostPair{portPair: p, sni: host, host: host, named: "*"}
+	h := &hostPair{port: p, sni: host, host: host, named: "*"}
 	for side, port := range p.ports {
 		if port != nil {
 			if chain, found := p.chain(side, host); found {
@@ -147,6 +147,7 @@ func (p *portPair) hostAt(host string) *hostPair {
 			}
 		}
 	}
-	h.fill()
+	h.fillTables()
+	h.fillIndexes()
 	return h
 }

@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+)
+
+const corsFilter = string(gwv1.HTTPRouteFilterCORS)
+
+// component is a part of an action that is compared on its own.
+type component struct {
+	kind  string // as Part.Kind
+	value any
+}
+
+// components returns the components of an action, except its backends and its direct answer (see
+// actionComparison.targets). All results have the same kinds in the same order.
+func components(a *ir.Action) []component {
+	e := a.Extras.OrNone()
+	field := func(f ir.Field, value any) component { return component{f.PartKind(), value} }
+	return []component{
+		{string(gwv1.HTTPRouteFilterRequestRedirect), a.Redirect},
+		{string(gwv1.HTTPRouteFilterURLRewrite), a.Rewrite},
+		{string(gwv1.HTTPRouteFilterRequestHeaderModifier), a.RequestHeaders},
+		{string(gwv1.HTTPRouteFilterResponseHeaderModifier), a.ResponseHeaders},
+		{string(gwv1.HTTPRouteFilterRequestMirror), a.Mirrors},
+		{corsFilter, a.CORS},
+		{ir.PartExternalAuth, a.ExternalAuth},
+		{ir.PartTimeouts, [2]any{a.RequestTimeout, a.BackendTimeout}},
+		{ir.PartRetry, a.Retry},
+		field(ir.FieldACL, e.ACL), field(ir.FieldRBAC, e.RBAC), field(ir.FieldExtAuth, e.ExtAuth), field(ir.FieldExtProc, e.ExtProc),
+		field(ir.FieldBasicAuth, e.BasicAuth), field(ir.FieldAPIKeyAuth, e.APIKeyAuth), field(ir.FieldOAuth2, e.OAuth2), field(ir.FieldJWTAuth, e.JWTAuth),
+		field(ir.FieldLocalRateLimit, e.RateLimit), field(ir.FieldGlobalRateLimit, e.GlobalLimit), field(ir.FieldCORS, e.CORS), field(ir.FieldCSRF, e.CSRF),
+		field(ir.FieldTransformation, [2]any{e.Request, e.Response}), field(ir.FieldBuffer, e.BufferBytes),
+		field(ir.FieldHeaderModifiers, [2]any{e.RequestHeaders, e.ResponseHeaders}), field(ir.FieldAutoHostRewrite, e.AutoHost),
+		field(ir.FieldTimeouts, [2]any{e.RequestTimeout, e.IdleTimeout}), field(ir.FieldRetry, e.Retry), field(ir.FieldHashPolicies, e.Hash),
+	}
+}
+
+// actionComparison finds how the actions of two rules differ, and where the differences are written.
+type actionComparison struct {
+	effects  effectPair
+	backends *backendComparison
+	objects  *objectChanges
+}
+
+// reasons returns how the actions of two rules with the same match differ. It returns at least one Reason.
+func (c *actionComparison) reasons(p pair) (out []Reason) {
+	a, b := &p.before.rule.Action, &p.after.rule.Action
+	out = append(out, c.targets(p)...)
+	before, after := components(a), components(b)
+	// A rule that an invalid policy makes answer 500 has no parts. The missing parts are not reported as removed.
+	if a.ClosedBy() != b.ClosedBy() {
+		before = nil
+	}
+	for i := range before {
+		if c.effects.same(before[i].value, after[i].value) {
+			continue
+		}
+		kind := before[i].kind
+		text := joined(fmt.Sprintf("%s: %s", kind, change(partWords(kind, a), partWords(kind, b))), details(kind, a, b))
+		out = append(out, Reason{text, append(partPlaces(kind, b, false), partPlaces(kind, a, true)...)})
+	}
+	for i := range out {
+		out[i].At = currentFirst(out[i].At)
+	}
+	if len(out) == 0 {
+		out = []Reason{{"the rule does something else", []Place{placeOfRule(p.after, false)}}}
+	}
+	return out
+}
+
+// targets returns how the backends of two rules differ, or how their answers without a backend differ. It
+// returns nil if there is no difference.
+func (c *actionComparison) targets(p pair) (out []Reason) {
+	a, b := &p.before.rule.Action, &p.after.rule.Action
+	place := []Place{placeOfRule(p.after, false)}
+	x, y := answers(a), answers(b)
+	if x != y {
+		return []Reason{{fmt.Sprintf("%s; before: %s", y, x), c.targetPlaces(p)}}
+	}
+	if a.Forward == nil || b.Forward == nil {
+		return nil
+	}
+	for i := range min(len(a.Forward.Backends), len(b.Forward.Backends)) {
+		one, other := a.Forward.Backends[i], b.Forward.Backends[i]
+		if !c.effects.sameCluster(one.Cluster, other.Cluster) {
+			out = append(out, c.backends.reasons(one.Cluster, place)...)
+		}
+		one.Cluster, other.Cluster = "", ""
+		if !c.effects.same(one, other) {
+			at := explain.Source{Object: p.after.rule.Source.Key, Field: other.Field}
+			out = append(out, Reason{"filters of the backend reference differ", []Place{{Source: at}}})
+		}
+	}
+	return out
+}
+
+// targetPlaces returns the places to blame for a changed answer of a rule, in this order of preference: the
+// policy that makes the rule answer 500; the removed backends; the changed backendRefs; the rule.
+func (c *actionComparison) targetPlaces(p pair) (out []Place) {
+	a, b := &p.before.rule.Action, &p.after.rule.Action
+	source := p.after.rule.Source.Key
+	if b.ClosedBy() != "" {
+		return partPlaces(ir.PartClosed, b, false)
+	}
+	if out = c.goneBackends(p); len(out) > 0 {
+		return out
+	}
+	if b.Forward == nil || a.Forward == nil {
+		if references := references(p.after); references.Field != "" && b.Redirect == nil {
+			return []Place{{Source: references}}
+		}
+		return []Place{placeOfRule(p.after, false)}
+	}
+	before := a.Forward.Backends
+	for i, to := range b.Forward.Backends {
+		if to.Field != "" && (i >= len(before) || before[i].Cluster != to.Cluster || before[i].Weight != to.Weight) {
+			out = append(out, Place{Source: explain.Source{Object: source, Field: to.Field}})
+		}
+	}
+	if len(out) == 0 {
+		return []Place{{Source: references(p.after)}}
+	}
+	return out
+}
+
+// references returns the field backendRefs of the rule of an entry.
+func references(e *entry) explain.Source {
+	rule := ruleOf(e)
+	return explain.Source{Object: rule.Object, Field: fmt.Sprintf("spec.rules[%d].backendRefs", rule.Rule)}
+}
+
+// goneBackends returns the places of the backends of the rule before whose Service or Backend was removed. If
+// the newest version of that object is invalid, the place is in the configuration after. Otherwise it is in the
+// configuration before. It returns nil if there are no such backends.
+func (c *actionComparison) goneBackends(p pair) (out []Place) {
+	a, b := p.before.rule.Action.Forward, p.after.rule.Action.Forward
+	if a == nil {
+		return nil
+	}
+	for _, from := range a.Backends {
+		cluster := c.backends.clusters[0][from.Cluster]
+		kept := b != nil && slices.ContainsFunc(b.Backends, func(to ir.Backend) bool { return to.Cluster == from.Cluster })
+		if cluster == nil || kept || len(cluster.Objects) == 0 || c.objects.kinds[cluster.Objects[0]] != Removed {
+			continue
+		}
+		object := cluster.Objects[0]
+		out = append(out, Place{Source: explain.Source{Object: object}, Before: c.objects.mistakeOf(object) == ""})
+	}
+	return out
+}
+
+// answers returns, in words, the backends of an action with their weights. For an action without backends it
+// returns what Envoy answers.
+func answers(a *ir.Action) string {
+	switch {
+	case a.Respond != nil:
+		return strings.TrimSuffix(fmt.Sprintf("the rule answers %d: %s", a.Respond.Status, a.Respond.Why), ": ")
+	case a.Redirect != nil:
+		return "the rule redirects"
+	case a.Forward == nil:
+		return "the rule has no backend"
+	}
+	var all []string
+	for _, b := range a.Forward.Backends {
+		name := cmp.Or(b.Cluster, "a reference that is not resolved")
+		if len(a.Forward.Backends) > 1 || b.Weight != 1 {
+			name = fmt.Sprintf("%s (weight %d)", name, b.Weight)
+		}
+		all = append(all, name)
+	}
+	return "the backends are " + cmp.Or(strings.Join(all, ", "), "none")
+}

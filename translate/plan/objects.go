@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// objectChanges says which objects differ between the two configurations, and which errors make objects missing.
+type objectChanges struct {
+	// kinds says how each object changed. It does not have equal objects.
+	kinds map[manifest.Key]Kind
+	// mistakes are the first errors of the objects in the configuration after.
+	mistakes map[manifest.Key]string
+}
+
+// newObjectChanges returns the changes of the objects of two sides.
+func newObjectChanges(before, after Side) *objectChanges {
+	o := &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: map[manifest.Key]string{}}
+	for _, p := range slices.Backward(after.Problems) {
+		if p.Severity == manifest.Error {
+			o.mistakes[p.Object] = p.Message
+		}
+	}
+	return o
+}
+
+// kindsOfObjects returns how each object changed. Equal objects are not in the map.
+func kindsOfObjects(before, after []*manifest.Object) map[manifest.Key]Kind {
+	byKey := func(list []*manifest.Object) map[manifest.Key]*manifest.Object {
+		out := make(map[manifest.Key]*manifest.Object, len(list))
+		for _, o := range list {
+			out[o.Key] = o
+		}
+		return out
+	}
+	old, now := byKey(before), byKey(after)
+	kinds := map[manifest.Key]Kind{}
+	for key, x := range old {
+		if y := now[key]; y == nil || x.Hash != y.Hash {
+			kinds[key] = kindOf(true, y != nil)
+		}
+	}
+	for key := range now {
+		if old[key] == nil {
+			kinds[key] = Added
+		}
+	}
+	return kinds
+}
+
+// list returns the objects that differ, sorted by their keys.
+func (o *objectChanges) list() (out []ObjectChange) {
+	for _, key := range slices.SortedFunc(maps.Keys(o.kinds), manifest.CompareKeys) {
+		out = append(out, ObjectChange{Kind: o.kinds[key], Object: key})
+	}
+	return out
+}
+
+// anyOfKind reports whether an object of a kind of the API differs.
+func (o *objectChanges) anyOfKind(kind string) bool {
+	for key := range o.kinds {
+		if key.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// mistakeOf returns the error that makes an object of the configuration before missing in the configuration
+// after. It returns "" if the object is not missing, or if no error names it.
+func (o *objectChanges) mistakeOf(object manifest.Key) string {
+	if o.kinds[object] != Removed {
+		return ""
+	}
+	return o.mistakes[object]
+}
+
+// lostParent returns, in words, why a root no longer delegates to a child.
+func (o *objectChanges) lostParent(root manifest.Key) string {
+	switch {
+	case o.mistakeOf(root) != "":
+		return o.errorWords("", root)
+	case o.kinds[root] == Removed:
+		return root.String() + " is gone"
+	case o.kinds[root] == Changed:
+		return root.String() + " changed"
+	}
+	return "its parents changed"
+}
+
+// errorWords returns a text about the error of an object whose newest version is invalid (see mistakeOf). The
+// text begins with the parameter behind. It returns "" if the object has no error.
+func (o *objectChanges) errorWords(behind string, object manifest.Key) string {
+	if mistake := o.mistakeOf(object); mistake != "" {
+		return fmt.Sprintf("%s%s has an error (%s)", behind, object, mistake)
+	}
+	return ""
+}
