@@ -55,27 +55,41 @@ func numbered(targets []Target, one, several string) string {
 	return several
 }
 
+// maxConsequences is how many effects on traffic the message of an error names. Several policies have one first
+// error if gatefold finds them in a document that is no policy, for example in a list.
+const maxConsequences = 5
+
 // addConsequences appends the effect on traffic to the message of the first error of each invalid policy. It
 // changes the problems in all in place. It skips a policy whose file may not define objects of the policy's
 // namespace.
 func (s *problemLists) addConsequences(all []manifest.Problem) {
-	told := map[spotOfError]string{}
+	effects := map[spotOfError][]string{}
 	s.fresh.targets = map[manifest.Key]struct{}{}
 	for key, refusals := range s.serving.rejected {
 		for _, r := range refusals {
 			if r.invalid != nil && kindOf(key.GroupKind()).policy() && s.serving.fence.admits(r.file.path, key) {
 				at := r.cause
 				at.file, at.line = r.file.path, at.line+r.document.line-1
-				told[at] = s.consequenceOf(key, r)
+				effects[at] = append(effects[at], s.consequenceOf(key, r))
 			}
 		}
 	}
 	for i := range all {
 		p := &all[i]
-		if text := told[spotOfError{p.File, p.Line, p.Column, p.Code}]; text != "" {
-			p.Message += "; " + text
+		if texts := effects[spotOfError{p.File, p.Line, p.Column, p.Code}]; len(texts) > 0 {
+			p.Message += "; " + joinEffects(texts)
 		}
 	}
+}
+
+// joinEffects returns the different texts, sorted and joined: at most maxConsequences, and the number of the
+// others.
+func joinEffects(texts []string) string {
+	texts = slices.Compact(slices.Sorted(slices.Values(texts)))
+	if more := len(texts) - maxConsequences; more > 0 {
+		texts = append(texts[:maxConsequences:maxConsequences], fmt.Sprintf("and %d more effects", more))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // consequenceOf returns text about the effect on traffic of an invalid definition of a policy. The effect
