@@ -112,10 +112,11 @@ func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	}
 }
 
-// nearestVariable returns the most similar known name that differs from name in at most two letters. It returns
-// "" if there is none.
+// nearestVariable returns the most similar known name. It differs from name in at most two letters, and in at
+// most one letter of three after GATEFOLD_. nearestVariable returns "" if there is none.
 func nearestVariable(name string, known []string) (like string) {
-	least := 3
+	const prefix = "GATEFOLD_"
+	least := 1 + min(2, max(1, (len(name)-len(prefix))/3))
 	for _, candidate := range known {
 		if d := manifest.Distance(name, candidate); d < least {
 			like, least = candidate, d
