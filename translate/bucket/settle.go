@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// chooseKeys makes all nodes of the tree settled: it chooses the keys, and makes leaves that do not exist yet. It
-// visits only nodes that an edit made, and all nodes below a node whose own items changed.
+// chooseKeys chooses the keys of the tree, and makes the leaves that do not exist yet. Afterwards every node is
+// settled: it has its settlement. chooseKeys visits only nodes that an edit made, and all nodes below a node
+// whose own items changed.
 func (t *Tree[T, L]) chooseKeys() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
@@ -15,8 +16,8 @@ func (t *Tree[T, L]) chooseKeys() {
 	}
 }
 
-// settled returns the settled node for n. up are the items above it. fresh is true if the returned node was not
-// settled before.
+// settled returns the node n with the settlement that belongs to up, the items above it. If n has another
+// settlement, settled returns a copy. fresh is false if n had this settlement already.
 func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
 	switch n.above {
 	case up:
@@ -65,7 +66,7 @@ func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 }
 
 // choose returns which children become keys. It chooses children with many items first, by the rules in the
-// package comment. It subtracts the items of these children from n.rest.
+// package comment. For each chosen child, it subtracts the child's items from n.rest and adds 1 to n.keys.
 func (n *node[T, L]) choose() (isKey []bool) {
 	isKey = make([]bool, len(n.children))
 	if n.rest <= Full || n.below.single {
@@ -143,5 +144,5 @@ func shared[T any](lists [][]item[T], known int) string {
 	return key
 }
 
-// same reports whether two immutable slices are the same memory.
+// same reports whether two immutable slices are the same memory, or are both empty.
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

@@ -85,7 +85,8 @@ type settlement[T any] struct {
 	twinGroups int       // the number of groups of twins, in this node and below
 }
 
-// child is a child of a node, with the byte (at) that follows the node's own bytes.
+// child is a child of a node. The prefixes of its items have the byte (at) after the bytes of the parent node.
+// The root of a Tree is a child, too, without a byte.
 type child[T, L any] struct {
 	at byte
 	*node[T, L]
@@ -224,7 +225,7 @@ func part[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// pick returns the items for which the parameter is returns true. number is the number of these items.
+// pick returns the items that the filter accepts (is). number is the number of these items.
 func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
 	if number == 0 {
 		return nil

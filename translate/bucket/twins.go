@@ -1,7 +1,7 @@
 package bucket
 
-// twins are the groups of a node's items that match the same requests. The field of has the items for which the
-// groups were computed.
+// twins are the groups of a node's items that match the same requests, and the items that they were computed
+// from (of).
 type twins[T any] struct {
 	of     []item[T]
 	groups [][]T
