@@ -44,8 +44,8 @@ func (e *Engine) Trace(fn func(rule string, key any)) { e.trace = fn }
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
 
 // Flush runs the rules and folds whose inputs changed, and no others. If stop is not nil, Flush checks it
-// before each rule, each read of a rule and each value of a fold. Flush returns the error of stop. Finished
-// work is kept, and the next Flush continues, even if inputs change before it.
+// before each rule, each read of a rule and each value of a fold. If stop has an error, Flush ends and returns
+// that error. Finished work is kept, and the next Flush continues, even if inputs change before it.
 func (e *Engine) Flush(stop Stop) (err error) {
 	e.stop, e.ended = stop, nil
 	defer func() {
@@ -111,7 +111,7 @@ func (n *node) head() *node { return n }
 // enqueue implements cell. Only cells of rules have a queue.
 func (n *node) enqueue() {}
 
-// read adds by to the readers of n. It does nothing if by is a reader already.
+// read adds a reader (by) to the readers of n. It does nothing if n has this reader already.
 func (n *node) read(by *instance) {
 	switch {
 	case n.more != nil:
@@ -126,7 +126,7 @@ func (n *node) read(by *instance) {
 	}
 }
 
-// forget removes by from the readers of n.
+// forget removes a reader (by) from the readers of n. It does nothing if n does not have this reader.
 func (n *node) forget(by *instance) {
 	if n.one == by {
 		n.one = nil
@@ -259,8 +259,8 @@ func (e *Engine) abandon(c *Ctx) {
 	i.invalidate()
 }
 
-// release removes a reader from the cells that it read. The function still reports whether the reader still
-// reads a cell; such a cell is skipped. Cells without readers become idle.
+// release removes a reader from the cells that it read. It skips each cell for which the function returns true
+// (still): the reader still reads that cell. Cells without readers become idle.
 func (e *Engine) release(reader *instance, still func(*node) bool) {
 	for _, n := range reader.reads {
 		if still(n) {

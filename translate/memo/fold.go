@@ -13,7 +13,8 @@ type Fold[K, ID comparable, M, V any] struct {
 	subscribers[K, V]
 }
 
-// pending are changes of the members of one cell. step has not received them yet.
+// pending are changes of the members of one cell that wait in the queue of the Fold. The function step has not
+// received them yet.
 type pending[K, ID comparable, M, V any] struct {
 	cell    *foldCell[K, ID, M, V]
 	members []Member[ID, M]
@@ -67,9 +68,9 @@ type Place[K, ID comparable] struct {
 	ID  ID
 }
 
-// From makes the values of a source members of f. emit calls yield for each member of a value, at most once for
-// each Place. Members of different sources or keys must have different Places. equal reports whether a member
-// is unchanged. f does not run for unchanged members.
+// From declares members of f: emit calls yield for each member in a value of the source (of). emit must yield
+// each Place at most once for a value. Members of different sources or keys must have different Places. equal
+// reports whether a member is unchanged. f does not run for unchanged members.
 func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X],
 	emit func(key S, value X, yield func(Place[K, ID], M)), equal func(a, b M) bool,
 ) {
