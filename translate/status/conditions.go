@@ -66,8 +66,9 @@ func listenerNames(own []*listen.Listener) (sound, unsound []string) {
 	return sound, unsound
 }
 
-// GatewayProgrammed returns the condition Programmed of a Gateway. If the Gateway can be served, the condition
-// is Unknown until the server adds Envoy's answer. Otherwise it is False.
+// GatewayProgrammed returns the condition Programmed of a Gateway. If at least one listener of the Gateway or
+// of its ListenerSets can be served, the condition is Unknown until the server adds Envoy's answer. Otherwise,
+// or if the Gateway itself cannot be served (Unusable), it is False.
 func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 	switch {
 	case g.Unusable.Reason == gwv1.GatewayReasonAddressNotAssigned:
@@ -119,8 +120,8 @@ func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition
 // of the listener answers 500 because of a policy.
 const ListenerConditionClosed gwv1.ListenerConditionType = "gatefold.io/ClosedByPolicy"
 
-// ListenerClosed returns the condition ListenerConditionClosed. The parameter why names the policy and what is
-// wrong with it.
+// ListenerClosed returns the condition ListenerConditionClosed. Its message ends with the reason (why): the
+// policy, and what is wrong with it.
 func ListenerClosed(generation int64, why string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(ListenerConditionClosed), Status: metav1.ConditionTrue, ObservedGeneration: generation,
@@ -179,9 +180,8 @@ func RouteResolvedRefs(generation int64, verdict manifest.Verdict[gwv1.RouteCond
 	return c
 }
 
-// RoutePartiallyInvalid returns the condition PartiallyInvalid of a route. The parameter what names the rules
-// that are not served as written. The Gateway API requires the words "Dropped Rule" at the beginning of the
-// message.
+// RoutePartiallyInvalid returns the condition PartiallyInvalid of a route. Its message lists what is not served
+// as written (what). The Gateway API requires the words "Dropped Rule" at the beginning of the message.
 func RoutePartiallyInvalid(generation int64, what string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(gwv1.RouteConditionPartiallyInvalid), Status: metav1.ConditionTrue,

@@ -27,7 +27,7 @@ func ExtensionAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditi
 	return condition(gwv1.PolicyConditionAccepted, generation, gwv1.PolicyReasonAccepted, bad)
 }
 
-// PolicyAttached returns kgateway's condition Attached of a policy for one Gateway. It is False only if other
+// PolicyAttached returns kgateway's condition Attached of a policy for one ancestor. It is False only if other
 // policies set every field.
 func PolicyAttached(generation int64, effect policy.Effect) metav1.Condition {
 	c := metav1.Condition{Type: "Attached", Status: metav1.ConditionTrue, ObservedGeneration: generation}
