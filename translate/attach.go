@@ -20,8 +20,8 @@ type attachOut struct {
 	// Ports are the ports that the route is served on, sorted.
 	Ports    []int32
 	Problems []manifest.Problem
-	// Bound lists, in words, the hosts that the route's namespace may serve. It is "" unless the route requests a
-	// host that the namespace may not serve.
+	// Bound lists, in words, the hosts that the route's namespace may serve. It is "" if the namespace may
+	// serve all hosts that the route requests.
 	Bound string
 	// Lost has, by listener, the host that the route lost to a route of the other kind (HTTPRoute or GRPCRoute).
 	Lost map[listenerKey]listen.Loss

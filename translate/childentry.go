@@ -61,9 +61,9 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 	})
 }
 
-// join fills the entry from all bindings to its parent. The entry is about the parent's rules for which meant
-// returns true. Rejections that name no rule are also used. If no such rule accepts the child, join calls
-// reject with section, the sectionName of the parentRef.
+// join fills the entry from all bindings to its parent. It uses the results of those rules of the parent whose
+// names the filter accepts (meant), and rejections that name no rule. If none of these rules accepts the child,
+// join calls reject. section is the sectionName of the parentRef, "" if there is none.
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {

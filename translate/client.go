@@ -31,8 +31,8 @@ func shownBy(client string, own []*entry) []*entry {
 	return out
 }
 
-// shownBackends returns the keys of backends for a Gateway with a client certificate. client is
-// "namespace/name" of the Secret. If client is "", shownBackends returns backends.
+// shownBackends returns the keys of the clusters that a Gateway with a client certificate has for some
+// backends. client is "namespace/name" of the Secret. If client is "", shownBackends returns backends.
 func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends

@@ -27,7 +27,8 @@ type owner struct {
 
 func compareOwners(a, b owner) int { return strings.Compare(a.Namespace, b.Namespace) }
 
-// sameTable reports whether two tables have the same rules. The other fields follow from the rules.
+// sameTable reports whether two tables have the same rules in memory. If it returns false, the rules may still
+// be equal. The other fields follow from the rules.
 func sameTable(a, b table) bool { return a.rules.Same(b.rules) }
 
 // leaves returns the short lists of tree, nil for a table without a tree.

@@ -23,15 +23,18 @@ const (
 
 // attachments are the policies of one kind that apply to one object.
 type attachments struct {
-	// Aims are sorted by policy. They are nil if a limit is exceeded for the whole object.
+	// Aims are the policies that apply to the object, sorted by policy. Each one has those of its targets that
+	// apply to the object. Aims are nil if no policy applies, if more than maxPolicies policies are for the
+	// whole object, or if more than maxAims targets would have to be examined.
 	Aims []*policyTarget
-	// Crowded are the sections, or the whole object, for which a limit is exceeded.
+	// Crowded are the sections of the object, or the object itself, for which a limit is exceeded. They fail
+	// closed.
 	Crowded []overLimitAt
 }
 
-// overLimitAt is an object, or a section of it, that fails closed because too many policies apply. Section is the
-// name of a rule, listener or port, "" for the whole object. If Unread is true, more than maxAims targets may
-// apply, and the policies were not counted.
+// overLimitAt is an object, or a section of it, that fails closed because too many policies apply. Section is
+// the name of a rule, listener or port, "" for the whole object. If Unread is true, more than maxAims targets
+// may apply, and no policy was read.
 type overLimitAt struct {
 	Object  manifest.Key
 	Section string
@@ -101,8 +104,8 @@ func (at *attachments) closing(kind, section string) *closing {
 	return nil
 }
 
-// policyTarget is a policy with some of its targets. All targets of an aim name one object, or all select by one label.
-// In attachments, all targets of an aim apply to one object.
+// policyTarget is a policy with some of its targets. In targetRules.named, these targets name one object. In
+// targetRules.wanted, they select by one label. In attachments, they apply to one object.
 type policyTarget struct {
 	Policy  manifest.Key
 	Targets []store.Target

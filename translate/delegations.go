@@ -95,9 +95,9 @@ func (at rejectedAt) under(point *route.Point) (out []ir.NotAccepted) {
 	return out
 }
 
-// selected returns how a Point selects child routes. The result to describes each selector in words. It is
-// never empty: a Point without such selectors selects the HTTPRoutes that name it as parent. names are the keys
-// of the routes that the Point selects by name.
+// selected returns how a Point selects child routes. The result to describes each selector in words. If the
+// Point has no selector by name, namespace or label, it describes the HTTPRoutes that name the Point's route as
+// parent. names are the keys of the routes that the Point selects by name.
 func selected(point *route.Point) (to []string, names []manifest.Key) {
 	for _, s := range point.Selectors {
 		words := ""

@@ -30,7 +30,8 @@ func sameEntry(a, b *entry) bool {
 		bytes.Equal(a.Encoded, b.Encoded) && reflect.DeepEqual(a.Rule, b.Rule) && reflect.DeepEqual(a.Own, b.Own)
 }
 
-// closing is the reason why rules answer 500 instead of serving. A nil closing means that they serve.
+// closing is the reason why rules answer 500 (rules of a GRPCRoute: UNAVAILABLE) instead of serving. A nil
+// closing means that they serve.
 type closing struct {
 	Why string
 	At  ir.Part // the cause in the user's objects
@@ -39,14 +40,15 @@ type closing struct {
 	Unasked string
 }
 
-// before reports whether the reason by replaces the reason earlier. Both may be nil. A nil reason replaces
-// nothing, and any other reason replaces nil. A reason without Unasked also replaces a reason with Unasked,
-// because an answer of the issuer cannot remove it.
+// before reports whether the new reason (by) replaces the reason that was found earlier. Both may be nil. A nil
+// reason replaces nothing, and any other reason replaces nil. A reason without Unasked also replaces a reason
+// with Unasked, because an answer of the issuer cannot remove it.
 func (by *closing) before(earlier *closing) bool {
 	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
 }
 
-// closed returns an entry that has the match of e and answers 500. The parameter by is the reason.
+// closed returns an entry that has the match of e and answers 500 (for a GRPCRoute: UNAVAILABLE). The reason
+// (by) is shown as the cause.
 func (e *entry) closed(by *closing) *entry {
 	rule := xds.Closed(e.Rule)
 	rule.Action.Respond.Why, rule.Action.Respond.Unasked, rule.Action.Parts = by.Why, by.Unasked, []ir.Part{by.At}
@@ -63,8 +65,8 @@ func (e *entry) sets(field ir.Field) bool {
 	return e.Own != nil && e.Own.Sets(field) || xds.HeldByHost(field) && policy.RouteHas(&e.Rule.Action, field)
 }
 
-// under returns the rule of e with the fields that host sets and e does not set. connected contains the
-// extensions and credentials that the fields of host name.
+// under returns the rule of e with the fields that a virtual host sets (host) and e does not set. Extensions
+// and credentials that these fields name are copied from connected.
 func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	own, rule := e.Own, *e.Rule
 	if own == nil {

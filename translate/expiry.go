@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Expiry finds the certificates that have expired or are not yet valid at a given time. It computes them again
-// only if the certificates changed, or if one of them expired or became valid since. The zero value is ready
-// for use.
+// Expiry finds the certificates, and the bundles of CA certificates, that have expired or are not yet valid at
+// a given time. It examines them again only if they changed, if one of them expired or became valid since, or
+// if the clock was set back. The zero value is ready for use.
 type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities

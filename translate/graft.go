@@ -31,7 +31,8 @@ type graftOut struct {
 }
 
 // resolved returns the verdict for the condition ResolvedRefs: whether each delegating rule of the node
-// (flatKey) finds a route. The message of the verdict also lists Beside, even if the verdict is good.
+// (flatKey) finds a route. The message of the verdict also lists the routes in Beside, even if the verdict is
+// good.
 func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	verdict := out.Unresolved
 	if beside := route.Several(out.Beside); verdict.Good() {
@@ -136,8 +137,8 @@ func (out *graftOut) beside(at string, s search) {
 	}
 }
 
-// tooMany adds the problem that a rule does not delegate, because it would create too many rules. The parameter
-// over contains the message.
+// tooMany adds the problem that a rule does not delegate, because it would create too many rules. It also sets
+// Unresolved. The exceeded budget (over) has the message.
 func (out *graftOut) tooMany(point *route.Point, over *budgetOut) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
 	out.Problems = append(out.Problems, manifest.Problem{

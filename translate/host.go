@@ -32,7 +32,7 @@ type hostOut struct {
 	// Insecure is true if the host has no TLS, and no trusted proxy in front of Envoy can have TLS.
 	Insecure bool
 	// Rejected says why every connected Envoy rejected the host, or which field some Envoys are too old for. It
-	// is nil if Envoys accepted the host.
+	// is nil in all other cases.
 	Rejected *Rejection
 }
 
@@ -47,8 +47,8 @@ type hostPolicy struct {
 	// Closed is set if a policy cannot be used, if too many policies apply, or if the policies apply to too many
 	// hosts. It is the reason why all routes of the listener answer 500.
 	Closed *closing
-	// StreamsClosed is set if one of the policies that cause Closed may have an acl. It is the reason why
-	// connections are refused.
+	// StreamsClosed is the reason why connections of TCP, TLS and UDP listeners are refused, nil if they are
+	// not. A valid policy without an acl that cannot be used does not refuse connections.
 	StreamsClosed *closing
 }
 
@@ -79,8 +79,8 @@ func (h *hostOut) problems() (problems []manifest.Problem) {
 	return problems
 }
 
-// insecureSignIn returns the warning that users sign in on a port without TLS. object and field say where the
-// warning is shown. The parameter at is the port.
+// insecureSignIn returns the warning that users sign in on a port (at) without TLS. object and field say where
+// the warning is shown.
 func insecureSignIn(object manifest.Key, field string, at portKey) manifest.Problem {
 	return manifest.Problem{
 		Code: "SignInWithoutTLS", Severity: manifest.Warning, Object: object, Field: field,
@@ -144,8 +144,8 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	}
 }
 
-// asServed returns a rule as Envoys serve it. If rule.Rejected is set, the result answers 500. If Envoys also
-// rejected the rule's match, the result is nil.
+// asServed returns a rule as Envoys serve it. If rule.Rejected is set, the result answers 500 (for a GRPCRoute:
+// UNAVAILABLE). If Envoys also rejected the rule's match, the result is nil.
 func asServed(rule *ir.Rule) *ir.Rule {
 	switch {
 	case rule.Rejected == nil:
@@ -159,8 +159,8 @@ func asServed(rule *ir.Rule) *ir.Rule {
 	return closed
 }
 
-// closedHost returns the only rule of a virtual host that Envoys rejected. The rule answers 500 to every
-// request. The parameter why is the rejection.
+// closedHost returns the only rule of a virtual host that Envoys rejected for a reason (why). The rule answers
+// 500 to every request.
 func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	return &ir.Rule{
 		Name: "rejected", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},
@@ -169,8 +169,8 @@ func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	}
 }
 
-// refused returns the message for a rule or host that an Envoy rejected or is too old for. The parameter what
-// names the rule or host.
+// refused returns the message for a rule or host that an Envoy rejected or is too old for. what is the name for
+// the rule or host in the message.
 func refused(why *ir.Rejection, what string) string {
 	if why.Lacks != "" {
 		return "an Envoy is too old for " + what + ": " + why.Words

@@ -125,6 +125,7 @@ func (n *network) addPolicies(e *memo.Engine) {
 	n.hostLevels = newHostLevelRules(e, hostLevelIn{policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions})
 }
 
+// aims returns the input of newTargetRules, which is the same for each kind of policy.
 func (n *network) aims() targetRulesIn {
 	return targetRulesIn{byKind: n.in.byKind, invalid: n.in.invalid}
 }

@@ -39,9 +39,10 @@ type flatOut struct {
 	rejected rejections
 }
 
-// encode returns the entry of a rule. If Envoy would reject the rule's action, the entry answers 500. If Envoy
-// would reject the match itself, the entry is nil (docs/design/xds.md). encode also returns the problems of the
-// rule.
+// encode returns the entry of a rule, and the problems of the rule. If every connected Envoy rejected the rule,
+// the entry has Rule.Rejected set (see mark). If Envoy would reject the rule's action, the entry answers 500
+// (for a GRPCRoute: UNAVAILABLE). If Envoy would reject the match itself, the entry is nil
+// (docs/design/xds.md).
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {

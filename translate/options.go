@@ -12,8 +12,8 @@ import (
 type Options struct {
 	// Bind are the IP addresses of Gateways that request none. The default is 0.0.0.0: all interfaces.
 	Bind []string
-	// AddressPool has an address for each Gateway that requests none. It replaces Bind. The zero value means
-	// that there is no pool.
+	// AddressPool is a network. Each Gateway that requests no address gets a free address of it. It replaces
+	// Bind. The zero value means that there is no pool.
 	AddressPool netip.Prefix
 	// Guard decides which endpoints must not be used.
 	Guard backend.Guard

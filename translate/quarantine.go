@@ -30,9 +30,9 @@ type RejectedPart struct {
 type Rejection = ir.Rejection
 
 // Quarantine has all parts that every connected Envoy of the Gateway rejected, and parts that some Envoys are
-// too old for. It is the only input that comes from Envoys (docs/design/flow.md). It changes no resource: for
-// each Envoy that rejected a part, the server leaves the part out. Problems, statuses and the ir.View use the
-// Quarantine. It is immutable.
+// too old for. It is the only input that comes from Envoys (docs/design/flow.md). Problems, statuses and the
+// ir.View use it. It changes no resource: the server itself replaces or omits a part for each Envoy that
+// rejected it. It is immutable.
 type Quarantine map[RejectedPart]Rejection
 
 // rejections are the entries of a Quarantine for one route, one virtual host or one GatewayExtension.
@@ -61,7 +61,7 @@ func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	}
 }
 
-// replace stores the entries of the parameter set in the inputs, and removes all other entries.
+// replace makes the entries of a Quarantine the values of the inputs. It deletes all other values.
 func (q *quarantineInputs) replace(set Quarantine) {
 	routes, hosts, extensions := map[manifest.Key]rejections{}, map[rejectedHost]rejections{}, map[string]rejections{}
 	for part, rejection := range set {
@@ -80,7 +80,7 @@ func (q *quarantineInputs) replace(set Quarantine) {
 	q.presentRoutes, q.presentHosts, q.presentExtensions = routes, hosts, extensions
 }
 
-// put adds an entry to the rejections of a key.
+// put adds an entry of the Quarantine to the rejections of a key.
 func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection Rejection) {
 	if at[key] == nil {
 		at[key] = rejections{}
@@ -88,8 +88,8 @@ func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection 
 	at[key][part] = rejection
 }
 
-// replace sets the values of an input to after. before has its present values; keys that are only in before are
-// deleted.
+// replace sets the values of an input. The map before has its present values, and the map after has its new
+// values. Keys that are only in before are deleted.
 func replace[K comparable, V any, M ~map[K]V](in *memo.Input[K, V], before, after M) {
 	for key, value := range after {
 		in.Set(key, value)
@@ -105,8 +105,8 @@ func replace[K comparable, V any, M ~map[K]V](in *memo.Input[K, V], before, afte
 func holderOf(name string) manifest.Key { return RuleOf(name).Object }
 
 // RuleOf returns the route and the path of a rule from the name of its Envoy route. For example,
-// "HTTPRoute/infra/root/0/0>team/child/1/0" is spec.rules[1] of team/child. It returns the zero Field for a
-// name of another form.
+// "HTTPRoute/infra/root/0/0>team/child/1/0" is spec.rules[1] of team/child. The path is "spec.rules" if the
+// name has no index of a rule. RuleOf returns the zero Field if the name has fewer than three parts.
 func RuleOf(name string) manifest.Field {
 	name = name[strings.LastIndexByte(name, '>')+1:]
 	kind := "HTTPRoute" // in the name of a delegated rule, only the root has a kind
@@ -127,7 +127,7 @@ func RuleOf(name string) manifest.Field {
 	return field
 }
 
-// mark returns e with the rejection by Envoys, and that rejection. If Envoys accepted e, marked is e and
+// mark returns e with its rejection by Envoys, and that rejection. If r has no rejection of e, marked is e and
 // rejection is nil. If some Envoys still serve e, marked is e. Otherwise marked is a copy of e with
 // Rule.Rejected set.
 func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {

@@ -19,7 +19,8 @@ import (
 // admit the candidate, or the candidate's parentRefs name their rules.
 type rejectedChild struct {
 	rejectedChildKey
-	// Points are the names of the Points that do not accept the candidate.
+	// Points are the names of the Points that do not accept the candidate. They are empty if Node is false and
+	// Elsewhere is true.
 	Points []string
 	Why    []route.BindingRejection
 	// Cycle is true if the candidate is the node's own route, or a route above it. Elsewhere is true if other

@@ -39,7 +39,8 @@ type targetRules struct {
 	byKind kinds
 }
 
-// aims are policies sorted by key. Targets is the number of their targets.
+// aims are policies with some of their targets, sorted by policy. The field Targets is the number of these
+// targets.
 type aims struct {
 	Targets int
 	Ordered memo.Ordered[*policyTarget]
@@ -208,8 +209,8 @@ func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []mani
 	}
 }
 
-// aimsBy groups the targets of a policy. The function by returns the key of a target's group, or false to leave
-// the target out.
+// aimsBy groups the targets of a policy by the key that a function (by) returns for each target. It omits the
+// targets for which the function returns false.
 func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*policyTarget {
 	out := map[K]*policyTarget{}
 	for _, target := range targets {
@@ -251,8 +252,8 @@ func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	return out
 }
 
-// any reports whether a policy may apply to an object. Callers check it first, so that the rule at has no value
-// for an object without a policy.
+// any reports whether a policy may apply to an object. Callers check it first. So the rule targetRules.at has
+// values only for objects with such policies.
 func (a targetRules) any(c *memo.Ctx, object manifest.Key) bool {
 	groups, _ := a.groups(c, object)
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
@@ -280,8 +281,8 @@ func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Targ
 	return out, true
 }
 
-// isFor reports whether a target applies to an object. The parameter of is the key of the object. isFor ignores
-// the section of the target.
+// isFor reports whether a target applies to an object with some labels. It compares the kind and, depending on
+// the target, the name or the labels of the object (of). It ignores the section of the target.
 func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(of.Namespace, target) == of
@@ -323,8 +324,9 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 	return out
 }
 
-// report adds a problem to the fold all for each namespace with exceeded limits (crowded). The problem names
-// the first crowded object and counts the others. closed describes the effect on requests, for the message.
+// report adds a problem to the fold of all problems for each namespace in which a limit is exceeded (crowded).
+// The problem names the first object that exceeds a limit, and counts the others. closed describes the effect
+// on requests, for the message.
 func (a targetRules) report(all *problemFold, closed string) {
 	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[overLimitAt]) []manifest.Problem {
 		for first := range crowded.All() {

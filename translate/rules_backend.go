@@ -138,9 +138,9 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 	}
 }
 
-// runCluster returns the cluster of a backend. For a UDPRoute it returns runBlend. It returns nil if the
-// backend does not exist or is a GatewayExtension. Rules that refer to a removed backend are computed again in
-// the same memo.Engine.Flush.
+// runCluster returns the cluster of a backend. For the key of a UDPRoute it returns the common cluster of all
+// backends of the route (runBlend). It returns nil if the backend does not exist or is a GatewayExtension.
+// Rules that refer to a removed backend are computed again in the same memo.Engine.Flush.
 func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
 		return r.runBlend(c, key)
@@ -165,7 +165,8 @@ func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	return out
 }
 
-// encodeCluster returns an encoded cluster after it applied the policies of the backend. port is the name of
+// encodeCluster returns an encoded cluster after it applied the policies of the backend. It applies no
+// BackendTLSPolicy to a cluster for UDP or for connections that are passed through (Raw). port is the name of
 // the backend's port. The endpoints that Options.Guard refuses are removed.
 func (r *clusterRules) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC

@@ -173,8 +173,9 @@ func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []
 	return out
 }
 
-// backendTarget returns the result for the target at: whether it exists, and how much of a policy is effective
-// there. key and spec are those of the policy. field is the path of the targetRef or targetSelector.
+// backendTarget returns the result for one target (at) of a policy: whether it exists, and how much of the
+// policy is effective there. key and spec are those of the policy. field is the path of the targetRef or
+// targetSelector, for problems.
 func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
 	told := backendTarget{Target: at}
 	if !r.in.backendExists(c, at) {
@@ -212,7 +213,7 @@ func hashesNames(spec *api.BackendConfigPolicySpec) bool {
 	return lb.RingHash != nil && yes(lb.RingHash.UseHostnameForHashing) || lb.Maglev != nil && yes(lb.Maglev.UseHostnameForHashing)
 }
 
-// lostTargets returns the problems and warnings of targets.
+// lostTargets returns the fields Lost and Warned of all targets that have them.
 func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 	for _, target := range targets {
 		if target.Lost != nil {

@@ -38,8 +38,8 @@ type tlsPolicyOut struct {
 type tlsTarget struct {
 	Target  manifest.Key
 	Section string
-	// Bad says why the policy is not effective at the target, and is good if the policy is effective. Lost is true
-	// if the target does not exist. If Lost is false, a Bad that is not good means that another policy applies.
+	// Bad says why the policy does not apply to the target, and is good if it applies. Lost is true if the
+	// target does not exist. If Lost is false, a Bad that is not good means that another policy applies.
 	// Problem has the same reason as Bad, and is nil if Bad is good.
 	Bad     policyVerdict
 	Lost    bool

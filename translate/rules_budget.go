@@ -260,8 +260,9 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 }
 
 // level returns the branches that have rules at a level and are not stopped above it. stopped has the branches
-// that are stopped. The branches of the namespace with the fewest rules come first. asked has the number of
-// rules of each namespace at the levels above; the call adds the rules of this level.
+// that are stopped. A branch of a namespace without rules at level 0 is not Heavy: it stops with the branch of
+// its root. The branches of the namespace with the fewest rules come first. asked has the number of rules of
+// each namespace at the levels above; the call adds the rules of this level.
 func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
 	for d := range so.Branches.All() {
 		root := d.branchKey

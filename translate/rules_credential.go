@@ -71,8 +71,8 @@ func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manif
 	return problems
 }
 
-// notGranted returns an error for each Secret in another namespace if no ReferenceGrant lets the policy read
-// it. The parameter of is the policy. The error does not reveal whether the Secret exists.
+// notGranted returns an error for each Secret in another namespace that a policy (of) names, if no
+// ReferenceGrant lets the policy read the Secret. The error does not reveal whether the Secret exists.
 func (r *credentialRules) notGranted(c *memo.Ctx, of manifest.Key, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
 		ref := backend.Reference{From: of, To: use.Source.Secret}

@@ -29,7 +29,7 @@ func newDiscoveryInputs(e *memo.Engine) *discoveryInputs {
 	return &discoveryInputs{Input: memo.NewInput[string](e, "discoveries", identical[ir.IssuerAnswer])}
 }
 
-// replace stores the answers of the parameter set, and removes all other answers.
+// replace makes the given answers the values of the inputs. It deletes all other answers.
 func (d *discoveryInputs) replace(set Discoveries) {
 	replace(d.Input, d.present, set)
 	d.present = maps.Clone(set)

@@ -14,7 +14,8 @@ import (
 // namespace, or one with a similar name in its own namespace. Suggestions are computed only for failing
 // references.
 
-// inAnyNamespace returns key without its namespace, for objects of that kind and name in all namespaces.
+// inAnyNamespace returns the key by which hintRules.elsewhere finds objects of the same kind and name in any
+// namespace: key without its namespace.
 func inAnyNamespace(key manifest.Key) manifest.Key {
 	key.Namespace = ""
 	return key
@@ -171,8 +172,8 @@ func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
 }
 
-// absentHere returns the hint of absent for a reference without a namespace. A reference without a namespace
-// can only be to an object of its own namespace.
+// absentHere returns a hint for a reference that cannot name a namespace, to an object that does not exist.
+// Unlike absent, it suggests no object of another namespace.
 func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)

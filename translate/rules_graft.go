@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// bindingOut is the result for one link (linkKey): a child below one parent, which is under one chain of
-// routes. The entries of the child's status are built from such results.
+// bindingOut is the result for a child below one node of its parent (linkKey). The entries of the child's
+// status are built from all its bindings.
 type bindingOut struct {
 	Parent manifest.Key
 	// Named is true if a rule of the parent names the child.

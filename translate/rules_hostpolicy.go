@@ -47,8 +47,8 @@ func newHostPolicyRules(e *memo.Engine, in hostPolicyIn) *hostPolicyRules {
 	return r
 }
 
-// listenerOf returns the listener whose policies apply to a virtual host. If the Gateway has no policies,
-// policed is false and the result at is zero: no listener is looked up.
+// listenerOf returns the listener whose policies apply to a virtual host. If no policy applies to the Gateway
+// or to its ListenerSets, policed is false, and no listener is looked up.
 func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return at, false
@@ -170,10 +170,10 @@ func (d *hostDemand) place(own []*entry) []*entry {
 	return out
 }
 
-// placeOne returns e with the policies of the listener. If d.Closed is set, the result answers 500. Otherwise,
-// if e forwards to backends, the result has the fields of d.Own that the route does not set itself.
-// Extras.Replaced of the result lists the fields of d.Held that the route sets itself. If nothing changes,
-// placeOne returns e itself.
+// placeOne returns e with the policies of the listener. If d.Closed is set, the result answers 500 (for a
+// GRPCRoute: UNAVAILABLE). Otherwise, if e forwards to backends, the result has the fields of d.Own that the
+// route does not set itself. Extras.Replaced of the result lists the fields of d.Held that the route sets
+// itself. If nothing changes, placeOne returns e itself.
 func (d *hostDemand) placeOne(e *entry) *entry {
 	if d.Closed != nil {
 		return e.closed(d.Closed)

@@ -36,7 +36,8 @@ func (k ruleKey) String() string {
 
 // policyOut is the result for one TrafficPolicy, independent of its targets.
 type policyOut struct {
-	// Attached has no Standing yet. It is nil if the policy does not exist.
+	// Attached is the policy as it is merged with others, but without a Standing, which depends on the target.
+	// It is nil if the policy does not exist.
 	Attached *policy.Attached
 	// Unusable says why the targets of the policy answer 500, "" if the policy can be used. Field is the path
 	// of the cause in the policy. Invalid is true if the schema rejects the policy.
@@ -207,8 +208,8 @@ func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close makes the parameter by the reason why rules answer 500, if it replaces the present reason
-// (closing.before). If streams is true, connections are refused for the same reason.
+// close records a reason (by) why rules answer 500, if it replaces the present reason (closing.before). If
+// streams is true, connections are refused for the same reason.
 func (g *gathering) close(by *closing, streams bool) {
 	if by.before(g.closed) {
 		g.closed = by

@@ -17,9 +17,9 @@ import (
 )
 
 // policyLevels returns the policies of a flattened rule by level: for each rule that delegates to it, root
-// first, and for its own rule. The last level is nil if the own rule has no policies. The result is nil if no
-// level has policies, which is the usual case. The parameter of is the rule's route. targeted is true if a
-// policy may target that route.
+// first, and for its own rule in its route (of). The last level is nil if the own rule has no policies. The
+// result is nil if no level has policies, which is the usual case. targeted is true if a policy may target the
+// route.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
@@ -35,8 +35,7 @@ func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTT
 	return nil
 }
 
-// namesPolicies reports whether the filters of a rule name TrafficPolicies. The parameter of is the rule's
-// route.
+// namesPolicies reports whether the filters of a rule name TrafficPolicies. The rule belongs to a route (of).
 func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 	return slices.ContainsFunc(rule.Filters, func(f gwv1.HTTPRouteFilter) bool {
 		_, ok := extension(of.Namespace, f)
@@ -186,7 +185,8 @@ func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 	}
 }
 
-// apply sets the merged policies in the action of a rule. If closed is set, the rule answers 500 instead.
+// apply sets the merged policies in the action of a rule. If j.closed is set, the rule answers 500 (for a
+// GRPCRoute: UNAVAILABLE) instead, and is recorded in out.Closed and out.Unsupported.
 func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	if j.closed == nil {
 		j.external(rule, out)

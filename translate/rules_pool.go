@@ -17,7 +17,8 @@ type addressIn struct {
 	Options
 }
 
-// addressRules assign addresses to Gateways whose specs request addresses without naming them.
+// addressRules assign addresses to Gateways whose specs leave the choice to gatefold: a spec without addresses,
+// or with entries without a value.
 type addressRules struct {
 	in addressIn
 	// assigned has the addresses of each Gateway from the pool. It is nil without a pool.
@@ -63,8 +64,8 @@ func (r *addressRules) runRequest(c *memo.Ctx, key manifest.Key) *listen.Address
 	return listen.AddressRequestOf(object)
 }
 
-// addresses returns the addresses that the spec of a Gateway requests without naming them: the addresses
-// assigned from the pool or, without a pool, Options.Bind.
+// addresses returns the addresses that gatefold chooses for a Gateway: those assigned from the pool, or
+// Options.Bind without a pool. If the pool is exhausted, there are fewer than the Gateway requests, or none.
 func (r *addressRules) addresses(c *memo.Ctx, key manifest.Key) []string {
 	if r.assigned == nil {
 		return r.in.Bind

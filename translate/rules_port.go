@@ -63,7 +63,8 @@ func (r *portRules) report(all *problemFold) {
 	problemsFrom(all, "losses", r.losses, lossProblems)
 }
 
-// runListener returns the Envoy listener for a port of a Gateway. The Gateway must have the port.
+// runListener returns the Envoy listener for a port of a Gateway. It panics if the Gateway does not have the
+// port.
 func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 	g := r.in.gateway.Get(c, ir.GatewayKey(key.Gateway))
 	for _, port := range g.Ports() {

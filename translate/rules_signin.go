@@ -182,8 +182,8 @@ func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Probl
 	return problems
 }
 
-// eachSignIn yields each of extensions at a Gateway, unless the pair is in seen. It adds the pair to seen. The
-// parameter member identifies what uses the extensions.
+// eachSignIn yields each of extensions at a Gateway, unless the pair is in seen. It adds the pair to seen.
+// member identifies what uses the extensions: a route, a node or a listener.
 func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bool, member string, yield func(memo.Place[signInUse, string], struct{})) {
 	for _, extension := range extensions {
 		if use := (signInUse{gateway, extension}); !seen[use] {
@@ -201,8 +201,9 @@ func signInsOf(extras *ir.Extras) []manifest.Key {
 	return []manifest.Key{extras.OAuth2.Key}
 }
 
-// runSecrets returns the secrets of an identity provider. It returns nil for an extension that cannot be used.
-// Routes that refer to the extension are computed again in the same memo.Engine.Flush.
+// runSecrets returns the secrets of an identity provider. It returns nil if the extension has no identity
+// provider, or if its client secret is missing or cannot be used. Routes that refer to the extension are
+// computed again in the same memo.Engine.Flush.
 func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
@@ -225,7 +226,7 @@ func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 }
 
 // cookieSecret returns the secret that signs and encrypts the cookies of an extension. It derives the secret
-// from the parameter from. The result is the same after a restart and on each replica, and differs between
+// from another one (from). The result is the same after a restart and on each replica, and differs between
 // extensions.
 func cookieSecret(extension manifest.Key, from ir.Hidden) ir.Hidden {
 	key, err := hkdf.Key(sha256.New, []byte(from), nil, "gatefold oauth2 cookies of "+extension.Namespace+"/"+extension.Name, sha256.Size)

@@ -132,8 +132,8 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// backendsAt returns the backends of the route for a place of a Gateway ("namespace/name"). The keys of the
-// backends have the client certificate or the Raw flag that the function dress applies to cluster names.
+// backendsAt returns the keys of the backends that the route needs for a place of a Gateway ("namespace/name").
+// They have the client certificate or the Raw flag, as the cluster names that renameClusters sets.
 func (s *streamOut) backendsAt(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:

@@ -101,7 +101,8 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	return out
 }
 
-// rejectionOf returns the rejection of a virtual host with these extras, nil if Envoys accepted it.
+// rejectionOf returns the rejection of a virtual host that sets the given extras. It returns nil if the
+// Quarantine has none for exactly this encoding.
 func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Rejection {
 	at := rejectedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
 	all, _ := r.in.quarantine.hosts.Get(c, at)

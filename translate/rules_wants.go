@@ -80,8 +80,7 @@ func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 }
 
 // overPoint returns the first budget that stops a Point from delegating to one of the namespaces that it
-// selects routes from. It returns nil if no budget does. The parameter over has the exceeded budgets of the
-// node.
+// selects routes from. It returns nil if no budget does. The exceeded budgets (over) are those of the node.
 func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *budgetOut {
 	if over == nil {
 		return nil

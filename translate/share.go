@@ -87,9 +87,9 @@ type closedKey struct {
 	Property route.Property
 }
 
-// partOf returns the limit for each part, so that the sum of all parts is no more than the parameter most.
-// asked has the amount that each part needs. partOf sorts asked in place. A part that needs less than the limit
-// leaves the rest to the others.
+// partOf divides an amount (most) among parts, and returns the limit for one part. asked has the amount that
+// each part needs, together more than most. A part that needs less than the limit leaves the rest to the
+// others. partOf sorts asked in place.
 func partOf(most int, asked []int) int {
 	slices.Sort(asked)
 	for i, n := range asked {
@@ -174,8 +174,8 @@ func (o overload) problem(key shareKey) manifest.Problem {
 	return out
 }
 
-// cut returns the shares that do not fit if the sum of all extras must be no more than the parameter most. It
-// returns an empty map if all fit.
+// cut returns the shares that do not fit into a limit (most) for the sum of all extras. It returns an empty map
+// if all fit.
 func (t spreadTotal) cut(most int) map[shareKey]overload {
 	out := map[shareKey]overload{}
 	if t.Extra <= most {

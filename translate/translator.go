@@ -44,8 +44,8 @@ func (t *Translator) Revert() (usable bool) { return t.rules.Revert() }
 // Former returns the object of a key before the Changes that Take did not finish, nil if there was none.
 func (t *Translator) Former(key manifest.Key) *manifest.Object { return t.rules.Former(key) }
 
-// Quarantine sets the rules, hosts and extensions that Envoys rejected. The next Apply uses them.
+// Quarantine replaces the rules, hosts and extensions that Envoys rejected. The next Take or Apply uses them.
 func (t *Translator) Quarantine(set Quarantine) { t.rules.Quarantine(set) }
 
-// Discover sets the known answers of issuers. The next Apply uses them.
+// Discover replaces the known answers of issuers. The next Take or Apply uses them.
 func (t *Translator) Discover(set Discoveries) { t.rules.Discover(set) }
