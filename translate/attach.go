@@ -35,9 +35,8 @@ type parentOut struct {
 	listen.Attachment
 }
 
-// parentKey returns the key of the object that a parentRef names. The parameter from is the object that has the
-// parentRef. Without a kind in ref, the kind is Gateway. Without a namespace in ref, it is the namespace of
-// from.
+// parentKey returns the key of the object that a parentRef names. The default kind is Gateway. The default
+// namespace is that of the object with the parentRef (from).
 func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
 	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Kind != nil {

@@ -39,7 +39,8 @@ type childEntry struct {
 	beside []route.BindingRejection
 }
 
-// of returns the bindings to one parent, nil if there are none. bound must be sorted by parent.
+// of returns those bindings of a child that are to one parent, nil if there are none. bound must be sorted by
+// parent.
 func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
 	if first < 0 {

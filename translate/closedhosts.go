@@ -14,9 +14,9 @@ import (
 // weightOfClosed is the weight of a rule that comes after all other rules of a host.
 const weightOfClosed = math.MinInt32
 
-// closedHosts returns the only rule of a route that has too many copies. The parameter over is the exceeded
-// limit. The rule answers 500 to each request of the route's hosts that no other route matches. Without the
-// rule, a wider host would get such requests, perhaps a host of another team.
+// closedHosts returns the only rule of a route that has too many copies, so that it exceeds a limit (over). The
+// rule answers 500 to each request of the route's hosts that no other route matches. Without the rule, a wider
+// host would get these requests, perhaps a host of another team.
 func closedHosts(object *manifest.Object, over overload) *flatOut {
 	origin := route.OriginOf(object)
 	rule := &ir.Rule{

@@ -16,8 +16,8 @@ type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities
 	problems     []manifest.Problem
-	// problems were computed for the time from, and stay the same until the time until. A zero until means that
-	// they do not change with time.
+	// from is the time that problems were computed for. The problems stay the same before the time in until. If
+	// until is zero, they do not change with time.
 	from, until time.Time
 }
 

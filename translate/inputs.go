@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// inputs are the objects, by kind.
+// inputs are what a Translator reads: the objects by kind, the Quarantine and the Discoveries.
 type inputs struct {
 	classes, gateways, listenerSets, grants *objects
 	// routes has the routes of all kinds that are served (route.Kinds).

@@ -104,8 +104,8 @@ func (out *flatOut) rejection() route.BindingRejection {
 // hintSuperset is the hint for a child whose match does not fit the parent's match.
 const hintSuperset = "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"
 
-// unresolved returns the verdict about references of the node's own rules to backends that do not exist. It
-// does not include references to child routes.
+// unresolved returns the verdict about those references of the node's own rules to backends that cannot be
+// resolved. It does not include references to child routes.
 func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
@@ -124,7 +124,7 @@ func (out *flatOut) use(uses []policy.Use) {
 	}
 }
 
-// addBackends adds to Backends the backends that the Gateways of the node need, each once.
+// addBackends adds backends to those that the Gateways of the node need (Backends), each once.
 func (out *flatOut) addBackends(backends []*backend.Key) {
 	out.Backends = backend.Unique(append(out.Backends, backends...))
 }

@@ -66,8 +66,8 @@ func (k flatKey) link() linkKey {
 	return linkKey{Parent: flatKey{Route: routeKey(last), Port: k.Port, Via: via}, Child: k.Route}
 }
 
-// branch returns the branch of a node. Below a root, it is the branch of the namespace of the first child in
-// the chain.
+// branch returns the branch in which the rules of the node's children are counted. For a root, it is the branch
+// without Space. For other nodes, it is the branch of the namespace of the first child in the chain.
 func (k flatKey) branch() branchKey {
 	out := branchKey{Root: k.root(), Port: k.Port}
 	if k.Via != "" {
@@ -77,7 +77,8 @@ func (k flatKey) branch() branchKey {
 	return out
 }
 
-// heavy returns the branch of the children of one namespace below a root. The node must be the root.
+// heavy returns the branch in which the rules of a root's children in one namespace are counted if they are
+// many (fanoutOut.Heavy). The node must be the root.
 func (k flatKey) heavy(space string) branchKey {
 	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }
@@ -102,8 +103,10 @@ type pointKey struct {
 	Point string
 }
 
-// branchKey is a root on a port. With Space, it is only the root's children in that namespace, and all nodes
-// (flatKey) below them. A branch with Space exists if its children can have many rules (fanoutOut.Heavy).
+// branchKey is a set of rules below a root on a port, which has a budget of its own. With Space, it has the
+// rules of all nodes (flatKey) that are further below the root's children in that namespace. If these children
+// can have many rules (fanoutOut.Heavy), it also has their rules. Without Space, it has the rules of the root's
+// other children.
 type branchKey struct {
 	Root  manifest.Key
 	Port  int32

@@ -23,8 +23,8 @@ type placed struct {
 	Problems []manifest.Problem
 }
 
-// in returns the entries for a virtual host: those in Entries, or the parameter own if there are none. own has
-// the node's own entries.
+// in returns the entries for a virtual host: those in Entries, or the node's own entries (own) if there are
+// none.
 func (p placed) in(table tableKey, own []*entry) []*entry {
 	if entries, other := p.Entries[table]; other {
 		return entries

@@ -86,9 +86,9 @@ type targetRulesIn struct {
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// newTargetRules declares the rules for the targets of the policies of the kind gk. The function read returns the
-// targets of a valid policy. sides has the objects that selectors of the policies can select. Without sides,
-// the policies have no selectors.
+// newTargetRules declares the rules for the targets of the policies of the kind gk. A function (read) returns
+// the targets of a valid policy. sides has the objects that selectors of the policies can select. Without
+// sides, the policies have no selectors.
 func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) targetRules {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := targetRules{

@@ -226,8 +226,8 @@ func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 	return problems
 }
 
-// runBackendPolicyStatus returns the status of a policy with an entry for each target. It returns nil if no
-// object is a target.
+// runBackendPolicyStatus returns the status of a policy. It has an entry for each target object in
+// backendTargets, also for one that does not exist. Without entries, runBackendPolicyStatus returns nil.
 func (r *backendPolicyRules) runBackendPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.backendPolicies.Get(c, key)
 	targets := r.backendTargets.Get(c, key)

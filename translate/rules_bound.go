@@ -76,8 +76,9 @@ func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	return out
 }
 
-// bindHosts limits the hosts of a route to those that its namespace may serve. It modifies the parameter from,
-// and returns the limit of the namespace (bound). narrower is true if it removed a host.
+// bindHosts limits the hosts of a route (from) to those that its namespace may serve. It modifies the hosts in
+// place, except for a kind of route without hosts. It returns the limit of the namespace (bound). narrower is
+// true if it removed a host.
 func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
 	bound = r.bound.Get(c, from.Key.Namespace)
 	if bound.Hosts.Every() || !from.Kind.Hosts {

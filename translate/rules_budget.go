@@ -17,9 +17,11 @@ import (
 // rule is built.
 //
 // For each level below a root, the rules of the level are counted: for each candidate route, its matches times
-// the matches of the parents that can select it. Some children of a root are a separate branch: those of a
-// namespace that can have many rules (fanoutOut.Heavy), with all routes below them. A namespace with too many
-// rules then stops only its own branch, and not other children of a shared root.
+// the matches of the parents that can select it. The rules are divided into branches by the namespace of the
+// root's child that they are below. The rules of the root's children themselves are in the branch of the root.
+// If the children of one namespace can have many rules (fanoutOut.Heavy), these rules are in the branch of that
+// namespace instead. A namespace with too many rules then stops only its own branch, and not other children of
+// a shared root.
 //
 // The levels are added from the root down. Within a level, the branches of the namespace with the fewest rules
 // are added first. So the budget of a namespace does not depend on names and ages. If a level of a branch does

@@ -190,7 +190,7 @@ func notUsable(message, hint string) *credentialsOut {
 }
 
 // tooLarge returns a result without credentials, with the problem that they exceed maxCredentialBytes. The
-// parameter where names the Secrets.
+// message begins with the names of the Secrets (where).
 func tooLarge(where string, size int) *credentialsOut {
 	return notUsable(fmt.Sprintf("%s: %d bytes are over the limit of %d", where, size, maxCredentialBytes), "ask a service by extAuth where there are so many users")
 }

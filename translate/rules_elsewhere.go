@@ -160,8 +160,8 @@ func shortens(a, b string) bool {
 	return true
 }
 
-// absent returns a hint for a reference to an object that does not exist. The parameter from names the
-// reference in the hint, for example "parentRef".
+// absent returns a hint for a reference to an object that does not exist. The hint names the reference by a
+// word (from), for example "parentRef".
 func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	if other := r.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
 		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
@@ -190,7 +190,7 @@ func meant(name string, names []string) string {
 	return ""
 }
 
-// didYouMean returns the hint for a missing object. The parameter like is a similar name that exists.
+// didYouMean returns the hint for a missing object, with a similar name that exists (like).
 func didYouMean(key manifest.Key, like string) string {
 	return fmt.Sprintf("create %s, or fix the name; did you mean %q?", key, like)
 }

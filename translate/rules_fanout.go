@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// heavyRules is the number of rules that a namespace may have directly below a root before it becomes a
-	// separate branch.
+	// heavyRules is the number of rules that the children of a namespace directly below a root may have without
+	// a branch (branchKey) of their own.
 	heavyRules = 64
 	// maxHeavy is the number of namespaces of a root that can be separate branches (branchKey): the namespaces
 	// with the most rules. The limit is necessary because roots times namespaces can be many branches.

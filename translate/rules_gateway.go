@@ -200,8 +200,9 @@ func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	return true
 }
 
-// speaksOf reports whether gatefold reports on objects that attach to a Gateway or ListenerSet. It does if the
-// parent does not exist, or if gatefold serves it.
+// speaksOf reports whether gatefold reports on objects that attach to a Gateway or ListenerSet (parent). That
+// is the case if the parent does not exist or if gatefold serves it. If the parent is invalid, speaksOfInvalid
+// decides.
 func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	if invalid, ok := r.in.invalid.Get(c, parent); ok {
 		return r.speaksOfInvalid(c, invalid)

@@ -154,9 +154,9 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 }
 
 // searchOf returns the number of routes that a Point accepts, and the routes that it rejects. rejected has at
-// most one route more than the text of rejections names. If the Point accepts routes, it has only rejections
-// that matter (see matters). searchOf also returns the first missing route that the Point names. If the Point
-// neither accepts nor rejects a route, searchOf sets nobody.
+// most one route more than the text of rejections names. If the Point accepts routes, rejected has only
+// rejections that matter (see matters). searchOf also returns the first missing route that the Point names. If
+// the Point neither accepts nor rejects a route, searchOf sets nobody.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})

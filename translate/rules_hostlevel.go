@@ -132,7 +132,7 @@ type hostOf struct {
 	above    bool   // true for a Gateway if the listener belongs to a ListenerSet
 }
 
-// gatherHost adds policies to the gathering into: those of a Gateway or ListenerSet, and those of one of its
+// gatherHost adds to a gathering (into) the policies of a Gateway or ListenerSet, and those of one of its
 // listeners.
 func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	if !r.in.aims.any(c, host.object) {

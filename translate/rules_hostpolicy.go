@@ -161,7 +161,7 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq
 	return out
 }
 
-// place returns own with placeOne applied to each entry.
+// place returns the results of placeOne for the node's own entries (own).
 func (d *hostDemand) place(own []*entry) []*entry {
 	out := make([]*entry, len(own))
 	for i, e := range own {

@@ -101,8 +101,9 @@ func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invali
 	return update
 }
 
-// invalidRoute sets the status of an invalid route in update, with an entry for each parentRef that gatefold
-// supports. Without entries, it returns nil.
+// invalidRoute sets the status of an invalid route in update. The status has an entry for each parentRef to a
+// route, and for each parentRef to a Gateway or ListenerSet that does not belong to another controller. Without
+// entries, invalidRoute returns nil.
 func (r *invalidStatusRules) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
 	if from.Mistakes[0].Message == redirectAndRewrite {

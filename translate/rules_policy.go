@@ -219,8 +219,8 @@ func (g *gathering) close(by *closing, streams bool) {
 	}
 }
 
-// add adds a policy to the level. If the policy cannot be used, add also calls close. found is false if the
-// policy does not exist.
+// add adds a policy (of) to the level. If the policy cannot be used, add also calls close. found is false if
+// the policy does not exist.
 func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
 	p := g.get(of)
 	if p.Attached == nil {

@@ -124,7 +124,8 @@ func (r *policyStatusRules) report(all *problemFold) {
 
 // runUnchecked returns a warning if a policy that protects requests targets a Gateway or ListenerSet with a
 // TCP, TLS or UDP listener, because Envoy cannot check connections and datagrams like requests. It names the
-// first such listener. It returns nil without one, and for a policy that cannot be used.
+// first such listener. It returns nil if it finds no such listener, and for a policy that cannot be used. It
+// examines at most maxListed objects of each selector.
 func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	own := r.in.policy.Get(c, key)
 	if own.Attached == nil || own.Unusable != "" {

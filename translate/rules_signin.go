@@ -124,8 +124,8 @@ func (r *signInRules) report(all *problemFold) {
 	problemsFrom(all, "cleartext", r.clearText, func(problems []manifest.Problem) []manifest.Problem { return problems })
 }
 
-// runClearText returns a warning if Envoy sends the client secret without TLS to an address that is not
-// loopback. It is no error, because the network itself may encrypt.
+// runClearText returns a warning if Envoy sends the client secret without TLS to endpoints that are not all
+// loopback addresses. It is no error, because the network itself may encrypt.
 func (r *signInRules) runClearText(c *memo.Ctx, use signInUse) (problems []manifest.Problem) {
 	for _, key := range r.in.extension.Get(c, use.Extension).Backends {
 		to := r.in.cluster.Get(c, *key)
@@ -160,8 +160,8 @@ func compareInsecure(a, b insecureUse) int {
 	return cmp.Or(comparePortKeys(a.portKey, b.portKey), strings.Compare(a.By, b.By))
 }
 
-// eachInsecure yields use if a virtual host (table) has no TLS and has identity providers. It yields each port
-// only once. seen has the ports that it yielded before.
+// eachInsecure yields use if rules in a virtual host without TLS (table) make users sign in (signIns). It
+// yields each port only once. seen has the ports that it yielded before.
 func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen map[portKey]bool, yield func(memo.Place[manifest.Key, string], insecureUse)) {
 	if table.Chain != "" || len(signIns) == 0 || seen[table.portKey] {
 		return

@@ -16,7 +16,8 @@ import (
 // The added rules never forward to a backend.
 
 // signInMatches is the number of a callback rule in ir.Rule.Position, where other rules have the index of a
-// match. No match has this index, because the schema allows at most 64 matches.
+// match. A logout rule has the next number. No match has these indexes, because the schema allows at most 64
+// matches.
 const signInMatches = 1 << 16
 
 // signInRule returns the rule for the path of the callback, or of the logout if logout is true. base is a rule
@@ -51,10 +52,10 @@ type signInKey struct {
 }
 
 // addSignInRules returns the rules for callback and logout of a node, two for each identity provider. Below a
-// parent, they match only requests that the parent delegates. The parameter above is a function that returns
-// the identity provider of the policies above a rule. If the rule has the same provider, no rules are added,
-// because the parent already has them. If the parent's path does not contain the two paths, no rules are added,
-// but a problem is.
+// parent, they match only requests that the parent delegates. A function (above) returns the identity provider
+// that the policies above a rule set. If the rule has the same provider, no rules are added, because the parent
+// already has them. If the parent's path does not contain the two paths, a problem is added instead of the
+// rules.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)
