@@ -114,8 +114,8 @@ func (n *network) addGateways(e *memo.Engine) {
 	})
 }
 
-// addPolicies declares the rules that read TrafficPolicies, and find the rules of routes and the listeners that
-// they apply to.
+// addPolicies declares the rules that read TrafficPolicies and find what the policies apply to: rules of
+// routes, and listeners.
 func (n *network) addPolicies(e *memo.Engine) {
 	in := n.in
 	n.policies = newPolicyRules(e, policyIn{

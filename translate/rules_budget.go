@@ -82,7 +82,8 @@ type crowd struct {
 
 func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b.Branches) }
 
-// budgetOut is the number of levels that a branch (branchKey) may delegate.
+// budgetOut is the budget of a branch (branchKey): the number of its levels that are built, and the limit that
+// the first omitted level would exceed.
 type budgetOut struct {
 	// Depth is the number of levels below the root that are built.
 	Depth int

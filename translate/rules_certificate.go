@@ -56,7 +56,7 @@ func (r *certificateRules) runGrants(c *memo.Ctx, namespace string) *backend.Gra
 	return backend.ReadGrants(out)
 }
 
-// refer returns the reference of a listener to a Secret, with default values (Gateway API,
+// refer returns the reference of a Gateway or ListenerSet to a Secret, with default values (Gateway API,
 // SecretObjectReference).
 func refer(from manifest.Key, ref gwv1.SecretObjectReference) backend.Reference {
 	object := gwv1.BackendObjectReference{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace}
@@ -71,8 +71,9 @@ func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Referen
 	return backend.Refer(from, gwv1.BackendObjectReference{Group: &ref.Group, Kind: &ref.Kind, Name: ref.Name, Namespace: ref.Namespace})
 }
 
-// runCertificate returns whether a listener may use a certificate. It checks the ReferenceGrant first, so that
-// the message for a missing grant does not reveal whether the Secret exists.
+// runCertificate returns whether a listener or Gateway may use a Secret as certificate. It does not read the
+// certificate itself. It checks the ReferenceGrant first, so that the message for a missing grant does not
+// reveal whether the Secret exists.
 func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Certificate {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Certificate {
 		return listen.Certificate{Usable: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}

@@ -136,8 +136,8 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	return out
 }
 
-// loosens adds a warning for each protecting field of a route above that a policy or filter below overrides.
-// The strategy of the policies allows such changes.
+// loosens adds a warning for each protecting field of a route above that a policy or filter below overrides. It
+// is a warning and not an error, because the priority of the policies allows the override.
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
 		if problem := l.Problem(); !slices.Contains(out.Problems, problem) {

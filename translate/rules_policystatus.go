@@ -242,8 +242,8 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 	return out
 }
 
-// hostEffects counts the effects of a policy at the listeners of a Gateway or ListenerSet (at), or only at the
-// listener named section. A policy of a Gateway also applies to the listeners of its ListenerSets.
+// hostEffects counts the effects of a policy at the listeners of a Gateway or ListenerSet (at), or at one
+// listener (section). A policy of a Gateway also applies to the listeners of its ListenerSets.
 func (r *policyStatusRules) hostEffects(c *memo.Ctx, policy, at manifest.Key, section string) (out effectCounts) {
 	listeners, name := r.listenersAt(c, at, section)
 	for _, l := range listeners {

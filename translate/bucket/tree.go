@@ -164,7 +164,7 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	return leaves
 }
 
-// Crowds returns a list for each prefix with more items than the parameter most: these items, in the order of
+// Crowds returns a list for each prefix that too many items have (more than most): these items, in the order of
 // the whole list. most must be at least Full. Crowds visits only nodes that lead to a result.
 func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
 
@@ -186,7 +186,7 @@ func (n *node[T, L]) crowds(crowds [][]T, most int) [][]T {
 	return crowds
 }
 
-// build returns the node of items whose first depth bytes are the same.
+// build returns a node with the items. Their prefixes must have the first depth bytes in common.
 func build[T, L any](items []item[T], depth int) *node[T, L] {
 	if len(items) <= Full {
 		return &node[T, L]{items: items, total: len(items)}

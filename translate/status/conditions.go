@@ -15,8 +15,8 @@ import (
 // ControllerName is gatefold's controller name in GatewayClasses and route statuses.
 const ControllerName gwv1.GatewayController = "gatefold.io/gateway-controller"
 
-// condition returns a condition of the type kind. If bad is zero, the condition is True, and its reason is the
-// parameter good. Otherwise it is False, with the reason and message of bad.
+// condition returns a condition of the type kind. If bad is zero, the condition is True, with the reason for
+// success (good). Otherwise it is False, with the reason and message of bad.
 func condition[T, R ~string](kind T, generation int64, good R, bad manifest.Verdict[R]) metav1.Condition {
 	c := metav1.Condition{
 		Type: string(kind), Status: metav1.ConditionTrue, Reason: string(good), ObservedGeneration: generation,
