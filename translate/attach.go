@@ -53,8 +53,8 @@ func toListeners(ref gwv1.ParentReference) bool {
 	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
 }
 
-// strangeParent returns the error for a parentRef whose kind cannot be a parent of the route. i is the index of
-// the parentRef.
+// strangeParent returns the error for a parentRef whose group and kind cannot be those of a parent of the
+// route. i is the index of the parentRef.
 func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
 	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s attaches to a Gateway or a ListenerSet", key.Kind)
 	if ref.Kind != nil {
