@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// noListener sets the report's Reason for a request that no listener accepts. It suggests URLs with the ports
-// whose rules serve the request's host. If no port has such rules, it suggests URLs with the other ports that
-// accept the host.
+// noListener sets Reason and Suggestions of the report for a request that no listener accepts. The suggestions
+// are URLs with the ports whose rules serve the request's host. If no port has such rules, they are URLs with
+// the other ports that accept the host. It suggests at most maxSuggestions URLs.
 func (b *requestReporter) noListener() {
 	what := fmt.Sprintf("nothing listens on port %d for %s", b.query.Port, b.query.Scheme)
 	if b.query.Gateway != "" {
@@ -96,8 +96,9 @@ func (b *requestReporter) notFound() {
 	}
 }
 
-// whatDiffers returns, as text, the kinds of conditions that the request may not meet. The rules of the
-// parameter considered have its path. whatDiffers names hosts only if one of these rules has another host.
+// whatDiffers returns the end of a Reason: which conditions of the rules the request may not meet, such as
+// headers. The list has the rules with the request's path (see Answer.Considered). The text names hosts only if
+// one of these rules requires another host.
 func whatDiffers(considered []Miss) string {
 	if slices.ContainsFunc(considered, func(m Miss) bool { return strings.HasPrefix(m.Reason, "host ") }) {
 		return "its hosts, headers, query or method do not"
@@ -124,11 +125,12 @@ func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	b.report.Suggestions = near[:min(len(near), maxSuggestions)]
 }
 
-// elsewhere returns, as texts, the paths of rules under other virtual hosts of the port that would match the
-// request. For example, a child route narrows the hosts of its parent, and its rules are then not under the
-// other hosts (GEP-1058, Hostname Settings). It returns at most one path for each virtual host and at most
-// maxSuggestions, and compares at most maxCompared rules. It skips rules for every path. It also skips the
-// virtual host in the parameter not, which may be nil.
+// elsewhere returns suggestions for a request that no rule of its virtual host matches. These are, as texts,
+// the paths of rules under other virtual hosts of the port that would match the request. For example, a child
+// route narrows the hosts of its parent, and its rules are then not under the other hosts (GEP-1058, Hostname
+// Settings). It returns at most one path for each virtual host and at most maxSuggestions, and compares at most
+// maxCompared rules. It skips Guards, and rules with the path prefix "/". It also skips virtual hosts with the
+// domain of the second parameter, which may be nil.
 func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 	var out []string
 	looked := 0

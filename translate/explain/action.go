@@ -75,7 +75,8 @@ func acted(rule *ir.Rule, r *request) Outcome {
 }
 
 // forward returns the Outcome of a rule that forwards: its backends, and what they receive. If no backend
-// reference is resolved, Envoy answers with the status that the Gateway API requires.
+// reference with a weight above 0 is resolved, Envoy answers with the status that the Gateway API requires (see
+// ir.Path.Unresolved).
 func forward(rule *ir.Rule, r *request) Outcome {
 	action := &rule.Action
 	result := Outcome{Host: r.query.Host, Path: r.path + r.search, Backends: backends(rule, r)}

@@ -203,9 +203,10 @@ func (q Query) misdirected(port *ir.Port) bool {
 	return is
 }
 
-// otherListener reports whether a hostname belongs to another listener than the filter chain whose name is the
-// parameter chain. In that chain, Envoy answers 421 to requests for the hostname. On a port with many TLS
-// names, this is also true for the hostname "*". listen.TLSNames.Misdirected returns these hostnames.
+// otherListener reports whether a hostname belongs to another listener than a filter chain. Over connections of
+// that filter chain, Envoy then answers 421 to requests for the hostname. The parameter chain is the name of
+// the filter chain. On a port with many TLS names, the result is also true for the hostname "*".
+// listen.TLSNames.Misdirected returns these hostnames.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	if !port.Secure() || hostname == chain {
 		return false

@@ -59,7 +59,8 @@ func httpAuthWords(auth *ir.AuthService) []string {
 
 // authGate returns what extAuth does with a request. The gate is empty if Envoy certainly lets the request
 // pass. If the gate has no status, its field unless describes the answers of the authorization service that
-// reject the request. authGate also sets r.answered to the headers that the service sets for the backend.
+// reject the request. For an HTTP service, authGate also sets r.answered to the headers that the service sets
+// for the backend.
 func authGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.AuthInForce()
 	if auth == nil {

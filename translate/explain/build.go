@@ -89,8 +89,9 @@ func (b *requestReporter) addNearMiss(rule *ir.Rule, reason string) {
 	})
 }
 
-// outcome sets the report's Outcome. If Envoy answers the request itself, without a redirect, it also sets
-// Reason, and ReasonAt if the policy field that decides is known.
+// outcome sets the report's Outcome. If Envoy answers the request without a backend, and not by a redirect of
+// the rule, it also sets Reason. It sets ReasonAt if the policy field that decides is known, and Suggestions if
+// no listener or no rule accepts the request.
 func (b *requestReporter) outcome() {
 	rule := b.answer.Rule
 	switch {
@@ -156,8 +157,9 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 }
 
 // whatCloses returns why the rule answers 500, if an object makes it fail closed. Such an object is a policy
-// that is missing or cannot be used. If it makes a delegating rule fail closed, the result names that rule. It
-// returns "" if there is no such object. It also sets Does of the action in the report.
+// that is missing or cannot be used. If a delegating rule uses this policy, the result also names the
+// delegating rule. It returns "" if there is no such object. It also sets Does of the action PartClosed in the
+// report.
 func (b *requestReporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]

@@ -22,8 +22,9 @@ func newComparer() *comparer { return &comparer{maxEffort} }
 // spent reports whether an expression was not compared because the limit was reached.
 func (c *comparer) spent() bool { return c.left < 0 }
 
-// matchesWhole calls the function matchesWhole, and subtracts the cost from the limit. It returns false if the
-// limit is reached. Compiling an expression costs as much as comparing 256 bytes.
+// matchesWhole reports whether a regular expression matches a whole value, as the function matchesWhole does.
+// It subtracts the cost from the limit, and returns false if the limit is reached (see spent). Compiling an
+// expression costs as much as comparing 256 bytes.
 func (c *comparer) matchesWhole(pattern, value string) bool {
 	const compiling = 256
 	if !strings.HasPrefix(value, literalPrefix(pattern)) {
@@ -53,8 +54,9 @@ func within(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// compareAny reports whether one of the values of a header or query parameter meets want, with a reason as
-// text. The result is may if only an unknown value can meet it.
+// compareAny reports whether one of the values of a header or query parameter meets the condition in the
+// parameter want. The text is the reason, "" if the result is takes. The result is may if only an unknown value
+// can meet the condition.
 func (c *comparer) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
 		if want.Regex && isKnown(value) && c.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||

@@ -190,8 +190,9 @@ func (b *connectionReporter) problems() {
 	}
 }
 
-// streams returns URLs of connections that a listener accepts, those that are most like the query's URL. If the
-// query names a Gateway, it considers only the listeners of that Gateway.
+// streams returns suggestions: URLs of connections that a listener accepts. These are the first maxSuggestions
+// different URLs, and the one most like the query's URL comes first. If the query names a Gateway, it considers
+// only the listeners of that Gateway.
 func (b *connectionReporter) streams() []string {
 	var urls []string
 	for _, gateway := range b.facts.View.Gateways {
@@ -215,8 +216,8 @@ func streamWords(stream *ir.Stream) string {
 	return "the handshake asks for " + strings.Join(stream.Domains, " or ")
 }
 
-// streamURL returns a URL for a query about an ir.Stream. The URL has its first hostname. For UDP, and for an
-// ir.Stream without hostnames, the URL has the parameter host.
+// streamURL returns a URL for a query about an ir.Stream. For TLS, the URL has the first hostname of the
+// ir.Stream. For UDP and TCP, the URL has the hostname in the parameter host.
 func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 	switch {
 	case port.UDP:

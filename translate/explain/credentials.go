@@ -36,7 +36,7 @@ func apiKeyAuthWords(extras *ir.Extras) string {
 	return fmt.Sprintf("a key is asked for in %s: %s", strings.Join(places, ", else "), count(len(auth.List), "client"))
 }
 
-// placeWords returns the header, query parameter or cookie of a key as text.
+// placeWords returns, as text, where a client sends its key: a header, a query parameter or a cookie.
 func placeWords(source ir.KeySource) string {
 	switch {
 	case source.Header != "":
@@ -211,8 +211,8 @@ func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
 	}
 }
 
-// dropCookie removes the cookie with the parameter name from the header cookie, and joins the other cookies in
-// one line.
+// dropCookie removes one cookie from the header cookie, and joins the other cookies in one line. The parameter
+// is the name of this cookie.
 func (f headerFields) dropCookie(name string) {
 	var kept []string
 	for _, line := range f["cookie"] {

@@ -25,9 +25,9 @@ type delegatingMatch struct {
 
 // findDelegation returns the delegating match that covers the request's path. If several matches cover it,
 // findDelegation returns the match with the longest path, and among equal paths the match with the longest
-// chain. It returns nil if no match covers the path. It reads the paths from the routes' documents, because
-// virtual hosts contain the rules of child routes only. It reads them level by level: if a match does not cover
-// the path, no match below it does.
+// chain. It returns nil if no match covers the path, or if the routes' documents cannot be read. It needs the
+// documents, because virtual hosts contain the rules of child routes only. It reads them level by level: if a
+// match does not cover the path, no match below it does.
 func (b *requestReporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	over, root := b.overlaps(), chainsOf(host)
 	var best *delegatingMatch
@@ -121,7 +121,7 @@ func (o *overlaps) follow(d *delegatingMatch) bool {
 	return o.fitPath(d.path, o.path) > 0
 }
 
-// words returns the path of d as text, in the form of other paths in a Report.
+// words returns the path of d as text, written like the path of a rule in a Report (see pathWords).
 func (d *delegatingMatch) words() string {
 	kind := map[string]ir.PathKind{"Exact": ir.PathExact, "RegularExpression": ir.PathRegex}
 	of, special := kind[d.path.Type]
@@ -169,7 +169,7 @@ func childWords(child manifest.Key) string {
 	return child.String()
 }
 
-// over reports whether the chain of a rule begins with the chain of d.
+// over reports whether a rule is below d: its chain of delegation begins with the chain of d.
 func (d *delegatingMatch) over(rule *ir.Rule) bool {
 	return len(rule.Chain) >= len(d.chain) && slices.Equal(rule.Chain[:len(d.chain)], d.chain)
 }

@@ -1,4 +1,4 @@
-// Package explain answers for one request, or one connection, what Envoy does with it and why. It reads the
+// Package explain says what Envoy does with one request, or with one connection, and why. It reads the
 // translated configuration (ir.View), and does what Envoy 1.40 does. It shares no code with package xds: it is
 // a second model of Envoy, and tests send the same requests to a real Envoy.
 //

@@ -46,7 +46,8 @@ func policyFields() []policyField {
 	}
 }
 
-// ActionWords returns, as text, what the action does for all of its Parts that have the same kind as part. It
+// ActionWords returns, as text, what a policy field, a filter or a setting of the rule does. The kind of the
+// parameter part selects it. If several Parts of the action have this kind, the text is about all of them. It
 // returns "" if there is no text for the kind.
 func ActionWords(part ir.Part, a *ir.Action) string {
 	if field, ok := part.PolicyField(); ok && a.Extras != nil {
@@ -58,7 +59,8 @@ func ActionWords(part ir.Part, a *ir.Action) string {
 	return filterWords(part.Kind, a)
 }
 
-// policyWords returns, as text, what a field of the policies does. It returns "" for an unknown field.
+// policyWords returns, as text, what a field of the policies does. It returns "" for an unknown field, and for
+// some fields without a value, such as retry.
 func policyWords(name ir.Field, extras *ir.Extras) string {
 	for _, field := range policyFields() {
 		if field.name == name {
@@ -117,7 +119,7 @@ func autoHostWords(extras *ir.Extras) string {
 	return "the host becomes the DNS name of the endpoint"
 }
 
-// policyTimeoutWords returns the policies' timeouts as text.
+// policyTimeoutWords returns, as text, the timeouts that the policies set. It returns "" if they set none.
 func policyTimeoutWords(extras *ir.Extras) string {
 	return timeoutWords(namedTimeout{"request", extras.RequestTimeout}, namedTimeout{"streamIdle", extras.IdleTimeout})
 }
@@ -173,7 +175,7 @@ func shadowWords(percent uint32) string {
 	return "all requests are checked, and none is rejected"
 }
 
-// matchTexts returns the values of matches.
+// matchTexts returns the text of each match, such as an origin, whether the match is exact or not.
 func matchTexts(matches []ir.StringMatch) (out []string) {
 	for _, m := range matches {
 		out = append(out, m.Value)
@@ -181,7 +183,8 @@ func matchTexts(matches []ir.StringMatch) (out []string) {
 	return out
 }
 
-// transformationWords returns, as text, which headers a transformation of the policies changes.
+// transformationWords returns, as text, which headers a transformation of the policies changes. It returns ""
+// if it changes none.
 func transformationWords(extras *ir.Extras) string {
 	var words []string
 	for _, side := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// filterWords returns, as text, what the action does for its Parts of a kind. It returns "" for an unknown
-// kind, and for fields of policies.
+// filterWords returns, as text, what the filters, the timeouts or the retry of a rule do. The parameter kind is
+// the kind of their Parts. It returns "" for an unknown kind, and for fields of policies.
 func filterWords(kind string, a *ir.Action) string {
 	switch kind {
 	case string(gwv1.HTTPRouteFilterRequestHeaderModifier):

@@ -82,7 +82,8 @@ func (f headerFields) count() int {
 	return n
 }
 
-// shown returns the headers by canonical name. A value that is not known is replaced by its placeholder.
+// shown returns the headers by canonical name. Each unknown part of a value is replaced by a readable
+// placeholder.
 func (f headerFields) shown() http.Header {
 	out := make(http.Header, len(f))
 	for name, values := range f {

@@ -65,8 +65,8 @@ func moreSpecific(a, b string) bool {
 }
 
 // listenerOf returns the listener with the most specific hostname that covers host (Gateway API,
-// Listener.hostname). If no hostname covers host, it returns the only listener of all. If all then has no or
-// several listeners, found is false.
+// Listener.hostname). If no hostname covers host and the list has only one listener, it returns this listener.
+// Otherwise found is false.
 func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 	for _, l := range all {
 		if covers(l.Hostname, host) && (!found || moreSpecific(l.Hostname, best.Hostname)) {

@@ -45,7 +45,8 @@ type tokenFault struct {
 
 // jwtAuthGate checks the tokens of a request as Envoy does. The gate is empty if the request passes. If only
 // Envoy can verify the token, the gate has no status, and its field unless has a text: the token may be
-// rejected.
+// rejected. Otherwise it answers 401. It answers 403 if the token is for another audience, or if Envoy rejected
+// the providers.
 func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.Extras.OrNone().JWTAuth
 	if auth == nil {
@@ -94,9 +95,10 @@ func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token
 	return nil, nil, fault
 }
 
-// verified returns the first of the tokens that the request has for a provider, which Envoy verifies last.
-// fault is the reason why the provider does not accept the tokens, nil if it accepts. last is nil if the
-// provider certainly does not accept. Envoy rejects the request if one of several tokens is invalid.
+// verified checks the tokens that a request has for a provider, from the last to the first, as Envoy does.
+// Envoy rejects the request if one of several tokens is invalid. fault is the reason why the provider does not
+// accept the tokens, nil if it accepts. If only Envoy can verify a token, fault has unknown set. last is the
+// token that is checked last, nil if the provider certainly does not accept.
 func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
 	texts := r.tokensAt(p)
 	if len(texts) == 0 {

@@ -25,16 +25,16 @@ func distance(a, b string) int {
 	return manifest.Distance(a[:min(len(a), maxComparedText)], b[:min(len(b), maxComparedText)])
 }
 
-// nearPath is a path as text, with its distance from the requested path.
+// nearPath is the path of a rule as text, and how similar it is to the requested path.
 type nearPath struct {
 	words    string
 	shared   int // the number of segments that both paths begin with
 	distance int // manifest.Distance of the other segments
 }
 
-// pathsOf returns the paths of rules as texts, at most maxSuggestions. Paths that share more segments with path
-// from its beginning come first, and then those whose other segments differ less. It skips rules for which pick
-// returns false. It compares at most maxCompared paths.
+// pathsOf returns suggestions: the paths of rules, as texts, that are most similar to path. It returns at most
+// maxSuggestions, the most similar first (see nearPath). It skips rules for which pick returns false, and
+// compares at most maxCompared paths.
 func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string {
 	var near []nearPath
 	seen, asked := map[string]bool{}, segmentsOf(path[:min(len(path), maxComparedText)])
@@ -58,8 +58,8 @@ func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string 
 	return words
 }
 
-// compared returns the nearPath of a rule's path. The parameter words is that path as text, and asked has the
-// segments of the requested path.
+// compared measures how similar a rule's path is to the requested path, and returns the result as nearPath. The
+// parameter words is the rule's path as text. The parameter asked has the segments of the requested path.
 func compared(words string, path ir.Path, asked []string) nearPath {
 	own := segmentsOf(path.Value[:min(len(path.Value), maxComparedText)])
 	shared := 0
@@ -76,7 +76,8 @@ func compared(words string, path ir.Path, asked []string) nearPath {
 // segmentsOf splits a path, or a regular expression for paths, at its slashes.
 func segmentsOf(path string) []string { return strings.Split(strings.Trim(path, "/"), "/") }
 
-// nearest returns the names most like name, at most maxSuggestions. The most similar name comes first.
+// nearest returns the names that are most similar to name, at most maxSuggestions. The most similar name comes
+// first. It compares only the first maxCompared names.
 func nearest(name string, names []string) []string {
 	distances := map[string]int{}
 	for _, candidate := range names[:min(len(names), maxCompared)] {

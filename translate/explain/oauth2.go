@@ -77,8 +77,8 @@ func oauth2Gate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// hasFlowCookie reports whether the headers have a cookie of a login that the browser has begun. The names of
-// such cookies begin with name and a dot.
+// hasFlowCookie reports whether the headers have a cookie of a login that the browser has begun. The name of
+// such a cookie begins with the given name and a dot.
 func (f headerFields) hasFlowCookie(name string) bool {
 	for _, line := range f["cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {

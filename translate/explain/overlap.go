@@ -44,7 +44,8 @@ type matchAt struct {
 	rule, match int
 }
 
-// outline is a store.Outline with methods for parts of it.
+// outline is what could be read from the document of a route (see store.Outline), with methods that select
+// rules.
 type outline store.Outline
 
 // only returns the outline reduced to one rule and one match. An index of -1, or one that does not exist,
@@ -67,8 +68,8 @@ func (o outline) mayBeDelegated() bool {
 	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent manifest.Key) bool { return parent.Kind == "HTTPRoute" })
 }
 
-// read adds the outlines of keys, without those that it already has, until it has maxOutlined. If outlines is
-// nil, it adds empty outlines.
+// read stores the outlines of routes in o.outlines. It skips routes that have an outline, and stops at
+// maxOutlined outlines. The function outlines reads the documents. If it is nil, the outlines are empty.
 func (o *overlaps) read(keys []manifest.Key, outlines func([]manifest.Key) []store.Outline) {
 	var unknown []manifest.Key
 	for _, key := range keys {
@@ -110,8 +111,8 @@ func (o *overlaps) namesRoute(key manifest.Key) bool {
 	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return covers(pattern, o.host) })
 }
 
-// fit returns how much of the request's path a match of a rule covers (see fitPath), 0 if nothing. A rule or
-// match of -1 means any.
+// fit returns how much of the request's path a match of a rule covers (see fitPath), 0 if nothing. If the index
+// of the rule or of the match is -1, any rule or match counts.
 func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	at := matchAt{key, rule, match}
 	n, known := o.fits[at]
@@ -184,7 +185,7 @@ func (o *overlaps) fitPattern(pattern, path string) int {
 
 // fitBelow returns the greatest fit of the path of a child route, which may be relative to its parent's path.
 // For this, it compares the outlined path with the suffixes of path, at most maxSuffixes. It returns 0 if no
-// suffix fits, or if the outlined path is "/".
+// suffix fits, or if the outlined path is the prefix "/".
 func (o *overlaps) fitBelow(outline store.PathOutline, path string) int {
 	best := 0
 	for range maxSuffixes {

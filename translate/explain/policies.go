@@ -16,7 +16,7 @@ import (
 // maxPolicies bounds the policies of a Report.
 const maxPolicies = 100
 
-// policyReporter adds the policies to the Report of a request.
+// policyReporter adds the policies to the Report of a request or connection.
 type policyReporter struct {
 	reporter
 	answer Answer
@@ -52,8 +52,8 @@ func (s policyTarget) words(section string) string {
 	return fmt.Sprintf("%s, %s %s", s.object, s.noun, section)
 }
 
-// add adds the policies that apply to the request: from the Gateway down to the rule, and then those of the
-// backends and external services. It does nothing if no rule matches the request.
+// add adds the policies for the request, in force or not: from the Gateway down to the rule, then others of the
+// rule, then those of backends and external services. It does nothing if no rule matches the request.
 func (b *policyReporter) add() {
 	if b.answer.Rule == nil {
 		return
@@ -78,8 +78,8 @@ func (b *policyReporter) add() {
 	b.addOthers()
 }
 
-// addOfConnection adds the policies that apply to a connection. Of the fields of TrafficPolicies, only acl
-// applies to connections.
+// addOfConnection adds the policies for a connection. Only the field acl of a TrafficPolicy applies to it.
+// Policies without acl are added as not in force, or left out if they target the whole Gateway.
 func (b *policyReporter) addOfConnection() {
 	for _, at := range b.policyTargets() {
 		for _, p := range b.facts.View.Policies {
@@ -104,7 +104,7 @@ func (b *policyReporter) addOfConnection() {
 }
 
 // addOthers adds policies of kinds that gatefold does not serve, and policies of backends and external
-// services. It then cuts the list at maxPolicies.
+// services. It keeps at most maxPolicies. If there are more, it prefers those that are not in force.
 func (b *policyReporter) addOthers() {
 	b.addUnserved()
 	for _, name := range b.clusterNames() {
@@ -116,7 +116,7 @@ func (b *policyReporter) addOthers() {
 	}
 }
 
-// addUnserved adds policies whose kind gatefold does not serve.
+// addUnserved adds policies of kinds that gatefold does not serve, if their targets lead to the answer.
 func (b *policyReporter) addUnserved() {
 	targets := b.policyTargets()
 	for _, problem := range b.facts.Problems {

@@ -34,7 +34,8 @@ func (g gate) outcome(unless []string) Outcome {
 	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
 
-// corsGate answers a preflight request with 200 if the rule has a backend. Otherwise the gate is empty.
+// corsGate answers a CORS preflight request with 200. The gate is empty for other requests. It is also empty if
+// the rule has no resolved backend reference with a weight above 0.
 func corsGate(rule *ir.Rule, r *request) gate {
 	cors := rule.Action.CORSInForce()
 	if cors == nil || !preflight(cors, r) || len(backends(rule, r)) == 0 {

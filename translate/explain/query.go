@@ -161,7 +161,7 @@ func MethodFor(method, address string) string {
 }
 
 // connectionQuery returns the query for a connection. It returns an error if there is a method, a header, or a
-// path, or if host or port are missing.
+// path other than "/", or if host or port are missing or invalid.
 func connectionQuery(method string, u *url.URL, headers []string) (Query, error) {
 	port, err := portOf(u)
 	switch {
@@ -199,8 +199,8 @@ func portOf(u *url.URL) (uint32, error) {
 	return uint32(port), nil
 }
 
-// addHeader adds a header such as "name: value" to the query, or sets Host. It returns an error if the form is
-// wrong.
+// addHeader adds a header such as "name: value" to the query, or sets Host. It returns an error if the text has
+// another form, or if the value has a line break.
 func (q *Query) addHeader(header string) error {
 	name, value, found := strings.Cut(header, ":")
 	value = strings.Trim(value, " \t")

@@ -45,7 +45,7 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 }
 
 // CredentialNames returns the names of headers, in lower case, and of query parameters that may have
-// credentials for a rule. Some of the names may be "".
+// credentials for a rule. Names of cookies are not in the result. Some of the names may be "".
 func CredentialNames(rule *ir.Rule) (headers, parameters []string) {
 	extras := rule.Action.Extras.OrNone()
 	if extras.BasicAuth != nil {

@@ -29,8 +29,8 @@ type Report struct {
 	// Caveats are texts about facts that are not known and may change the outcome: answers of external services,
 	// limits that depend on earlier requests, and rules that compare a value which the query lacks.
 	Caveats []string `json:"caveats,omitempty"`
-	// Suggestions are existing URLs, hosts or paths that are most like the one that was not found. The most
-	// similar is first.
+	// Suggestions are existing URLs, hosts or paths that may replace the one that was not found, at most 10. In
+	// most cases, the most similar comes first.
 	Suggestions []string `json:"suggestions,omitempty"`
 	// Delegation is the rule that delegated the path, if none of its child routes matches the request. Otherwise
 	// it is nil.
@@ -162,7 +162,8 @@ type BackendReport struct {
 	Weight     uint32  `json:"weight"`
 	Percent    float64 `json:"percent"`
 	At         Source  `json:"at"`
-	// Objects are the objects that define the Endpoints. Each endpoint is "address:port".
+	// Objects are the objects that the cluster is made from: the Service or Backend, then EndpointSlices and
+	// policies. Each endpoint is "address:port".
 	Objects   []Source `json:"objects,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
 	// TLS is nil for clear text.
@@ -284,8 +285,8 @@ type DelegationReport struct {
 	RuleName string `json:"ruleName,omitempty"`
 	// Path is the delegated path as text.
 	Path string `json:"path"`
-	// To are the selected routes as texts: a route, all routes of a namespace, or routes with a label. It is empty
-	// if the child routes name the rule's route as their parent.
+	// To are the selected routes as texts, at most 10: a route, all routes of a namespace, or routes with a
+	// label. It is empty if the child routes name the rule's route as their parent.
 	To []string `json:"to,omitempty"`
 	At Source   `json:"at"`
 }

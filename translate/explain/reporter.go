@@ -44,8 +44,8 @@ type requestReporter struct {
 	over   *overlaps // nil until the method overlaps is called
 }
 
-// messages returns the messages of the problems that the function of selects. The messages are joined, without
-// duplicates. It returns "" if the function selects no problem.
+// messages returns the messages of all problems for which the given function returns true. The messages are
+// joined, without duplicates. It returns "" if there are no such problems.
 func (b *reporter) messages(of func(manifest.Problem) bool) string {
 	var messages []string
 	for _, p := range b.facts.Problems {

@@ -77,8 +77,8 @@ func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 }
 
 // processorGate returns what the filter of extProc does with a request. The gate is empty if the rule has no
-// extProc. If the gate has no status, its field unless says what the processor may change or answer. answerGate
-// returns the gate for the answer to the request.
+// extProc. If Envoy can call the processor, the field unless says what the processor may change or answer. If
+// Envoy cannot call it, see unprocessed. answerGate returns the gate for the answer to the request.
 func processorGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -93,8 +93,9 @@ func processorGate(rule *ir.Rule, r *request) gate {
 }
 
 // answerGate returns what the filter of extProc does with the answer to a request. The gate is empty if the
-// rule has no extProc, or if Envoy sends the processor nothing of the answer. The processor also gets answers
-// of the filters before it, and the answer to a rejected upgrade.
+// rule has no extProc, or if Envoy sends the processor nothing of the answer. If Envoy cannot call the
+// processor, see unprocessed. The processor also gets answers of the filters before it, and the answer to a
+// rejected upgrade.
 func answerGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {

@@ -17,7 +17,7 @@ const maxProblems = 20
 
 // The ranks of problems by their effect on the answer. Problems with a lower rank are listed first.
 const (
-	unrelated   = 0 // about something that has no effect on the answer
+	unrelated   = 0 // about something that has no effect on the answer: not listed
 	ofTheRule   = 1 // about the rule that answers, or about a delegating rule above it
 	ofTheWay    = 2 // about another object that leads to the answer
 	mentioned   = 3 // about an object that the message of a listed problem names
@@ -109,7 +109,7 @@ type suspects struct {
 }
 
 // suspects returns the suspects of the request. If a listener accepts the request, it also reads the outlines
-// of all routes that have a problem.
+// of the routes that have a problem, at most maxOutlined.
 func (b *requestReporter) suspects() *suspects {
 	s := &suspects{
 		rule: b.answer.Rule, way: b.way(), rules: map[manifest.Field]bool{}, near: map[manifest.Field]bool{}, overlaps: b.overlaps(),

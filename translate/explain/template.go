@@ -28,7 +28,7 @@ type templateReader struct {
 	headers headerFields
 }
 
-// expand returns the text of a template for the request.
+// expand returns the text of a template for the request. It stops when the text is longer than maxQueryBytes.
 func (r templateReader) expand(template ir.Template) string {
 	var b strings.Builder
 	for _, expr := range template {

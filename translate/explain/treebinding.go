@@ -52,15 +52,15 @@ func (t *treeMaker) readBindings(facts *Facts) {
 	}
 }
 
-// refuse adds a node to a binding.
+// refuse stores a node about an object that the Gateway, ListenerSet or listener of a binding does not accept.
 func (t *treeMaker) refuse(at binding, node *TreeNode) {
 	t.bindings[at] = append(t.bindings[at], node)
 }
 
-// refusedObject adds a node if the Gateway or ListenerSet key is not accepted. It adds no node if the only
-// reason is that its listeners are not valid, because these have nodes of their own. The tree shows the node
-// under the object in the parameter above. This is the Gateway itself, or the Gateway of the ListenerSet if it
-// is known.
+// refusedObject adds a node if a Gateway or ListenerSet is not accepted. The parameter key is the key of this
+// object. It adds no node if the only reason is that its listeners are not valid, because these have nodes of
+// their own. The tree shows the node under the object in the parameter above. This is the Gateway itself, or
+// the Gateway of the ListenerSet if it is known.
 func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if c.Type == string(gwv1.GatewayConditionAccepted) && c.Status == metav1.ConditionFalse && c.Reason != string(gwv1.GatewayReasonListenersNotValid) {
@@ -69,8 +69,8 @@ func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.C
 	}
 }
 
-// refusedListener adds a node if a listener is not accepted, or if its references are not resolved. The
-// parameter of is the Gateway or ListenerSet that defines the listener.
+// refusedListener adds a node if a listener is not accepted, or if its references are not resolved. The first
+// parameter is the Gateway or ListenerSet that defines the listener.
 func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if resolved := c.Type == string(gwv1.ListenerConditionResolvedRefs); (resolved || c.Type == string(gwv1.ListenerConditionAccepted)) && c.Status == metav1.ConditionFalse {
@@ -84,8 +84,8 @@ func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, con
 	}
 }
 
-// refusedRoute adds a node if a Gateway or ListenerSet does not accept a route. It does nothing if the parent
-// is an HTTPRoute, or does not exist.
+// refusedRoute adds a node if a Gateway or ListenerSet rejects a route, entirely or in part. It does nothing if
+// the parent is an HTTPRoute, or does not exist.
 func (t *treeMaker) refusedRoute(route manifest.Key, parent gwv1.RouteParentStatus) {
 	key := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: route.Namespace, Name: string(parent.ParentRef.Name)}
 	if kind := parent.ParentRef.Kind; kind != nil {

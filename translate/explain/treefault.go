@@ -31,8 +31,9 @@ func (t *treeMaker) addFault(p *manifest.Problem) {
 }
 
 // explainFault sets Why of a rule's node, and adds it to the node's Name. Why is the reason why the rule
-// answers 500. If there is no such reason, Why is the problem Shadowed, if the rule has one for one of the
-// domains. explainFault changes nothing if Why is set, or if there is no reason and no such problem.
+// answers an error (see answers500). If there is no such reason, Why is the problem Shadowed, if the rule has
+// one for one of the domains. explainFault changes nothing if Why is set, or if there is no reason and no such
+// problem.
 func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
 	if n.Why != "" {
 		return
@@ -54,7 +55,8 @@ func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
 	}
 }
 
-// answers500 reports whether an action answers 500 to requests, or to a share of them.
+// answers500 reports whether an action answers 500 itself, or has a backend reference that is not resolved. For
+// a GRPCRoute, such a reference is answered with UNAVAILABLE.
 func answers500(a *ir.Action) bool {
 	switch {
 	case a.Redirect != nil:

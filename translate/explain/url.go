@@ -58,8 +58,8 @@ func isHostPort(text string) bool {
 	return host != "" && all(host, func(c byte) bool { return isLetter(c) || isDigit(c) || c == '.' || c == '-' })
 }
 
-// all reports whether every byte of a text has a property. The function is reports whether a byte has this
-// property.
+// all reports whether every byte of a text has a property: whether the given function returns true for every
+// byte.
 func all(text string, is func(byte) bool) bool {
 	for i := range len(text) {
 		if !is(text[i]) {
