@@ -19,8 +19,9 @@ type backendComparison struct {
 	effects  effectPair
 }
 
-// reasons returns the differences of the backend with a name. If only one side has the backend, it returns one
-// Reason without details. Each Reason has the places of the backend's objects. If there are no such objects, it
+// reasons returns how a backend differs between the two configurations, at least one Reason. The parameter name
+// is the name of its cluster. If a configuration does not have the cluster, the Reason has no details. Each
+// Reason has the places of those objects of the backend that may be the cause. If there are no such objects, it
 // has the places in the parameter place, which are those of the rule.
 func (c *backendComparison) reasons(name string, place []Place) (out []Reason) {
 	before, after := c.clusters[0][name], c.clusters[1][name]

@@ -87,10 +87,10 @@ func (a *admission) of(address netip.Addr) decision {
 	return out
 }
 
-// clients returns one address for each combination of a decision before and a decision after. Combinations with
-// two different decisions come first. It tries the addresses of strangers, and those at the beginning and after
-// the end of each range, because decisions change only there. It returns nil if there are no ranges and the
-// field allow is the same before and after.
+// clients returns one address for each combination of a decision before and a decision after that it finds.
+// Combinations of two different decisions come first. It tries documentationAddresses, and the addresses at the
+// beginning and after the end of each range, because decisions change only there. It returns nil if there are
+// no ranges and the field allow is the same before and after.
 func clients(before, after *admission) (out []netip.Addr) {
 	both := slices.Concat(before.prefixes(), after.prefixes())
 	if len(both) == 0 && before.allow == after.allow {

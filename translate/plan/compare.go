@@ -93,8 +93,8 @@ type undecidedKey struct {
 	host, match, why, taker string
 }
 
-// undecided adds a region without an example to Report.Undecided. The same requests are added once for each rule
-// that may match. The parameter why is the reason why there is no example.
+// undecided adds a region without an example to Report.Undecided. The parameter why is the reason why there is
+// no example. A region with the same undecidedKey is added only once.
 func (c *comparison) undecided(region Region, why string) {
 	region.Why = why
 	taker := cmp.Or(region.After.Envoy(), region.Before.Envoy())
@@ -166,9 +166,10 @@ func (c *comparison) ports() {
 	}
 }
 
-// otherScheme returns the port with the same Envoy listener and another scheme. It returns nil if there is
-// none. HTTPS and TLS share an Envoy listener (listen.PortName). A port with HTTPS and TLS listeners has the
-// scheme https.
+// otherScheme returns the port that shares the Envoy listener of a port but has the other scheme, https or tls.
+// It returns nil if there is none. HTTPS and TLS share an Envoy listener (listen.PortName), and a port with
+// HTTPS and TLS listeners has the scheme https. So the scheme of an Envoy listener can change between the two
+// configurations.
 func otherScheme(ports map[portKey]*ir.PortView, key portKey) *ir.PortView {
 	switch key.scheme {
 	case "https":
@@ -183,13 +184,15 @@ func otherScheme(ports map[portKey]*ir.PortView, key portKey) *ir.PortView {
 
 func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
 
-// portPair is a port before and after; one of the two may be nil.
+// portPair is a port of a Gateway before and after. One of the two ports may be nil.
 type portPair struct {
 	comparison *comparison
 	key        portKey
 	ports      [2]*ir.PortView
 	names      [2]*names
-	// elsewhere are the ports of the same Envoy listener with another scheme (see otherScheme).
+	// elsewhere are the ports with the other scheme on the same Envoy listener, before and after; each may be
+	// nil (see otherScheme). With them, a change between https and tls is reported as a change of one Envoy
+	// listener, and not as one that is removed and one that is added.
 	elsewhere [2]*ir.PortView
 	// places and changed cache the results of portPlaces and changedNames.
 	places  []Place

@@ -111,8 +111,9 @@ func member(a, b ast.Expr, want bool, requests []request) []request {
 	return bounded(out)
 }
 
-// called returns variants of the requests in which a text function on an attribute has the value want. It
-// returns the requests if it does not know the function, or if the argument is not a text.
+// called returns variants of the requests in which a function call, such as startsWith, may have the value
+// want. The target of the call must be an attribute, and its argument a string literal. For other operands or
+// functions, it returns the requests unchanged.
 func called(function string, target, arg ast.Expr, want bool, requests []request) []request {
 	at, is := attributeOf(target)
 	text, isText := literal(arg)

@@ -12,8 +12,8 @@ import (
 // hostPair is a class of hosts of a port, with the tables for these hosts before and after.
 type hostPair struct {
 	port *portPair
-	// named is the hostname or wildcard of the class, and host is a member of the class. sni is the server name in
-	// the TLS handshake. It equals host if the server name host selects the filter chains of the class.
+	// named is the hostname or wildcard of the class, and host is a member of the class. sni is the server name
+	// in the TLS handshake. It is the same as host if that server name selects the filter chains of the class.
 	named, host, sni string
 	views            [2]*ir.HostView
 	tables           [2]*table
@@ -108,9 +108,9 @@ func (h *hostPair) context() (out []Reason) {
 	return out
 }
 
-// add reports the requests of the pair p. Of the variants of the request r whose answer changes, it reports one
-// with the highest result of shown. If no answer changes, it reports r under Handling, but only if p has a
-// rule. It also counts the policy fields that change.
+// add reports the requests of the pair p. It tries the variants of the request r. If answers change, it reports
+// the variant that best shows the effect of a policy (see shown). If no answer changes, it reports r under
+// Handling, but only if p has a rule. It also counts the policy fields that change.
 func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	c := h.port.comparison
 	c.policies.add(p)
@@ -128,9 +128,9 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	}
 }
 
-// withExample returns a copy of a change with an example and its answers. best has the variant of the request r
-// whose answer changes and that has the highest result of shown. best is nil if no answer changes. plain has the
-// request r.
+// withExample returns two copies of a change, each with an example and its answers. The example of best is a
+// variant of the request r whose answer changes: one with the highest result of shown. best is nil if no answer
+// changes. The example of plain is r itself.
 func (h *hostPair) withExample(change Change, p pair, r request) (best, plain *Change) {
 	c := h.port.comparison
 	most := mostShown(c.effects, p)

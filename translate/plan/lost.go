@@ -8,7 +8,7 @@ import (
 )
 
 // lostFields returns the policy fields that no longer apply to the requests of a pair. It returns nil if one of
-// the rules is nil.
+// the rules is nil, or if the rule after answers without a backend (see lostKinds).
 func (p pair) lostFields() (fields []ir.Field) {
 	if p.before == nil || p.after == nil {
 		return nil

@@ -78,8 +78,8 @@ func picked[T any](list []T, indexes []int) (out []T) {
 	return out
 }
 
-// memberOf returns a host that the pattern covers. No longer pattern for which taken returns true covers this
-// host. A pattern without a wildcard is returned unchanged.
+// memberOf returns an example of a host that a pattern covers. Longer patterns for which the function taken
+// returns true do not cover this host. A pattern without a wildcard is returned unchanged.
 func memberOf(pattern string, taken func(pattern string) bool) string {
 	suffix, wild := strings.CutPrefix(pattern, "*")
 	if !wild {

@@ -59,7 +59,7 @@ func (o *objectChanges) list() (out []ObjectChange) {
 	return out
 }
 
-// anyOfKind reports whether an object of a kind of the API differs.
+// anyOfKind reports whether any object of an API kind, such as GatewayExtension, differs.
 func (o *objectChanges) anyOfKind(kind string) bool {
 	for key := range o.kinds {
 		if key.Kind == kind {
@@ -92,7 +92,7 @@ func (o *objectChanges) lostParent(root manifest.Key) string {
 }
 
 // errorWords returns a text about the error of an object whose newest version is invalid (see mistakeOf). The
-// text begins with the parameter behind. It returns "" if the object has no error.
+// first parameter is the beginning of this text, such as "; ". It returns "" if the object has no error.
 func (o *objectChanges) errorWords(behind string, object manifest.Key) string {
 	if mistake := o.mistakeOf(object); mistake != "" {
 		return fmt.Sprintf("%s%s has an error (%s)", behind, object, mistake)

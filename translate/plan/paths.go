@@ -72,8 +72,8 @@ func (x *index) all(path ir.Path) []*entry {
 	return x.prefix[segments(path.Value)]
 }
 
-// counterpart returns the entry of the index that has the match of an entry of the other side. It returns nil if
-// there is none.
+// counterpart returns the entry of the index with the same match as e, which is an entry of the other side. It
+// returns nil if there is none.
 func (x *index) counterpart(e *entry) *entry {
 	if e.twin != nil {
 		return e.twin

@@ -105,8 +105,9 @@ func change(before, after string) string {
 	return after + "; before: " + before
 }
 
-// partWords returns, in words, what the first Part of a kind does. For rbac it adds at most maxListed
-// expressions. It returns "" if the action has no such Part.
+// partWords returns, in words, what a policy field, a filter or a setting of an action does. The parameter kind
+// is the kind of its Parts. It returns "" if the action has no such Part, and "set" if there is no text for the
+// kind. For rbac it adds at most maxListed expressions.
 func partWords(kind string, a *ir.Action) string {
 	for _, part := range a.Parts {
 		if part.Kind == kind {

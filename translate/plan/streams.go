@@ -127,7 +127,7 @@ func (s streamPair) countAccess() {
 	}
 }
 
-// aclOf returns the ACL of a stream. It returns nil if there is none, or if s is nil.
+// aclOf returns the ACL of an ir.Stream. It returns nil if there is none, or if s is nil.
 func aclOf(s *ir.Stream) *ir.ACL {
 	if s == nil || s.Access == nil {
 		return nil

@@ -116,8 +116,8 @@ func (t *takeovers) reason(p pair) Reason {
 	return Reason{text, at}
 }
 
-// outcomePlace returns the place that explains the outcome of an entry's rule. If the rule is moved and its
-// route changed, it is the field hostnames of the route. If the rule is absent because its route is invalid, it
+// outcomePlace returns the place that explains the outcome of an entry's rule. For a moved rule whose route
+// changed, this is the field hostnames of the route. For a rule that is absent because its route is invalid, it
 // is the route. In all other cases it is the match of the rule. The parameter before says whether the place is
 // in the configuration before.
 func (t *takeovers) outcomePlace(e *entry, outcome ruleOutcome, before bool) Place {

@@ -54,9 +54,10 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// values returns values that match want. For a regular expression it returns several values: first those that
-// the fewest other rules match. The function of returns the headers or the query parameters of a match. free is
-// true if no other value could lead to another pair.
+// values returns values that meet a match of a header or query parameter. For a regular expression it returns
+// several values: first those that the fewest other rules match. The second parameter is a function that
+// returns the headers or the query parameters of a match. free is true if no other value could lead to another
+// pair.
 func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true

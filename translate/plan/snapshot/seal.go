@@ -27,7 +27,7 @@ func (s seal) sum(texts ...string) []byte {
 	return h.Sum(nil)[:sumBytes]
 }
 
-// text returns sum in hex.
+// text returns the result of the method sum in hex.
 func (s seal) text(texts ...string) string { return hex.EncodeToString(s.sum(texts...)) }
 
 // rule returns a copy of a rule in which sums replace the secrets. It leaves out Blocks, which only the
