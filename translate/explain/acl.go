@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// aclWords returns, as text, which client addresses pass the field acl of the policies. The text says that
-// every address may pass if there is no acl, or if the acl denies no address.
+// aclWords returns, as text, which client addresses may pass the acl of the policies. The text says that every
+// address may pass if there is no acl, or if the acl denies no address.
 func aclWords(extras *ir.Extras) string {
 	acl := extras.ACL
 	if acl == nil || !denies(acl) {
@@ -82,8 +82,8 @@ func aclGate(rule *ir.Rule, r *request) gate {
 // addressUnknown is the end of a caveat that applies only to some client addresses.
 const addressUnknown = ", which is not known"
 
-// WithAddressHint returns a caveat of a Report as it is shown. If the caveat depends on the client's address,
-// the result ends with the hint, which says how to add that address to the query.
+// WithAddressHint returns the text that users see for a caveat of a Report. If the caveat depends on the
+// client's address, the text ends with the hint, which says how to add that address to the query.
 func WithAddressHint(caveat, hint string) string {
 	if strings.HasSuffix(caveat, addressUnknown) {
 		return caveat + ": " + hint
@@ -135,9 +135,9 @@ func accessGate(access *ir.Access, client netip.Addr) gate {
 	return aclDecision(access.ACL, &ir.Action{Parts: access.Parts}, client, "")
 }
 
-// onlySource returns the policy that sets the policy field, and the path of a field inside it. The parameter
-// below is the path from the policy field, for example "rules[0]". It returns an empty Source if no policy sets
-// the policy field, or if several policies set it.
+// onlySource returns where a value of a policy is written: the policy that sets the given policy field, and the
+// path of the value. The parameter below is the path from the policy field, for example "rules[0]". It returns
+// an empty Source if no policy sets the policy field, or if several policies set it.
 func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	for _, part := range action.Parts {
 		if part.Kind != field.PartKind() {

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// addCluster adds to the report the objects, endpoints and TLS settings of the backend's cluster. It also sets
-// Closed.
+// addCluster adds to the report the objects, endpoints and TLS settings of the backend's cluster. If the
+// cluster is closed, it also adds the reason (Closed).
 func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	for _, object := range cluster.Objects {
 		r.Objects = append(r.Objects, Source{Object: object})

@@ -70,7 +70,8 @@ func (b *requestReporter) unreachableWords(kind string) string {
 	return ""
 }
 
-// nearMisses adds to the report the rules of the answer's Considered and Behind.
+// nearMisses adds to the report the rules that nearly answer the request: those of the answer's Considered, and
+// then those of Behind.
 func (b *requestReporter) nearMisses() {
 	for _, miss := range b.answer.Considered {
 		b.addNearMiss(miss.Rule, miss.Reason)

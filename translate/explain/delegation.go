@@ -96,10 +96,14 @@ func (d *delegatingMatch) children() []*delegatingMatch {
 	return all
 }
 
-// follow computes d.path, and reports whether it covers the request's path. Before the call, d.path must be the
-// path of the match above d. A root's path is its own. For an included route (GEP-1058), the result is the path
-// above joined with d's own path. For other routes it is d's own path, or the path above if d's own is "/". A
-// match without a path counts as "/". follow returns false if the route's document does not have d's rule.
+// follow computes the path that the match d delegates, and reports whether this path covers the request's path.
+// Before the call, d.path must be the path of the match above d. The call replaces it:
+//
+//   - For a root route, by the path in the route's own match.
+//   - For an included route (GEP-1058), by the path above joined with the path in its own match.
+//   - For another route, by the path in its own match. If that is "/", the path above stays.
+//
+// A match without a path counts as "/". follow returns false if the route's document does not have the rule.
 func (o *overlaps) follow(d *delegatingMatch) bool {
 	last := d.chain[len(d.chain)-1]
 	rules := o.outlines[last.Route].Rules

@@ -32,9 +32,9 @@ func serverName(host string) string { return strings.TrimSuffix(host, ".") }
 // maxHostname is the length of the longest hostname that a listener or a route may have.
 const maxHostname = 253
 
-// mostSpecific calls lookup with patterns for a name, in Envoy's order: the exact name, wildcards from the
-// longest to the shortest, and "*". It returns the result of the first call that returns true. If no call
-// returns true, it returns the result for "*".
+// mostSpecific finds the most specific pattern for a name. It calls lookup with one pattern after the other, in
+// Envoy's order: the exact name, wildcards from the longest to the shortest, and "*". It returns the result of
+// the first call that returns true. If no call returns true, it returns the result for "*".
 func mostSpecific(name string, lookup func(pattern string) (int, bool)) (int, bool) {
 	if i, found := lookup(name); found && name != "*" {
 		return i, true

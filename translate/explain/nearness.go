@@ -20,7 +20,8 @@ const (
 // of both lengths.
 const maxComparedText = 128
 
-// distance returns manifest.Distance of two texts, cut after maxComparedText bytes.
+// distance returns how different two texts are (see manifest.Distance). Only their first maxComparedText bytes
+// are compared.
 func distance(a, b string) int {
 	return manifest.Distance(a[:min(len(a), maxComparedText)], b[:min(len(b), maxComparedText)])
 }

@@ -78,7 +78,8 @@ func rawParameterOf(r *request, name string) string {
 	return ""
 }
 
-// redact replaces the texts in every section of the report that repeats the query. It ignores empty texts.
+// redact replaces the texts by redacted, in every section of the report that repeats the query. It ignores
+// empty texts.
 func (r *Report) redact(texts []string) {
 	hide := hiding(texts)
 	r.Request.URL, r.Location = hide(r.Request.URL), hide(r.Location)

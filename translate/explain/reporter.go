@@ -22,8 +22,8 @@ type Facts struct {
 	Places func([]manifest.Field) []store.Place
 	// Stale are the objects whose last valid version is served.
 	Stale map[manifest.Key]store.Stale
-	// Outlines returns what routes refer to, as store.Store.Outlines does. If it is nil, the Report lacks the
-	// sections that need outlines.
+	// Outlines returns what the documents of routes contain, as store.Store.Outlines does. If it is nil, the
+	// Report lacks the sections that need outlines.
 	Outlines func([]manifest.Key) []store.Outline
 	// Labels returns the labels of objects, as store.Store.Labels does. If it is nil, the Report lacks policies
 	// that select objects by labels.

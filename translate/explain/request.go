@@ -57,7 +57,7 @@ func firstParameters(search string) map[string]string {
 	return out
 }
 
-// forges returns the names in the list that the request has as headers. The list has the headers that only
+// forges returns those headers of a list that the request has. The list has the names of headers that only
 // filters may set.
 func (r *request) forges(names []string) (out []string) {
 	for _, name := range names {

@@ -163,7 +163,8 @@ func (b *requestReporter) way() map[manifest.Key]bool {
 	return way
 }
 
-// overlaps returns the overlaps for the routes with rules in the request's virtual host. It makes them once.
+// overlaps returns the overlaps of the request, with the routes that have rules in the request's virtual host.
+// The first call computes them.
 func (b *requestReporter) overlaps() *overlaps {
 	if b.over != nil {
 		return b.over

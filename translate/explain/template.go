@@ -65,7 +65,8 @@ func (r templateReader) evaluate(expr ir.Expr) string {
 	return expr.Text
 }
 
-// mapASCII replaces the 26 letters that begin at from by the 26 letters that begin at to.
+// mapASCII replaces letters by other letters, such as lower case by upper case. The parameters from and to are
+// the first letters of two ranges of 26 letters.
 func mapASCII(text string, from, to byte) string {
 	out := []byte(text)
 	for i, c := range out {

@@ -212,9 +212,9 @@ func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNo
 	return node
 }
 
-// addNotAccepted visits n and all nodes below n. To the node of each delegating match, it adds nodes for the routes
-// that the match does not accept. From the node of each route, it removes nodes for routes that are also below
-// one of its matches as not accepted.
+// addNotAccepted visits n and all nodes below n. To the node of each delegating match, it adds nodes for the
+// routes that the match does not accept. From the node of each route, it removes nodes for routes that are also
+// below one of its matches as not accepted.
 func (t *treeMaker) addNotAccepted(n *TreeNode) {
 	for _, child := range n.Below {
 		t.addNotAccepted(child)

@@ -19,14 +19,14 @@ type binding struct {
 	section string
 }
 
-// codedKey identifies the first error of an object with a code.
+// codedKey is an object and the code of one of its errors: the key of treeMaker.coded.
 type codedKey struct {
 	object manifest.Key
 	code   string
 }
 
-// readBindings adds to t.bindings a node for each status of an object that a Gateway or ListenerSet does not
-// accept: a listener, a route that names it as parent, or the Gateway or ListenerSet itself.
+// readBindings adds to t.bindings nodes for objects that are not accepted, according to their statuses:
+// Gateways, ListenerSets, their listeners, and routes that name a Gateway or ListenerSet as parent.
 func (t *treeMaker) readBindings(facts *Facts) {
 	for _, update := range facts.Statuses {
 		switch s := update.Status.(type) {

@@ -86,7 +86,8 @@ func (f TreeFilter) selects(n *TreeNode) bool {
 		(f.Namespace == "" || key.Namespace == f.Namespace) && (f.Route == "" || key.Namespace+"/"+key.Name == f.Route)
 }
 
-// takes reports whether requests with the filter's path may reach the node.
+// takes reports whether requests with the filter's path may reach the node. For a BrokenNode or UnservedNode,
+// it reports whether the filter has neither a host nor a path.
 func (f TreeFilter) takes(n *TreeNode, paths *comparer) bool {
 	switch {
 	case n.Kind == BrokenNode || n.Kind == UnservedNode:

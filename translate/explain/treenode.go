@@ -19,7 +19,7 @@ type TreeNode struct {
 	// that it delegates them to.
 	Match string `json:"match,omitempty"`
 	To    string `json:"to,omitempty"`
-	// Why says why a route or listener is not accepted, or why a rule answers 500 or gets no requests.
+	// Why says why a route or listener is not accepted, or why a rule answers an error or gets no requests.
 	Why string `json:"why,omitempty"`
 	// Code is the code of the problem that Why quotes, if it quotes one.
 	Code string `json:"code,omitempty"`
@@ -127,7 +127,7 @@ func locate(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	}
 }
 
-// LocateNodes sets At of the parameter nodes, unless At is set. It does not change the nodes below them.
+// LocateNodes sets At of each given node, unless At is set. It does not change the nodes below them.
 func LocateNodes(nodes []*TreeNode, places func([]manifest.Field) []store.Place) {
 	fields := make([]manifest.Field, len(nodes))
 	for i, n := range nodes {
