@@ -14,7 +14,7 @@ import (
 
 const corsFilter = string(gwv1.HTTPRouteFilterCORS)
 
-// component is a part of an action that is compared on its own.
+// component is a part of an action that is compared on its own, such as a filter or a policy field.
 type component struct {
 	kind  string // as Part.Kind
 	value any

@@ -12,7 +12,7 @@ func documentationAddresses() []netip.Prefix {
 	return prefixes([]string{"203.0.113.7/32", "198.51.100.7/32", "192.0.2.7/32", "2001:db8::7/128"})
 }
 
-// admission is what the policies decide about a request by the client's address.
+// admission is what acl and rbac of a rule decide about the client's address.
 type admission struct {
 	acl              map[netip.Prefix]bool
 	allow            bool // for an address that is in no range of acl

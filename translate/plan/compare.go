@@ -87,7 +87,8 @@ func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	return c.report, nil
 }
 
-// undecidedKey identifies a region without an example. taker is the Envoy route that gets its requests.
+// undecidedKey identifies a region without an example. taker is the name of the Envoy route that gets the
+// region's requests after, or before if none gets them after.
 type undecidedKey struct {
 	port                    portKey
 	host, match, why, taker string
@@ -199,9 +200,9 @@ type portPair struct {
 	changed []string
 }
 
-// portPlaces returns the places of the listeners that only one side has. If there are none, it returns the
-// places of the port's listeners. It returns at most maxPlaces/10 places, and at most maxListed if both sides
-// have the same listeners.
+// portPlaces returns the places that explain a change of the port or its hostnames: those of the listeners that
+// only one side has. If there are none, it returns the places of the port's listeners. It returns at most
+// maxPlaces/10 places, and at most maxListed if both sides have the same listeners.
 func (p *portPair) portPlaces() []Place {
 	if p.places != nil {
 		return p.places
@@ -249,8 +250,8 @@ func (p *portPair) table(side int, chain, host string) *ir.HostView {
 	return explain.Table(&shown, chain, host)
 }
 
-// leadsTo reports whether a server name selects the filter chain in chains on each side. On a side where found
-// is false, the name must select no chain.
+// leadsTo reports whether a server name selects the given filter chain on each side. On a side where found is
+// false, the name must select no chain.
 func (p *portPair) leadsTo(name string, chains [2]string, found [2]bool) bool {
 	for side := range p.ports {
 		if chain, ok := p.chain(side, name); ok != found[side] || chain != chains[side] {

@@ -111,7 +111,7 @@ func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 	return out
 }
 
-// listenerWords returns the differences of an Envoy listener, in words. It returns "" if it knows none.
+// listenerWords returns, in words, how an Envoy listener differs. It returns "" if it finds no difference.
 func listenerWords(effects effectPair, before, after *ir.Port) string {
 	var words []string
 	add := func(differs bool, text string) {

@@ -123,8 +123,8 @@ func provenance(owner reflect.Type, field string) bool {
 	return false
 }
 
-// value hashes a value. For a field Cluster it also hashes the effect of the named cluster. It panics for a
-// kind of value that package ir does not use.
+// value hashes a value. For a field Cluster it also hashes the effect of the named cluster. All backends with
+// weight 0 have the same hash. It panics for a kind of value that package ir does not use.
 func (w *effectWriter) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

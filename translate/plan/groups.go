@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// changeGroups collects changes. It joins the regions of changes with the same answers, reasons and lost fields.
+// changeGroups collects changes. It joins the regions of changes with the same answers, reasons and lost
+// fields.
 type changeGroups struct {
 	known map[string]*Change
 	list  []*Change
@@ -14,8 +15,8 @@ type changeGroups struct {
 
 func newChangeGroups() *changeGroups { return &changeGroups{known: map[string]*Change{}} }
 
-// add adds the regions of a change to an earlier change with the same answers, reasons and lost fields. If there
-// is no such change, it appends the new one.
+// add adds the regions of a change to an earlier change with the same answers, reasons and lost fields. If
+// there is no such change, it appends the new one.
 func (g *changeGroups) add(one *Change) {
 	key := fmt.Sprintf("%q %q %v", one.Before.Words(), one.After.Words(), append(reasonKeys(one.Reasons), fmt.Sprint(one.Lost)))
 	if known := g.known[key]; known != nil {

@@ -155,7 +155,7 @@ func (h *hostPair) withExample(change Change, p pair, r request) (best, plain *C
 	return best, plain
 }
 
-// takeovers returns the takeovers between the tables of h.
+// takeovers returns the takeovers of h, which explain why another rule gets requests to its hosts.
 func (h *hostPair) takeovers() *takeovers {
 	c := h.port.comparison
 	return &takeovers{key: h.port.key, views: h.views, indexes: h.indexes, rules: c.whereabouts, objects: c.objects}

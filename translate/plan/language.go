@@ -274,7 +274,7 @@ func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	return paths
 }
 
-// leaves reports whether a longer prefix contains every path that begins with the text.
+// leaves reports whether every path that begins with the text belongs to the class of a longer prefix.
 func (c *pathClasses) leaves(text, prefix string) bool {
 	end := strings.LastIndexByte(text, '/')
 	if end <= len(prefix) {

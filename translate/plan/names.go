@@ -18,7 +18,7 @@ func ways(host string) []string {
 	return append(out, "*", "")
 }
 
-// names finds the chains and streams of a port by hostname.
+// names finds the filter chains and ir.Streams of a port by hostname.
 type names struct {
 	port    *ir.Port
 	chains  map[string][]int
@@ -46,11 +46,11 @@ func newNames(port *ir.PortView) *names {
 	return n
 }
 
-// has reports whether a chain or a stream has the name.
+// has reports whether a filter chain or an ir.Stream of the port has the name.
 func (n *names) has(name string) bool { return len(n.chains[name])+len(n.streams[name]) > 0 }
 
-// around returns the port with only those chains and streams that apply to the hosts. For these hosts, package
-// explain returns the same answers as with the whole port.
+// around returns the port with only those filter chains and ir.Streams that apply to the hosts. For these
+// hosts, package explain returns the same answers as with the whole port.
 func (n *names) around(hosts ...string) *ir.Port {
 	if len(n.port.Chains)+len(n.port.Streams) <= 2 {
 		return n.port

@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// objectChanges says which objects differ between the two configurations, and which errors make objects missing.
+// objectChanges says which objects differ between the two configurations, and which errors make objects
+// missing.
 type objectChanges struct {
 	// kinds says how each object changed. It does not have equal objects.
 	kinds map[manifest.Key]Kind
@@ -78,7 +79,7 @@ func (o *objectChanges) mistakeOf(object manifest.Key) string {
 	return o.mistakes[object]
 }
 
-// lostParent returns, in words, why a root no longer delegates to a child.
+// lostParent returns, in words, why a root route no longer delegates to a child route.
 func (o *objectChanges) lostParent(root manifest.Key) string {
 	switch {
 	case o.mistakeOf(root) != "":

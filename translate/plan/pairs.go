@@ -19,7 +19,7 @@ type found struct {
 	request request
 }
 
-// request contains the parts of a request that matches compare.
+// request is a request for an example. It has only what the matches of rules compare, without the host.
 type request struct {
 	method, path string
 	headers      http.Header

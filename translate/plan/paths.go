@@ -176,8 +176,8 @@ func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	return slices.Compact(paths)
 }
 
-// insideAnother reports whether set has an ancestor of the path prefix, in whole segments: /a is one of /a/b,
-// but not of /ab.
+// insideAnother reports whether a prefix is below another prefix of the set. Prefixes are compared by whole
+// segments: /a/b is below /a, but /ab is not.
 func insideAnother(prefix string, set map[string]bool) bool {
 	for end := strings.LastIndexByte(prefix, '/'); end >= 0; end = strings.LastIndexByte(prefix[:end], '/') {
 		if set[prefix[:end]] {

@@ -180,7 +180,7 @@ type Share struct {
 	Percent    float64 `json:"percent"`
 	// Endpoints are the addresses of the backend.
 	Endpoints []string `json:"endpoints,omitempty"`
-	// Receives is the request that the backend gets.
+	// Receives is the request that the backend gets. It is nil if the backend gets none, and for connections.
 	Receives *explain.ReceivesReport `json:"receives,omitempty"`
 }
 
@@ -294,7 +294,8 @@ type CertificateChange struct {
 	Before string   `json:"before,omitempty"`
 	After  string   `json:"after,omitempty"`
 	Names  []string `json:"names,omitempty"`
-	// NotAfter is the date on which the certificate expires: After, or Before if the certificate was removed.
+	// NotAfter is the date on which the certificate expires. If the certificate was removed, it is the date of
+	// the removed one.
 	NotAfter string `json:"notAfter,omitempty"`
 }
 

@@ -12,14 +12,15 @@ type samples struct {
 	whole  bool
 }
 
-// sampler finds samples, each once.
+// sampler caches the results of patterns.samples.
 type sampler struct {
 	patterns patterns
 	budget   *budget
 	known    map[sampleKey]samples
 }
 
-// samplesOf returns the result of patterns.samples.
+// samplesOf returns the result of patterns.samples, from the cache if it is there. It does not cache a result
+// if the budget is spent.
 func (s *sampler) samplesOf(pattern string, others []string, characters string) samples {
 	key := sampleKey{pattern, fmt.Sprintf("%q", others), characters}
 	known, ok := s.known[key]

@@ -16,8 +16,8 @@ type streamPair struct {
 	before, after *ir.Stream
 }
 
-// same reports whether both Streams handle every connection in the same way. Two nil Streams do; a nil Stream
-// and another one do not.
+// same reports whether both Streams handle every connection in the same way. It returns true if both are nil,
+// and false if only one is nil.
 func (s streamPair) same() bool {
 	if s.before == nil || s.after == nil {
 		return s.before == s.after

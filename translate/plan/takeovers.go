@@ -67,9 +67,9 @@ const (
 	hidden                // the other side has the rule, but a virtual host with a more specific domain gets the requests
 )
 
-// outcomeOfRule returns what became of the rule of an entry of one side (0 is before) on the other side. For an
-// edited rule it also returns the rule of the other side, and nil for any other outcome. A nil entry is
-// unchanged.
+// outcomeOfRule returns what became of the rule of an entry. The parameter side is the side of the entry (0 is
+// before), and the result is about the other side. For an edited rule it also returns the rule of the other
+// side, and nil for any other outcome. A nil entry is unchanged.
 func (t *takeovers) outcomeOfRule(side int, e *entry) (ruleOutcome, *ir.Rule) {
 	other := 1 - side
 	if e == nil || t.indexes[other].counterpart(e) != nil && t.indexes[other].counterpart(e).rule.Source.Key == e.rule.Source.Key {
@@ -174,7 +174,7 @@ func hostWords(domain string) string {
 	return "the host " + domain
 }
 
-// afterWords returns, in words, why the rule of an entry of the side after gets the requests now.
+// afterWords returns, in words, why a rule of the configuration after gets the requests now.
 func (t *takeovers) afterWords(e *entry, is ruleOutcome) string {
 	name := ruleOf(e).Words()
 	switch is {
@@ -189,8 +189,7 @@ func (t *takeovers) afterWords(e *entry, is ruleOutcome) string {
 	return name + " is new"
 }
 
-// beforeWords returns, in words, why the rule of an entry of the side before no longer gets the
-// requests.
+// beforeWords returns, in words, why a rule of the configuration before no longer gets the requests.
 func (t *takeovers) beforeWords(e *entry, was ruleOutcome) string {
 	name := ruleOf(e).Words()
 	switch was {

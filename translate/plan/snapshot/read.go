@@ -40,8 +40,9 @@ func Read(r io.Reader) (head Head, side plan.Side, err error) {
 	return s.head, s.side, nil
 }
 
-// Through writes a side as a snapshot with the Head, reads that snapshot, and returns the side from it. Places,
-// which are not part of a snapshot, are copied. It returns the error of Write or Read.
+// Through returns a side as Read returns it from a snapshot with the Head. The result can be compared with a
+// side of another snapshot that has the same key. Places, which are not part of a snapshot, are copied. It
+// returns the error of Write or Read.
 func Through(head Head, side plan.Side) (plan.Side, error) {
 	var text bytes.Buffer
 	if err := Write(&text, head, side); err != nil {
