@@ -68,8 +68,8 @@ func basicAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{}
 }
 
-// userOf returns the name of the user whose name and password the request has, and "" for why. If no user fits,
-// it returns "" for name, and why is the reason.
+// userOf returns the name of the user whose name and password the request has. If there is no such user, name
+// is "", and why is the reason. Otherwise why is "".
 func userOf(r *request, auth *ir.BasicAuth) (name, why string) {
 	values := r.headers["authorization"]
 	if len(values) == 0 || values[0] == "" {

@@ -118,7 +118,7 @@ type RouteReport struct {
 	// Guard is true if the rule gets the requests that no child route of a delegating rule matches. It answers
 	// 500, or sends them to the Services of the delegating rule.
 	Guard bool `json:"guard,omitempty"`
-	// Hops are the matches from the root route down to the route with the rule, which is the last.
+	// Hops are the matches from the root route down to the match of the rule itself, which is the last hop.
 	Hops []HopReport `json:"hops"`
 }
 

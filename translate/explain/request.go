@@ -68,7 +68,7 @@ func (r *request) forges(names []string) (out []string) {
 	return out
 }
 
-// without returns the request without the headers that the parameter names lists. It does not change r.
+// without returns the request without the headers with the given names. It does not change r.
 func (r *request) without(names []string) *request {
 	if len(r.forges(names)) == 0 {
 		return r

@@ -75,7 +75,7 @@ func (b *requestReporter) problems() {
 	}
 }
 
-// mentions returns those problems in the parameter rest whose object is named in the message of a listed
+// mentions returns those of the unlisted problems (rest) whose object is named in the message of a listed
 // problem. For example, a listed problem says that a backend does not exist. An error in the document of that
 // backend is then of interest, too. mentions searches the first maxProblems listed problems.
 func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
