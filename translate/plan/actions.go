@@ -138,9 +138,9 @@ func references(e *entry) explain.Source {
 	return explain.Source{Object: rule.Object, Field: fmt.Sprintf("spec.rules[%d].backendRefs", rule.Rule)}
 }
 
-// goneBackends returns the places of the backends of the rule before whose Service or Backend was removed. If
-// the newest version of that object is invalid, the place is in the configuration after. Otherwise it is in the
-// configuration before. It returns nil if there are no such backends.
+// goneBackends returns the places of removed Services and Backends that the rule before sent requests to. If
+// the newest version of such an object is invalid, its place is in the configuration after. Otherwise it is in
+// the configuration before. It returns nil if no backend of the rule before was removed.
 func (c *actionComparison) goneBackends(p pair) (out []Place) {
 	a, b := p.before.rule.Action.Forward, p.after.rule.Action.Forward
 	if a == nil {

@@ -67,8 +67,8 @@ func comparePrefixes(a, b netip.Prefix) int {
 	return a.Bits() - b.Bits()
 }
 
-// decision is the result of an admission for one address: what acl decides, and whether the address is in a
-// range of allowed and of blocked.
+// decision is the result of an admission for one address: what acl decides, whether the address is in an
+// allowed range, and whether it is in a blocked range.
 type decision struct{ acl, allowed, blocked bool }
 
 // of returns the decision about an address. For the ACL, the longest range with the address decides.
