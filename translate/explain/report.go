@@ -40,8 +40,9 @@ type Report struct {
 	Route    *RouteReport    `json:"route,omitempty"`
 	Actions  []ActionReport  `json:"actions,omitempty"`
 	Backends []BackendReport `json:"backends,omitempty"`
-	// Policies are the policies that target an object of this request, at most 100. The order is that of the
-	// targets: from the Gateway down to the rule, and then the backends.
+	// Policies are the policies that target an object of this request, or that its rule names, at most 100. The
+	// order is that of the targets: from the Gateway down to the rule, and then the backends. If there are
+	// more, those that are not in force come first.
 	Policies []PolicyReport `json:"policies,omitempty"`
 	// NearMisses are the rules that nearly matched, in the order in which Envoy tries rules, at most 40.
 	NearMisses []NearMissReport `json:"nearMisses,omitempty"`
