@@ -30,11 +30,13 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Folder loads the folder, and answers queries about it. Any goroutine may call its methods.
+// Folder loads the folder, and answers queries about it. Any goroutine may call its methods. If a change of the
+// folder takes long, Places, Outlines and Labels return zero values.
 type Folder interface {
-	// Reload applies the folder again. It returns what changed, after the folder is published or frozen. If
-	// allowEmpty is true, an empty or missing folder is applied, too, instead of being frozen. If ctx ends
-	// first, Reload returns an error. A reload that has begun still takes place.
+	// Reload reads the folder again, waits until it is published, frozen or failed (Loaded.Outcome), and returns
+	// what changed. If allowEmpty is true, an empty or missing folder is applied, too, instead of being frozen. If
+	// ctx or gatefold ends first, Reload returns an error. If only ctx ended, a reload that has begun still takes
+	// place.
 	Reload(ctx context.Context, allowEmpty bool) (Changes, error)
 	// Places returns where fields are written in the folder as it was read last, in the order of fields.
 	Places(fields []manifest.Field) []store.Place
@@ -43,9 +45,9 @@ type Folder interface {
 	// Labels returns the labels of served objects, in the order of objects.
 	Labels(objects []manifest.Key) []map[string]string
 	// Between calls read while no change of the folder is being applied. read gets the served objects, in no
-	// order, and the other inputs of the translation. Secrets have neither content nor labels, and those of a
-	// separate folder have no Value. Between returns false, without a call of read, if the folder is busy for a
-	// long time.
+	// order, and the other inputs of the translation. Secrets have neither content nor labels, and those of
+	// --secret-dir have no Value. Between returns false, without a call of read, if a change of the folder takes
+	// long.
 	Between(read func([]*manifest.Object, translate.Surroundings)) bool
 	// Busy returns which step is running.
 	Busy() Busy
@@ -76,13 +78,13 @@ type Envoys interface {
 	// Streams returns the streams of the connected Envoys, the oldest first.
 	Streams() []Stream
 	Transport() Transport
-	// Connected returns the connected Envoys, sorted by name, each with the address for queries.
+	// Connected returns the connected Envoys, sorted by name, each with the address of its admin interface.
 	Connected() []Connected
 	// Supervised returns the Envoys that this machine should run, sorted by Gateway.
 	Supervised() []envoyhost.State
 	// Fleets returns the fleets with canaries, sorted by Gateway.
 	Fleets() []Fleet
-	// Forgive sends again what Envoys rejected.
+	// Forgive makes the server send again what Envoys rejected. It does not wait for that.
 	Forgive()
 	// Promote sends to all Envoys what only canaries have. It returns after the problems of frozen fleets are
 	// gone, or when ctx ends.
@@ -120,8 +122,9 @@ type pages struct {
 // maxBody and maxHeaders bound a request, in bytes. No page reads a body.
 const maxBody, maxHeaders = 64 << 10, 64 << 10
 
-// NewServer returns the HTTP server of the pages, for a listener of this address. It closes the connection of a
-// slow client. The largest page, all of xDS, may take two minutes.
+// NewServer returns the HTTP server of the pages, for a listener of this address. It closes the connection if a
+// client needs longer than ConnectionTime to send a request, or if the response takes longer than two minutes.
+// The largest page, all of xDS, may need that long.
 func NewServer(options Options, address net.Addr) *http.Server {
 	return &http.Server{
 		Handler:           http.MaxBytesHandler(NewHandler(options, address), maxBody),
@@ -199,7 +202,7 @@ func (p pages) ready(w http.ResponseWriter, _ *http.Request) {
 type Transport struct {
 	// TLS is left out if xDS is served without TLS.
 	TLS *TLS `json:"tls,omitempty"`
-	// RejectedClients are the clients that gatefold rejected in the last ten minutes.
+	// RejectedClients are the clients that gatefold rejected in the last ten minutes, at most 100.
 	RejectedClients []RejectedClient `json:"rejectedClients"`
 }
 
@@ -211,7 +214,8 @@ type TLS struct {
 	Changed time.Time `json:"changed"`
 }
 
-// RejectedClient is a client that gatefold rejected.
+// RejectedClient is a client that gatefold rejected. Rejections with the same identity, cluster, peer and
+// reason are one RejectedClient, and Times counts them.
 type RejectedClient struct {
 	Identity string    `json:"identity,omitempty"` // the names in its certificate
 	Node     string    `json:"node,omitempty"`     // the latest node.id
@@ -227,8 +231,8 @@ func (p pages) transport(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, p.documents.Transport())
 }
 
-// Connected is a connected Envoy, with the address for queries about its endpoints. If the Envoy must not be
-// queried, Envoy.Unknown has the reason.
+// Connected is a connected Envoy, with the address of its admin interface. If gatefold must not send requests
+// to that address, Envoy.Unknown has the reason.
 type Connected struct {
 	Envoy health.Envoy
 	At    health.Address

@@ -11,12 +11,13 @@ type Busy struct {
 	Step string
 	// Took is how long the step has been running.
 	Took time.Duration
-	// Behind is how long the newest change of the folder has waited to be applied.
+	// Behind is how long the oldest change that is not applied yet has waited. It counts from the first step of
+	// that change, and includes attempts that failed.
 	Behind time.Duration
 }
 
 const (
-	// BusyAlarm is how long a step may take before the admin pages report it.
+	// BusyAlarm is how long a step may take, or a change may wait, before the admin pages report it.
 	BusyAlarm = 10 * time.Second
 	// busyUnready is how long a change may wait before /readyz is not ready: a new Envoy would get an old
 	// configuration.
@@ -26,7 +27,8 @@ const (
 // BusySteps returns the names of the steps between a change of the folder and its publication, in order.
 func BusySteps() []string { return []string{"store", "translate", "locate", "test", "publish"} }
 
-// Words returns a message that a step takes too long; "" if none does.
+// Words returns a message if the running step or the wait of a change takes at least BusyAlarm. Otherwise it
+// returns "".
 func (b Busy) Words() string {
 	if b.Step == "" || max(b.Took, b.Behind) < BusyAlarm {
 		return ""
@@ -35,7 +37,8 @@ func (b Busy) Words() string {
 		b.Step, int(max(b.Took, b.Behind).Seconds()))
 }
 
-// Unready returns why a new Envoy should not rely on its configuration yet; "" if it may.
+// Unready returns why a new Envoy should not rely on its configuration yet: a change has waited for
+// busyUnready. Otherwise it returns "".
 func (b Busy) Unready() string {
 	if b.Step == "" || b.Behind < busyUnready {
 		return ""

@@ -65,8 +65,8 @@ func (d Documents) Tree(filter explain.TreeFilter, places bool) ([]*explain.Tree
 	return explain.Tree(facts, filter), nil
 }
 
-// Places returns where fields are written in the folder as it was read last. Without a folder, the places are
-// zero.
+// Places returns where fields are written in the folder as it was read last. The places are zero without a
+// folder, or if a change of the folder takes long.
 func (d Documents) Places(fields []manifest.Field) []store.Place {
 	if d.options.Folder == nil {
 		return make([]store.Place, len(fields))
@@ -90,7 +90,8 @@ func (d Documents) Objects() (objects []*manifest.Object, options translate.Opti
 	return objects, options, nil
 }
 
-// Labels returns the labels of served objects, including those of Secrets. Without a folder, they are nil.
+// Labels returns the labels of each object, in the order of objects. The labels are nil if the object is not
+// served, if there is no folder, or if a change of the folder takes long.
 func (d Documents) Labels(objects []manifest.Key) []map[string]string {
 	if d.options.Folder == nil {
 		return make([]map[string]string, len(objects))
@@ -116,8 +117,9 @@ func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	return explain.Explain(facts, query)
 }
 
-// Envoys requests from every connected Envoy which endpoints it does not use. It also returns the supervised
-// Envoys and the fleets.
+// Envoys requests from the connected Envoys which endpoints they do not use, for at most askedFor. If that is
+// not known for an Envoy, its field Unknown has the reason. Envoys also returns the supervised Envoys and the
+// fleets.
 func (d Documents) Envoys(ctx context.Context) EnvoyList {
 	connected, view := d.options.Envoys.Connected(), d.options.Loaded.View()
 	ctx, cancel := context.WithTimeout(ctx, askedFor)

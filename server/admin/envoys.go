@@ -25,7 +25,8 @@ type EnvoyList struct {
 	Fleets []Fleet `json:"fleets,omitempty"`
 }
 
-// Fleet is the Envoys of one Gateway, or of all Gateways, if some of them are canaries.
+// Fleet is the state of a fleet that has canaries: of the Envoys of one Gateway, or of the Envoys that serve
+// all Gateways.
 type Fleet struct {
 	// Gateway is "namespace/name", or "" for Envoys of all Gateways.
 	Gateway string `json:"gateway,omitempty"`
@@ -59,8 +60,8 @@ func (p pages) healthy(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, says)
 }
 
-// envoys is the page /api/v1/envoys. It queries every connected Envoy. Nothing else queries Envoys, so that
-// they have no work without a request for this page.
+// envoys is the page /api/v1/envoys. It queries the connected Envoys (Documents.Envoys). gatefold queries
+// Envoys only when a client requests a page.
 func (p pages) envoys(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, p.documents.Envoys(r.Context()))
 }

@@ -9,7 +9,8 @@ import (
 
 // explain is the page /api/v1/explain: ?method=&url=&header=&gateway=&from=. header is "name: value" and
 // repeatable. The answer is for the last published configuration, even if some Envoys do not have it yet.
-// Places are those of the folder as it was read last. An invalid query gets 400.
+// Places are those of the folder as it was read last. An invalid query gets 400, and a query before the first
+// publication gets 503.
 func (p pages) explain(w http.ResponseWriter, r *http.Request) {
 	report, err := p.documents.Explain(r.URL.Query())
 	if err != nil {
@@ -20,7 +21,7 @@ func (p pages) explain(w http.ResponseWriter, r *http.Request) {
 }
 
 // tree is the page /api/v1/tree: ?host=&path=&namespace=&route=, which mean the same as the flags of gatefold
-// tree. An invalid filter gets 400.
+// tree. An invalid filter gets 400, and a request before the first publication gets 503.
 func (p pages) tree(w http.ResponseWriter, r *http.Request) {
 	filter, err := explain.ReadTreeFilter(r.URL.Query())
 	if err != nil {

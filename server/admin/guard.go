@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// guard returns a handler that accepts only reading requests and reloads. It rejects requests that a browser
-// sends for a page of another site. Over loopback it accepts only requests whose Host is an IP address or
-// localhost. Without this check, a web page whose own name resolves to this host (DNS rebinding) could read the
-// configuration, even if gatefold listens on all interfaces.
+// guard returns a handler that accepts only GET, HEAD and requests for ReloadPath. It rejects requests that a
+// browser sends for a page of another site. Over loopback it accepts only requests whose Host is an IP address
+// or localhost. Without this check, a web page whose own name resolves to this host (DNS rebinding) could read
+// the configuration, even if gatefold listens on all interfaces.
 func guard(pages http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)
@@ -29,7 +29,7 @@ func guard(pages http.Handler, address net.Addr) http.Handler {
 	})
 }
 
-// dumpWait is how long a request for a large page waits until another client has read that page.
+// dumpWait is how long a request for a large page waits while another client reads that page.
 const dumpWait = 5 * time.Second
 
 // oneAtATime returns a handler that only one client can use at a time. It is for large pages, which are in

@@ -44,8 +44,8 @@ type Reloaded struct {
 // reload is the page ReloadPath: POST loads the folder again, and sends again what Envoys rejected. With
 // allow-empty=true, an empty or missing folder is applied, too. With promote=true, revisions that only canaries
 // have go to all Envoys. The answer has what changed. It is 409 with the reason if the folder is frozen or
-// missing. It is 500 if an error in gatefold prevented the change, and 503 if gatefold stops first. A web page
-// in a browser must not reload.
+// missing. It is 500 if an error in gatefold prevented the change, and 503 if gatefold stops first. It is 403
+// for a web page in a browser, which must not reload.
 func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):

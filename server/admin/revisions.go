@@ -12,7 +12,7 @@ type RevisionList struct {
 	Revision uint64 `json:"revision"`
 	// Since is when the revision was published.
 	Since time.Time `json:"since,omitzero"`
-	// Edits are the last edits, the newest first.
+	// Edits are the last 50 edits, the newest first.
 	Edits []Edit `json:"edits"`
 }
 

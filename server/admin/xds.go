@@ -37,7 +37,8 @@ type XDS struct {
 // Gateway is the configuration for the Envoys of a Gateway.
 type Gateway struct {
 	Name string `json:"name"`
-	// Resources are by type. The list of each type is sorted by name.
+	// Resources has a list for each type, by the short name of the type (xds.ShortType). The lists are sorted by
+	// the name of the resource.
 	Resources map[string][]Resource `json:"resources"`
 }
 
@@ -59,11 +60,11 @@ type Stream struct {
 	Identity string `json:"identity,omitempty"`
 	// Stage is "canary" for an Envoy that gets each revision before other Envoys, and "" otherwise.
 	Stage string `json:"stage,omitempty"`
-	// Known is false if the Envoy requests a Gateway that has nothing to serve.
+	// Known is false if the Envoy requests a Gateway that never had a resource.
 	Known     bool      `json:"known"`
 	Connected time.Time `json:"connected"`
-	// Revision is the newest revision that the Envoy acknowledged, with all resources that it requests; 0 if there
-	// is none. Rejected resources are in Types.
+	// Revision is the newest revision of which the Envoy has answered every update; 0 if there is none. Types has
+	// the resources that the Envoy rejected.
 	Revision uint64 `json:"revision"`
 	// Types has, by type, the numbers of resources, and what was rejected.
 	Types map[string]TypeState `json:"types"`
@@ -147,8 +148,9 @@ func dumpSecret(body []byte) secretDump {
 	return secretDump{Secret: redacted, SHA256: hex.EncodeToString(sum[:])[:sumPrefix]}
 }
 
-// ConfigJSON returns a resource as protobuf JSON, without passwords and keys. For a secret it returns only the
-// public parts of its certificate. If the resource cannot be shown, the JSON has the error instead.
+// ConfigJSON returns a resource as protobuf JSON, without passwords and keys. For a secret it returns only
+// public content: that of its certificate, or the beginning of a hash. If the resource cannot be shown, the
+// JSON has the error instead.
 func ConfigJSON(e *xds.Resource) json.RawMessage {
 	if e.Type == xds.SecretType {
 		return mustJSON(dumpSecret(e.Body))
