@@ -33,8 +33,8 @@ type Binary struct {
 var versionLine = regexp.MustCompile(`version: [0-9a-f]+/(\d+\.\d+\.\d+\S*?)/`)
 
 // NewBinary finds Envoy at path, or in $PATH if path is "", and runs `envoy --version` to learn its version. It
-// returns an error if there is no executable or if the executable is not Envoy. NewBinary does not check
-// whether gatefold supports the version: the caller must call Supports.
+// returns an error if there is no executable, if the executable is not Envoy, or if it does not answer within
+// 10 s. NewBinary does not check whether gatefold supports the version: the caller must call Supports.
 func NewBinary(ctx context.Context, path string) (Binary, error) {
 	name := path
 	if name == "" {

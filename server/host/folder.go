@@ -102,8 +102,8 @@ type run struct {
 	Parent *run `json:"parent,omitempty"`
 }
 
-// readRun reads the run file at path. It returns an error if the file cannot be read or names no process. It
-// drops an invalid Parent.
+// readRun reads the run file at path. It returns an error if the file cannot be read, names no Gateway, or has
+// an invalid pid. A pid of 0 is valid. readRun drops an invalid Parent.
 func readRun(path string) (run, error) {
 	var r run
 	text, err := os.ReadFile(path)
@@ -133,8 +133,8 @@ func (r run) write(path string) error {
 	return wholefile.Replace(path, append(text, '\n'), 0o600)
 }
 
-// of returns r with the pid and start time of a running process, and writes the result to the run file of f.
-// The error means that the process has ended or that the file cannot be written.
+// of returns a copy of r with the pid and start time of a running process, and writes the copy to the run file
+// of f. The error means that the process has ended or that the file cannot be written.
 func (r run) of(pid int, f files) (run, error) {
 	start, err := startTime(pid)
 	if err != nil {
@@ -145,8 +145,8 @@ func (r run) of(pid int, f files) (run, error) {
 }
 
 // leftBehind returns the Gateways that may have an Envoy of an earlier gatefold, sorted. These are the Gateways
-// with a run file, and those with a running process that was started with their bootstrap file. leftBehind ends
-// processes whose Gateway is unknown. wanted are the Gateways of the folder.
+// with a run file, and those with a running process that was started with their bootstrap file. To processes
+// whose Gateway is unknown, leftBehind sends SIGTERM. wanted are the Gateways of the served folder.
 func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
 	folder := h.options.Folder
 	entries, _ := os.ReadDir(folder) // the entries before an error are still used

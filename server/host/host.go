@@ -45,9 +45,9 @@ type Options struct {
 	NodeID string
 	// DrainTime limits how long a stopping Envoy waits for open requests.
 	DrainTime time.Duration
-	// Self is a command line of gatefold, from the name of the program on. With further arguments appended,
-	// that command calls RunDetached with them. Without further arguments, it calls CheckDetached. If Self is
-	// empty, Envoys are started without hot restart.
+	// Self is a command line that starts gatefold, with the name of the program first. With further arguments
+	// appended, that command calls RunDetached with them. Without further arguments, it calls CheckDetached. If
+	// Self is empty, Envoys are started without hot restart.
 	Self []string
 	// MaxEnvoys is the highest number of running Envoys; 0 means the constant MaxEnvoys.
 	MaxEnvoys int

@@ -28,8 +28,8 @@ func admit(wanted map[string]*ir.Infra, running map[string]bool, limit int) (adm
 	return admitted, order[count:]
 }
 
-// compareInfra compares two Gateways by the conflict resolution order. If an origin is missing, it compares
-// their names.
+// compareInfra compares two Gateways by the conflict resolution order. If the origin of one of them is missing,
+// it compares the names of the Gateways.
 func compareInfra(a, b *ir.Infra) int {
 	if a.Origin == nil || b.Origin == nil {
 		return cmp.Compare(a.Gateway, b.Gateway)
@@ -37,8 +37,8 @@ func compareInfra(a, b *ir.Infra) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Gateway, b.Gateway))
 }
 
-// refuse logs and records for each Gateway in left that it has no Envoy because of the limit. For Gateways that
-// are no longer in left, it removes the record of an earlier call.
+// refuse logs and records that the Gateways in left have no Envoy because of the limit. It skips a Gateway that
+// was in left at the last call. For Gateways that are no longer in left, it removes the record.
 func (c *crew) refuse(left []string) {
 	refused := map[string]bool{}
 	message := fmt.Sprintf("This machine runs %d Envoys, the most that --max-envoys allows: this Gateway has none and serves nothing. "+

@@ -20,7 +20,7 @@ const (
 	keptLines = 5
 	// maxLine limits the length of a copied line, in bytes.
 	maxLine = 2000
-	// maxLog is the size at which the log is emptied, in bytes.
+	// maxLog is the size at which the log is emptied, and how much of it is read at once, in bytes.
 	maxLog = 1 << 20
 )
 
@@ -35,14 +35,16 @@ type tail struct {
 
 func newTail() *tail { return &tail{done: make(chan struct{})} }
 
-// from makes t begin at the current end of the file.
+// from makes t begin to read at the current end of the file instead of at its start.
 func (t *tail) from(file *os.File) {
 	if info, err := file.Stat(); err == nil {
 		t.offset = info.Size()
 	}
 }
 
-// run copies new log lines until the channel ended is closed or ctx ends. path is the file of Envoy's log.
+// run copies new lines of Envoy's log to gatefold's log, until Envoy has ended or ctx ends. path is the file of
+// Envoy's log. Every tailTime, run copies at most linesAtOnce lines, and logs the number of the others. When
+// the channel ended is closed, run copies the last lines before it returns. When ctx ends, it does not.
 func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log zerolog.Logger) {
 	defer close(t.done)
 	ticker := time.NewTicker(tailTime)
@@ -61,14 +63,15 @@ func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log 
 	}
 }
 
-// last returns the last lines of the log. It waits until run has returned.
+// last returns the last lines of the log, at most keptLines. It waits until run has returned.
 func (t *tail) last() []string {
 	<-t.done
 	return t.kept
 }
 
-// look reads the new lines of the file at path, and writes at most linesAtOnce of them to gatefold's log. It
-// logs how many lines it left out. It empties the file if it is larger than maxLog.
+// look reads the new lines of the file at path, and writes at most linesAtOnce of them to gatefold's log, each
+// cut to maxLine bytes. It logs how many lines it left out. If it has read the whole file, and the file has at
+// least maxLog bytes, it empties the file.
 func (t *tail) look(path string, log zerolog.Logger) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -98,8 +101,9 @@ func (t *tail) look(path string, log zerolog.Logger) {
 	}
 }
 
-// passOn writes one line of Envoy's log to gatefold's log, at Envoy's level. The level is the first word of the
-// line.
+// passOn writes one line of Envoy's log to gatefold's log. The first word of the line is Envoy's level: trace
+// and debug become info, and a line without a level becomes a warning. A line about a bind error becomes debug
+// (see aboutBind).
 func passOn(line string, log zerolog.Logger) {
 	word, text, _ := strings.Cut(line, " ")
 	level := zerolog.WarnLevel

@@ -129,8 +129,9 @@ func recognize(r run, f files) (*process, string) {
 	return p, ""
 }
 
-// follow copies the log of an adopted process, and checks every lookTime whether the process still runs. The
-// system reports the end of a process only to its parent. ctx ends only the copying of the log.
+// follow starts to copy the log of an adopted process, from its current end on. It also starts to check every
+// lookTime whether the process still runs. The system reports the end of a process only to its parent. ctx ends
+// only the copying of the log.
 func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 	path := f.logOf(p.run.Epoch)
 	if file, err := os.Open(path); err == nil {
@@ -157,6 +158,6 @@ func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 // unknownEnd is the text for the end of a process that is not a child of this gatefold.
 const unknownEnd = "ended (how is not known, as an earlier gatefold had started it)"
 
-// lastLines returns the last lines of the log of a process. It waits until the process or the copying of its
-// log has ended.
+// lastLines returns the last lines of the log of a process, at most keptLines. It waits until the process or
+// the copying of its log has ended.
 func (p *process) lastLines() []string { return p.tail.last() }

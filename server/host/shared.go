@@ -52,9 +52,10 @@ func blockPath(base int) string {
 	return filepath.Join(sharedFolder, fmt.Sprintf("envoy_shared_memory_%d0", base))
 }
 
-// reserve chooses a base id that no Envoy of this machine uses. It creates the shared memory file of that id,
-// so that no other gatefold chooses the same id; Envoy replaces the file. It returns an error if the file
-// cannot be written. Envoy would end with a bus error if the shared memory were full.
+// reserve chooses a random base id that no Envoy of this machine uses. It creates the shared memory file of
+// that id, so that no other gatefold chooses the same id; Envoy replaces the file. It returns an error if all
+// ids that it tried (draws) are in use, or if the file cannot be written. Envoy would end with a bus error if
+// the shared memory were full.
 func reserve() (int, error) {
 	for range draws {
 		base := smallestBase + rand.IntN(largestBase-smallestBase) //nolint:gosec // no secret: others are kept away by the folder
@@ -104,8 +105,9 @@ func readBlock(base int) (block, error) {
 	return b, nil
 }
 
-// unblock resets the flag "initializing" in the shared memory of a base id, if an epoch that ended left it set.
-// The error means that the flag cannot be read or reset.
+// unblock resets the flag "initializing" in the shared memory of a base id. An epoch that ended before it was
+// ready leaves the flag set. The error means that the flag cannot be read or reset, for example because the
+// layout is not known.
 func unblock(base int) error {
 	b, err := readBlock(base)
 	switch {

@@ -8,11 +8,12 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// errGone is the cause that ends a supervisor because its Gateway was removed.
+// errGone is the cause that ends a supervisor because its Gateway was removed, or is above Options.MaxEnvoys.
 var errGone = errors.New("the Gateway is gone")
 
 // After a failure, a supervisor waits before it starts Envoy again: first firstWait, then twice the previous
-// wait, at most longestWait. After an Envoy that ran for at least steady, it begins with firstWait again.
+// wait, at most longestWait. After an Envoy that ran for at least steady, it begins with firstWait again,
+// unless the former epoch still runs.
 const (
 	firstWait   = 100 * time.Millisecond
 	longestWait = 30 * time.Second
@@ -71,8 +72,8 @@ func (s *supervisor) run(ctx context.Context) {
 	s.finish(ctx)
 }
 
-// watch waits until serving ends, former ends or is overdue, or ctx ends. If serving ended, watch calls lost. If
-// former is overdue, watch ends it.
+// watch waits until serving ends, former ends or is overdue, or ctx ends. If serving ended, watch calls lost.
+// If former is overdue, watch ends it.
 func (s *supervisor) watch(ctx context.Context) {
 	var overdue <-chan time.Time
 	if s.former != nil {

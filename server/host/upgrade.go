@@ -82,7 +82,7 @@ func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 
 // losesDatagrams reports whether UDP datagrams to the Gateway are lost while the serving Envoy is the former
 // epoch. An Envoy before 1.40 stops reading datagrams then, and its successor reads them only when the former
-// epoch has ended.
+// epoch has ended. losesDatagrams returns false if Envoy does not answer.
 func (s *supervisor) losesDatagrams(ctx context.Context) bool {
 	info, err := s.files.admin().info(ctx)
 	if err != nil || !info.release().Before(xds.Release{Major: 1, Minor: 40}) {
@@ -102,8 +102,8 @@ func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, 
 }
 
 // succeed waits until the next epoch serves, and then makes it the serving one. If next ends, or does not serve
-// within readyTime, succeed ends it, and the old epoch continues. If ctx ends, succeed changes nothing: finish
-// decides what happens to next.
+// within readyTime, succeed calls reclaim, and the previous epoch continues if reclaim returns true. If ctx
+// ends, succeed changes nothing: finish decides what happens to next.
 func (s *supervisor) succeed(ctx context.Context, next *process) {
 	s.next = next
 	err := s.ready(ctx, next)
@@ -163,9 +163,9 @@ func (s *supervisor) endFormer() {
 	s.former.stop(s.host.options.Hurry)
 }
 
-// reclaim kills an epoch that does not serve, and reports whether the previous epoch continues. It returns
-// false if the previous epoch has ended: run then starts an Envoy. It also returns false if the new epoch had already taken over the
-// listeners. Then s.serving becomes nil, so that run starts an Envoy at once.
+// reclaim kills the epoch next, which does not serve, and reports whether the previous epoch continues. It
+// returns false if the previous epoch has ended, or if next had already taken over the listeners. In both
+// cases, run then starts an Envoy.
 func (s *supervisor) reclaim(next *process) bool {
 	next.kill()
 	switch {
@@ -218,7 +218,8 @@ func (s *supervisor) formerEnded() <-chan struct{} {
 	return s.former.ended()
 }
 
-// left records that the former epoch has ended, and removes it from the run file.
+// left records that the former epoch has ended. If an Envoy is serving, it also removes the former epoch from
+// the run file.
 func (s *supervisor) left() {
 	s.log.Info().Int("pid", s.former.pid).Int("epoch", s.former.run.Epoch).Msg("the former epoch of Envoy has ended")
 	s.former = nil
