@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// certificatesShown is how many certificates one piece of the list has. A certificate that ends within the time
-// soon is marked.
+// certificatesShown is how many certificates one piece of the list has at most. A certificate that expires
+// within the time soon is marked.
 const certificatesShown, soon = 100, 14 * 24 * time.Hour
 
 // certificatePage lists the certificates of listeners. The certificate that expires first is first.

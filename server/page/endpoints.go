@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/server/health"
 )
 
-// maxEndpoints is how many endpoints are shown for all Envoys together. maxAsked is how many Envoys are shown.
+// maxEndpoints is how many endpoints, and backends without endpoints, are shown for all Envoys together.
+// maxAsked is how many Envoys each list on the page shows.
 const maxEndpoints, maxAsked = 300, 100
 
 // endpointPage shows the endpoints that Envoys do not use.

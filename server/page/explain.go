@@ -13,8 +13,8 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// The page shows at most maxTrace rows, and at most maxListed items in one row. The query of a request has at
-// most maxQuestion bytes.
+// The page explain shows at most maxTrace rows, and at most maxListed items in one row. The query of a request
+// has at most maxQuestion bytes.
 const maxTrace, maxListed, maxQuestion = 200, 20, 16 << 10
 
 // explainPage is the form for a request to explain, and the answer.
@@ -73,8 +73,8 @@ func (e *explainPage) question() url.Values {
 	return asked
 }
 
-// Outcome returns in words what happens to the request or connection: the backends, a redirect, a status, "no
-// connection" or "closed".
+// Outcome returns in words what happens to the request or connection: the first maxListed backends, a redirect,
+// a status, "no connection" or "closed".
 func (e explainPage) Outcome() string {
 	r := e.Answer
 	code := strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))

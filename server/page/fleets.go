@@ -28,8 +28,9 @@ func fleetRows(fleets []admin.Fleet) (rows []fleetRow) {
 // For returns the Gateways of the fleet in words.
 func (f fleetRow) For() string { return gatewayWords(f.Gateway) }
 
-// gatewayWords returns in words which Gateways an Envoy serves: the name of one Gateway, or "all Gateways". A
-// name of "all" (from a bootstrap) or "" (from a fleet) means all Gateways.
+// gatewayWords returns in words which Gateways an Envoy or a fleet serves. The parameter name is a node.cluster
+// or the Gateway of a fleet. For "all" and "", the text is "all Gateways". Any other name is returned
+// unchanged.
 func gatewayWords(name string) string {
 	if name == "" || name == "all" {
 		return "all Gateways"

@@ -14,7 +14,7 @@ import (
 // folder has the served objects and the references between them.
 type folder struct {
 	objects map[manifest.Key]*manifest.Object
-	// beside are Secrets from the separate folder for Secrets. They have no page.
+	// beside are the Secrets of --secret-dir. They have no page.
 	beside map[manifest.Key]bool
 	// kinds are the objects of each kind, sorted by key.
 	kinds map[apischema.GroupKind][]*manifest.Object
@@ -39,9 +39,8 @@ func (p *pages) folder() (folder, error) {
 	})
 }
 
-// newFolder returns a folder with the objects and their references. An object without a value is a Secret from
-// the separate folder for Secrets. wildcard is the namespace that means all namespaces in a reference to routes
-// by label.
+// newFolder returns a folder with the objects and their references. An object whose Value is nil is a Secret of
+// --secret-dir. wildcard is the namespace that means all namespaces in a reference to routes by label.
 func newFolder(objects []*manifest.Object, wildcard string) folder {
 	f := folder{objects: map[manifest.Key]*manifest.Object{}, beside: map[manifest.Key]bool{}, kinds: map[apischema.GroupKind][]*manifest.Object{}, referrers: map[manifest.Key][]reference{}, wildcard: wildcard}
 	w := newReferenceWalker(wildcard)
@@ -84,8 +83,8 @@ func (f folder) references(o *manifest.Object, most int) (to []reference, more i
 	return append(named, selected...), len(w.found) - len(named) + more
 }
 
-// from returns the references from other objects to the object o, sorted. The parameter most limits the number
-// of references, and the result more counts the others.
+// from returns the references by which other objects name or select the object o, sorted. The parameter most
+// limits the number of references, and the result more counts the others.
 func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
 	from = f.referrers[o]
 	if object := f.objects[o]; object != nil {

@@ -37,8 +37,8 @@ func knownKind(key manifest.Key) bool {
 	return key.Kind != "" && key.Kind[0] >= 'A' && key.Kind[0] <= 'Z'
 }
 
-// referenceFields returns the names of the fields that refer to objects. The value for a name is the group and
-// kind that a reference has if it does not write its kind.
+// referenceFields returns the names of the fields that refer to objects. The value for a name has the default
+// group and kind, for a reference without a kind.
 func referenceFields() map[string]manifest.Key {
 	secret, configMap := manifest.Key{Kind: "Secret"}, manifest.Key{Kind: "ConfigMap"}
 	gateway, service := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway"}, manifest.Key{Kind: "Service"}
@@ -121,7 +121,7 @@ func (w *referenceWalker) add(field string, to manifest.Key) {
 	w.found = append(w.found, reference{Field: field, From: w.object, To: to})
 }
 
-// walk collects the references in a value. name is the name of the field that has the value.
+// walk collects the references and selections in a value. name is the name of the field that has the value.
 func (w *referenceWalker) walk(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -152,7 +152,8 @@ func (w *referenceWalker) walk(v reflect.Value, name string) {
 	}
 }
 
-// walkFields collects the references in the fields of a struct.
+// walkFields collects the references and selections in the fields of a struct. name is the name of the field
+// that has the struct.
 func (w *referenceWalker) walkFields(v reflect.Value, name string) {
 	length := len(w.path)
 	for _, field := range w.fieldsOf(v.Type()) {

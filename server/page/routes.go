@@ -39,8 +39,10 @@ type branch struct {
 // Class returns the CSS class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
-// Link returns the text that links to the page of a Gateway or route. This is the whole line, or its beginning
-// up to the first colon if the line has a reason (Why). It returns "" if the line has no link.
+// Link returns the part of the line that links to the page of the line's object. If the line has a reason
+// (Why), this is the beginning of the line, up to the first colon before a space. Otherwise it is the whole
+// line. Link returns "" if the line has no link, because it is not about a port, a route or an object that is
+// not accepted.
 func (b *branch) Link() string {
 	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
 		return ""
@@ -58,7 +60,8 @@ func (b *branch) Rest() string { return strings.TrimPrefix(b.Name, b.Link()) }
 // mark is a label at the beginning of a line, with its CSS class.
 type mark struct{ Class, Words string }
 
-// Mark returns a label if something is wrong with the line, and nil otherwise.
+// Mark returns a label if the line is about a problem: an object that is not accepted, a match without
+// requests, or a rule that answers an error. Otherwise it returns nil.
 func (b *branch) Mark() *mark {
 	switch {
 	case b.Kind == explain.NotAcceptedNode:

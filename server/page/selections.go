@@ -89,7 +89,7 @@ func (s selection) to(object manifest.Key) reference {
 	return reference{Field: s.Field, From: s.From, To: object, By: "selected by " + s.By}
 }
 
-// toNone returns the reference of a selection that selects no object.
+// toNone returns the one reference, with the name "*", of a selection that selects no object.
 func (s selection) toNone() reference {
 	none := manifest.Key{Group: s.Of.Kind.Group, Kind: s.Of.Kind.Kind, Namespace: s.Of.Namespace, Name: "*"}
 	return reference{Field: s.Field, From: s.From, To: none, By: "by " + s.By + ": no object is selected"}
