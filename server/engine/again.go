@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// again reads the folder again, waits until it is applied, and returns what changed. If allowEmpty is true, the
-// folder is applied even if that removes everything. If ctx or gatefold ends first, again returns an error. A
-// reload that has begun still takes place if only ctx ends.
+// again reads the folder again, waits until that run has ended, and returns what changed. The run also tries
+// withheld objects again. If allowEmpty is true, the folder is applied even if that removes everything. If ctx
+// or gatefold ends first, again returns an error. A reload that has begun still takes place if only ctx ends.
 func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -41,8 +41,8 @@ func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	return *changes
 }
 
-// look makes the watcher read the folder, and returns after that state is applied. If ctx ends first, it
-// returns the error of ctx.
+// look makes the watcher read the folder, and returns after the run with that state has ended. If ctx ends
+// first, it returns the error of ctx.
 func (p *pipeline) look(ctx context.Context) error {
 	done := make(chan struct{})
 	select {

@@ -26,7 +26,7 @@ type busy struct {
 	mu      sync.Mutex
 	step    string    // "" between two runs
 	begun   time.Time // when the step began
-	behind  time.Time // since when the folder's newest state has not been applied; zero if it is applied
+	behind  time.Time // when the first step for the oldest change that is not applied began; zero if there is none
 	sign    time.Time // when the step last made progress
 	alarmed bool      // an ALARM about the step was logged
 }
@@ -71,8 +71,8 @@ func (b *busy) alive() {
 	b.sign = b.now()
 }
 
-// state returns the running step, how long it has taken, and for how long the folder's newest state has not
-// been applied. The result is zero between two runs.
+// state returns the running step, how long it has taken, and how long the oldest change that is not applied has
+// waited (admin.Busy). The result is zero between two runs.
 func (b *busy) state() admin.Busy {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,7 +13,7 @@ type edits struct {
 	}
 }
 
-// observe implements observer. It ignores a run in which nothing changed, and a run without a Tree that
+// observe implements observer. It ignores a run for a Tree that changed nothing, and a run without a Tree that
 // published nothing.
 func (e edits) observe(r *run) {
 	if r.tree != nil && r.published && r.nothing() {

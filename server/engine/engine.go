@@ -52,8 +52,9 @@ type Options struct {
 var ErrInterrupted = errors.New("interrupted")
 
 // Serve watches the folder and configures every Envoy that connects. It returns nil after ctx ends. It returns
-// an error if the folder or an address cannot be used, if another gatefold uses the state folder, or if the
-// Envoys of this machine cannot be run.
+// an error if an address or the folder of Secrets cannot be used, if another gatefold uses the state folder, or
+// if the Envoys of this machine cannot be run. A folder that is not readable is an error unless a saved state
+// can be served.
 func Serve(ctx context.Context, o Options, log zerolog.Logger) error {
 	dir := o.Folder.Watch.Root
 	dirErr := watchable(dir)
@@ -94,8 +95,8 @@ func watchable(dir string) error {
 	return nil
 }
 
-// serve runs the server and all tasks until ctx ends. It returns an error if an address cannot be used. It
-// reads the folder after the addresses are bound.
+// serve runs the server and all tasks until ctx ends. It returns an error if a task fails: for example, if an
+// address cannot be used. It reads the folder after the addresses are bound.
 func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zerolog.Logger) error {
 	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
@@ -159,8 +160,8 @@ func (o Options) newServer(p *pipeline, manager *notifier, kept *state, log zero
 	return srv, bound
 }
 
-// watch starts in group the watching of the folder after bound is closed. It also starts the watching of the
-// folder of Secrets, if there is one.
+// watch starts a goroutine of group that watches the folder after bound is closed. If there is a folder of
+// Secrets, another goroutine watches that folder at once.
 func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, srv *server.Server, bound <-chan struct{}) {
 	folder := o.Folder.Watch
 	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.yields.arriving

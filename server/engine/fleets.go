@@ -21,7 +21,8 @@ const fleetsFile = "fleets"
 const maxFleetsFile = 4 << 20
 
 // staging returns the settings of staged delivery, with the function that reports frozen fleets. If the state
-// folder is used, it also sets the fleets that are saved there, and the function that saves fleets.
+// folder is used, it also sets the function that saves fleets, and the fleets that an earlier gatefold saved
+// there for the same folder.
 func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
 	file := kept.file(fleetsFile)
 	options.Problems = p.freeze

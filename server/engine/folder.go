@@ -14,7 +14,7 @@ type Folder struct {
 	Watch  watcher.Options   // the folder of YAML
 	Store  store.Options     // how files are validated
 	Routes translate.Options // how objects are translated; the engine sets Bind
-	// Like, if not nil, replaces Routes.
+	// Like, if not nil, replaces Routes. It has the inputs of the translation of another gatefold.
 	Like *translate.Surroundings
 	// Secrets is the path of a folder of Secrets without YAML (docs/design/inputs.md); "" means none.
 	Secrets string
@@ -32,13 +32,14 @@ type Reading struct {
 	Objects []*manifest.Object
 	// Places returns where fields are written.
 	Places func([]manifest.Field) []store.Place
-	// Outlines returns what routes refer to. A route may be invalid.
+	// Outlines returns a summary of each route (store.Outline), whether the route is valid or not.
 	Outlines func([]manifest.Key) []store.Outline
 	// Labels returns the labels of objects.
 	Labels func([]manifest.Key) []map[string]string
 }
 
-// Read reads a folder and translates it, once. It returns an error if the folder cannot be read or ctx ends.
+// Read reads a folder and translates it, once. It returns an error if the folder or its Secrets cannot be read,
+// or if ctx ends.
 func Read(ctx context.Context, folder Folder) (Reading, error) {
 	tree, err := watcher.Read(ctx, folder.Watch)
 	if err != nil {

@@ -143,8 +143,8 @@ func (i *isolation) distrust() error {
 }
 
 // withhold leaves an object out, and applies a replacement: the first result of instead that can be applied. If
-// none can be applied, the object counts as removed. For an invalid object it does nothing. The error is
-// errLost, or the end of gatefold.
+// none can be applied, the object counts as removed. If the part is only an invalid object, withhold does
+// nothing. The error is errLost, or the end of gatefold.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
 	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {
@@ -170,7 +170,8 @@ func (i *isolation) withhold(bad part, cause error) error {
 	return nil
 }
 
-// instead returns what may be applied instead of the object, the best first.
+// instead returns what may be applied instead of the object, the best first: the last valid version, a copy of
+// the route without backends (translate.Closed), an invalid object, and at last the removal of the object.
 func (w *withheld) instead(key manifest.Key) (all []part) {
 	if w.former != nil {
 		all = append(all, part{key: key, set: w.former})

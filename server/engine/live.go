@@ -29,7 +29,8 @@ func NewLive(folder Folder) *Live {
 }
 
 // Read passes a Tree through store and translate. It returns the problems with their places, sorted; the caller
-// must not change them. After an error or a panic, the next Read starts cold.
+// must not change them. After an error, a panic, or a Tree that the store did not apply, the next Read starts
+// cold.
 func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, err error) {
 	done := false
 	defer func() {

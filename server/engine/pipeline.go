@@ -74,7 +74,8 @@ type run struct {
 // errWaiting is the error of a run if the folder is missing or frozen, and nothing was ever served.
 var errWaiting = errors.New("the folder is waited for")
 
-// reload applies a new Tree of the folder, and again while files of it wait. If that fails, nothing changes.
+// reload applies a new Tree of the folder, and again while files of the Tree are not read yet. If a run fails,
+// what was published before is still served.
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +119,7 @@ func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 }
 
 // republish publishes again because another input than the folder changed. It does nothing before the first
-// publication. The caller has locked p.mu.
+// publication. A Tree that the gate has not tested is applied again. The caller has locked p.mu.
 func (p *pipeline) republish() {
 	switch {
 	case !p.published:
@@ -173,8 +174,8 @@ func (p *pipeline) flow(r *run) error {
 	return nil
 }
 
-// read makes the Change of a run from its Tree. Without a Tree, the Change has only the last problems. It
-// returns errWaiting if there is nothing to serve yet, and errNewer if the folder has a newer Tree.
+// read makes the Change of a run from its Tree. Without a Tree, the Change has only the last problems and stale
+// objects. It returns errWaiting if there is nothing to serve yet, and errNewer if the folder has a newer Tree.
 func (p *pipeline) read(r *run) (err error) {
 	if r.tree == nil {
 		r.change = p.last
@@ -258,8 +259,7 @@ func (p *pipeline) publish(r *run) (err error) {
 }
 
 // recover runs the flow. After a panic before the first publication, it sets a restored state aside and runs
-// the flow once more. After another panic in the step store, it replaces the store. It returns the error of the
-// last flow.
+// the flow once more. After another panic in the step store, it replaces the store. It returns the last error.
 func (p *pipeline) recover(r *run) error {
 	err := p.guard(r)
 	var panicked *mistake

@@ -18,8 +18,8 @@ type progress struct {
 	told bool      // a line was logged
 }
 
-// note is store.Options.Progress. done is the number of documents that are read, and the parameter of is the
-// number of all documents.
+// note is store.Options.Progress. The first parameter is the number of documents that are read, and the second
+// is the number of all documents.
 func (p *progress) note(done, of int) {
 	now := p.now()
 	switch {

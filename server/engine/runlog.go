@@ -52,7 +52,8 @@ func (l *runLog) observe(r *run) {
 	}
 }
 
-// noteIgnored logs the documents that gatefold does not use, if they changed.
+// noteIgnored logs how many documents of each kind gatefold does not use, if these numbers changed and are not
+// all zero.
 func (l *runLog) noteIgnored(ignored []store.Ignored) {
 	if slices.Equal(ignored, l.ignored) {
 		return

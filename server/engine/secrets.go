@@ -220,7 +220,8 @@ func (d *secretDir) twice() []manifest.Problem {
 
 // secretsOf converts the Tree of a secret folder. The result has one generated document for each Secret, with
 // the path of the Secret's folder. If a file of a Secret cannot be read, the result has the Secret in Skipped,
-// so that its last version stays.
+// so that its last version stays. Skipped also reports files in the wrong place, and folders whose files have
+// other names.
 func secretsOf(tree watcher.Tree) watcher.Tree {
 	data, skipped := map[string]map[string][]byte{}, map[string]watcher.Skip{}
 	others := map[string][]string{} // names of files that are not keys of a Secret, by folder

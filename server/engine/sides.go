@@ -14,7 +14,7 @@ import (
 )
 
 // ReadSides translates two Trees. Each side is the result of a cold start. If the Trees share most files, the
-// cost is little more than for one. It returns an error if a Tree cannot be read or ctx ends.
+// cost is little more than for one. It returns an error if ctx ends or the Secrets cannot be read.
 func ReadSides(ctx context.Context, folder Folder, trees [2]watcher.Tree) (sides [2]plan.Side, err error) {
 	r := &sideReader{ctx: ctx, trees: trees, objects: map[manifest.Key]*manifest.Object{}, resources: map[resourceKey]plan.Resource{}}
 	shared := folder

@@ -210,7 +210,8 @@ func (s *state) figures() []prometheus.Collector {
 	}
 }
 
-// close saves what is not saved yet, and releases the state folder.
+// close saves what is not saved yet, and releases the state folder. It waits at most statePatience for the
+// disk.
 func (s *state) close() {
 	switch {
 	case s == nil:

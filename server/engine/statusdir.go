@@ -89,8 +89,9 @@ func (w *statusWriter) run(ctx context.Context) {
 	}
 }
 
-// write writes the pending changes of the feed. If the folder is new, it writes all statuses, and removes the
-// files of objects that no longer exist. It returns the first error.
+// write writes the pending changes of the feed. At its first call, and after the folder was replaced, it writes
+// all statuses, and removes the files of objects that no longer exist. It returns the first error. What failed
+// stays pending.
 func (w *statusWriter) write(ctx context.Context) error {
 	anew, err := w.folder.open()
 	if err != nil {
@@ -139,8 +140,8 @@ func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	return w.folder.put(file, text)
 }
 
-// reportState logs err if it is new, and logs the end of an error if err is nil. It also stores whether writing fails,
-// for run and the metric.
+// reportState logs err if its text is new, and logs the end of an error if err is nil. It also stores whether
+// writing fails, for run and the metric.
 func (w *statusWriter) reportState(err error) {
 	w.failing.Store(err != nil)
 	reason := ""

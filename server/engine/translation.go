@@ -169,7 +169,8 @@ func (t *translation) renew() {
 }
 
 // attempt passes a Change to the translator. It returns the translator's error, or a panic as an error. limit
-// is the CPU time, without the time for each object. If yields is true, the attempt also ends for a newer Tree.
+// is the CPU time that the attempt may use; deadlinePerObject is added for each object. If yields is true, the
+// attempt also ends for a newer Tree.
 func (t *translation) attempt(change store.Change, limit time.Duration, yields bool) (err error) {
 	runtime.LockOSThread() // the CPU time of this thread is measured
 	defer runtime.UnlockOSThread()
@@ -181,7 +182,7 @@ func (t *translation) attempt(change store.Change, limit time.Duration, yields b
 	return err
 }
 
-// reportMistake logs why a step cannot apply a Change as a whole.
+// reportMistake logs why a step cannot apply a Change as a whole, with the stack of a panic.
 func (t *translation) reportMistake(step string, err error, change store.Change) {
 	line := t.log.Error().Str("step", step).Int("changed", len(change.Set)+len(change.Gone)+len(change.Invalid))
 	describeMistake(line, err).

@@ -20,7 +20,7 @@ type withheld struct {
 	inForce part             // what the translator got instead
 	slow    bool             // the translation took too long; false if it panicked
 	since   time.Time
-	told    *status.Update // the translator's last status, if a route that answers 500 replaces the object
+	told    *status.Update // the translator's last status, if a route without backends replaces the object
 }
 
 // withholding has the withheld objects. gatefold tries each again when it changes, and when a user requests a
@@ -140,8 +140,8 @@ func (w *withheld) why() string {
 	return words + "; the object is not in force"
 }
 
-// report adds the problems of the withheld objects to a Result. It returns the stale objects of the folder
-// together with the withheld objects whose last valid version is served.
+// report adds the problems of the withheld objects to a Result, and changes statuses (restate). It returns the
+// stale objects of the folder together with the withheld objects whose last valid version is served.
 func (q *withholding) report(result *translate.Result, stale []store.Stale, folder *store.Store) []store.Stale {
 	q.restate(result)
 	if len(q.all) == 0 {
@@ -161,7 +161,8 @@ func (q *withholding) report(result *translate.Result, stale []store.Stale, fold
 	return q.stale
 }
 
-// replaces reports whether a problem is about a route that answers 500 in place of the user's route.
+// replaces reports whether a problem is about the copy without backends (translate.Closed) that is served in
+// place of the user's route.
 func (q *withholding) replaces(p manifest.Problem) bool {
 	w := q.all[p.Object]
 	return w != nil && w.inForce.set != nil && w.former == nil
@@ -188,8 +189,8 @@ func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
 	return all
 }
 
-// restate changes the statuses of withheld routes that answer 500 to not accepted. It also adds the
-// translator's statuses of released objects.
+// restate changes the statuses of withheld routes that are served without backends (translate.Closed) to not
+// accepted. It also adds the translator's statuses of released objects.
 func (q *withholding) restate(result *translate.Result) {
 	if len(q.all)+len(q.released) == 0 {
 		return
