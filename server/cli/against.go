@@ -85,8 +85,8 @@ func (t target) address(r expect.Request) string {
 }
 
 // sendAll sends each line to the first Envoy of --against that accepts the line, one line after the other. It
-// compares the responses with what the line expects. It returns an error if a value of --against is invalid or
-// ctx ends.
+// compares the responses with what the line expects. A line that cannot be sent is reported, too, with the
+// reason. It returns an error if a value of --against is invalid or ctx ends.
 func (o *testOptions) sendAll(ctx context.Context, requests []expect.Request, observer *expect.Observer) (*expect.Report, error) {
 	var targets []target
 	for _, text := range o.against {

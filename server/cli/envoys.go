@@ -86,7 +86,8 @@ func policiesOf(b health.Backend) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// unwell reports whether an Envoy has a backend with a problem.
+// unwell reports whether an Envoy has a backend with a problem. It returns false if the backends are not known
+// (Envoy.Unknown).
 func unwell(e health.Envoy) bool {
 	return slices.ContainsFunc(e.Backends, func(b health.Backend) bool { return b.Wrong() })
 }

@@ -79,7 +79,7 @@ func (t *explainPage) paint(style, text string) string {
 	return style + text + "\x1b[0m"
 }
 
-// row adds a row that ends with the place of the parameter at.
+// row adds a row. The row ends with the place of the source.
 func (t *explainPage) row(label, text string, at explain.Source) {
 	t.rows = append(t.rows, explainRow{label, text, position(at.Place)})
 }
@@ -218,8 +218,8 @@ func ruleName(h explain.HopReport) string {
 	return fmt.Sprintf("rule %d (%s)", h.Rule, h.RuleName)
 }
 
-// action adds a row for the effect of a filter or of a field of a policy. If several objects cause the effect,
-// it adds a row for each of them.
+// action adds a row for each place where an effect on the request is written: a filter, or a field of a policy.
+// Only the first row describes the effect.
 func (t *explainPage) action(a explain.ActionReport) {
 	text := a.Type
 	if a.Does != "" {
@@ -301,8 +301,8 @@ func below(parent manifest.Key) string {
 	return "below"
 }
 
-// notAccepted prints the routes that a parent does not accept. It leaves out a route if the report has a
-// problem of that route.
+// notAccepted prints the routes that a parent does not accept. It leaves out a route if the reason is in the
+// route itself and the report has a problem of that route.
 func (t *explainPage) notAccepted(r *explain.Report) {
 	unreported := slices.DeleteFunc(slices.Clone(r.NotAccepted), func(c explain.NotAcceptedReport) bool {
 		return slices.ContainsFunc(r.Problems, func(p manifest.Problem) bool { return p.Object == c.Object && c.At.Object == c.Object })

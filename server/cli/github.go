@@ -29,8 +29,8 @@ func problemWords(p manifest.Problem) string {
 	return p.Message + "; " + p.Hint
 }
 
-// workflowCommand returns a workflow command of GitHub Actions. It has the file, line and column of the problem
-// in the parameter at, or none of them if at.File is "".
+// workflowCommand returns a workflow command of GitHub Actions. The level is "error", "warning" or "notice".
+// The command has the file, line and column of the problem, or none of them if the problem has no file.
 func workflowCommand(level string, at manifest.Problem, title, message string) string {
 	place := fmt.Sprintf("title=%s", property(title))
 	if at.File != "" {

@@ -80,8 +80,8 @@ func localHosts() map[string][]netip.Addr {
 	return hosts
 }
 
-// forms returns a list with an address that gatefold listens on. If the address means all interfaces, the list
-// also has each address of this machine.
+// forms returns the address, which gatefold listens on. If the address means all interfaces, forms also returns
+// each address of this machine with the same port.
 func forms(address string) []string {
 	all := []string{address}
 	host, port, err := net.SplitHostPort(address)

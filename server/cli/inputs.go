@@ -155,8 +155,8 @@ func (in inputs) readFile(name string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// mayDependOnOtherFiles reports whether the cause of a problem may be an object in another file: for example, a missing
-// reference, a missing parent, or path policies. code is the code of the problem.
+// mayDependOnOtherFiles reports whether an object in another file may solve a problem: for example, a reference
+// to a missing object, a missing parent, or a violation of path policies. code is the code of the problem.
 func mayDependOnOtherFiles(code string) bool {
 	switch code {
 	case "BackendNotFound", "TargetNotFound", "PolicyNotFound", "ExtensionNotFound", "ExtensionNotUsable",

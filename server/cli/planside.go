@@ -23,10 +23,11 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// readPlace reads the files of place. If place is git:REVISION, these are the files of the folder other in that
-// commit. If the parameter other is a commit too, the files are those of the working directory in the commit of
-// place. If the commit does not contain the folder, tree is empty and note is a message. It returns an error if
-// the folder or the commit cannot be read.
+// readPlace reads the files of one side of a plan. The parameter place is a folder or git:REVISION, and other
+// is the same for the other side. For git:REVISION, readPlace reads the folder of the other side in the version
+// of that commit. If both sides are commits, it reads the working directory in the version of the commit. If
+// the commit does not contain the folder, tree is empty and note is a message. It returns an error if the
+// folder or the commit cannot be read.
 func readPlace(ctx context.Context, place, other string, o folderOptions) (tree watcher.Tree, note string, err error) {
 	revision, isGit := strings.CutPrefix(place, gitPrefix)
 	switch {

@@ -84,8 +84,9 @@ func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) er
 // maxChangesShown is how many objects of each list reload prints.
 const maxChangesShown = 20
 
-// printChanged prints the first maxChangesShown keys, each after the word in the parameter what, and then the
-// number of further keys. The parameter all is the number of all keys, which may be more than keys has.
+// printChanged prints the first maxChangesShown keys, and then the number of further keys. The word "set" or
+// "removed" is printed before each key. The parameter all is the number of all objects, which may be more than
+// keys has.
 func printChanged(out io.Writer, what string, keys []manifest.Key, all int) {
 	for _, key := range keys[:min(len(keys), maxChangesShown)] {
 		fmt.Fprintf(out, "  %s %s\n", what, key)

@@ -42,7 +42,7 @@ func (o *stageOptions) apply(to *server.Staging) error {
 }
 
 // printFleets prints a table with a row for each fleet with canaries. The reason why a fleet is frozen is in
-// the list of problems.
+// the list of problems. Without fleets, it prints nothing.
 func printFleets(out io.Writer, fleets []admin.Fleet) error {
 	if len(fleets) == 0 {
 		return nil

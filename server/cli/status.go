@@ -200,7 +200,7 @@ type statusPage struct {
 	transport admin.Transport
 }
 
-// wrong reports whether the user must fix something.
+// wrong reports whether the user must fix the folder, an object, or an Envoy or one of its backends.
 func (p *statusPage) wrong() bool {
 	return p.problemList.wrong() || slices.ContainsFunc(p.Items, objectStatus.wrong) ||
 		slices.ContainsFunc(p.Envoys, unwell) || slices.ContainsFunc(p.Supervised, host.State.Wrong)

@@ -192,8 +192,8 @@ func drawn(n *explain.TreeNode) string {
 	return visible.Text(n.Name)
 }
 
-// isWrong reports whether a node is a route or listener that is not accepted, or a rule that answers 500 or
-// gets no request.
+// isWrong reports whether a node is about a problem: an object that is not accepted, a match without requests,
+// or a rule that answers an error.
 func isWrong(n *explain.TreeNode) bool { return n.Kind == explain.NotAcceptedNode || n.Why != "" }
 
 // mermaidText returns a text for a label in Mermaid. Characters that Mermaid does not allow become character
