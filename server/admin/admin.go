@@ -91,7 +91,7 @@ type Envoys interface {
 	Promote(ctx context.Context)
 }
 
-// Options are the data sources of the pages.
+// Options are the data sources and settings of the pages.
 type Options struct {
 	Log     zerolog.Logger
 	Metrics *prometheus.Registry

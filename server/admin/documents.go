@@ -52,8 +52,8 @@ func (d Documents) Streams() []Stream { return d.options.Envoys.Streams() }
 // Transport returns how xDS is served, and which clients were rejected.
 func (d Documents) Transport() Transport { return d.options.Envoys.Transport() }
 
-// Tree returns the tree of what is served. If places is false, the nodes have no places; explain.Locate adds
-// them to some nodes later. The error is ErrUnloaded.
+// Tree returns the tree of what is served. If places is false, the nodes have no places, and the caller can add
+// them to some nodes (explain.LocateNodes). The error is ErrUnloaded.
 func (d Documents) Tree(filter explain.TreeFilter, places bool) ([]*explain.TreeNode, error) {
 	facts, err := d.facts()
 	if err != nil {
@@ -75,8 +75,8 @@ func (d Documents) Places(fields []manifest.Field) []store.Place {
 }
 
 // Objects returns the served objects, in no order, and the options of the translation. Secrets have neither
-// content nor labels, and Secrets of a separate folder have no Value. The error is ErrBusy. Without a folder,
-// all results are zero.
+// content nor labels, and those of --secret-dir have no Value. The error is ErrBusy. Without a folder, all
+// results are zero.
 func (d Documents) Objects() (objects []*manifest.Object, options translate.Options, err error) {
 	if d.options.Folder == nil {
 		return nil, options, nil
