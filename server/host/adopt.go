@@ -11,8 +11,8 @@ import (
 )
 
 // adopt finds the Envoys of this Gateway that an earlier gatefold started, and supervises them. If they are in
-// the middle of a hot restart, it continues the hot restart at the same step. It changes nothing if no Envoy
-// runs.
+// the middle of a hot restart, it continues the hot restart at the same step. If a successor had taken over and
+// has ended, it makes run start the successor again. It changes nothing if no Envoy runs.
 func (s *supervisor) adopt(ctx context.Context) {
 	record, err := readRun(s.files.run)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

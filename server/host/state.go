@@ -37,7 +37,7 @@ type State struct {
 	// Outdated is true if the Envoy should have been replaced, and the replacement failed. Message has the
 	// reason.
 	Outdated bool `json:"outdated,omitempty"`
-	// Message describes how the process ended, or why it does not start.
+	// Message describes how the process ended, or why it does not start or is not replaced.
 	Message string `json:"message,omitempty"`
 }
 
