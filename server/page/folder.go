@@ -73,8 +73,8 @@ func (f folder) serves(key manifest.Key) bool {
 }
 
 // references returns the references from an object to others: first those by name in the order of its fields,
-// then those by selector. The parameter most limits the number of references, and the result more counts the
-// others.
+// then those by selector. It returns at most as many references as the parameter most says, and the number of
+// the others.
 func (f folder) references(o *manifest.Object, most int) (to []reference, more int) {
 	w := newReferenceWalker(f.wildcard)
 	w.read(o)
@@ -83,8 +83,8 @@ func (f folder) references(o *manifest.Object, most int) (to []reference, more i
 	return append(named, selected...), len(w.found) - len(named) + more
 }
 
-// from returns the references by which other objects name or select the object o, sorted. The parameter most
-// limits the number of references, and the result more counts the others.
+// from returns the references by which other objects name or select the object o, sorted. It returns at most as
+// many references as the parameter most says, and the number of the others.
 func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
 	from = f.referrers[o]
 	if object := f.objects[o]; object != nil {

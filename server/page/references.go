@@ -27,12 +27,12 @@ type reference struct {
 	Missing, Linked bool
 }
 
-// Every reports whether the reference is to no specific object: the name is "*", or the kind of To is not a
-// kind of objects (see knownKind).
+// Every reports whether the reference is to no specific object: the name is "*", or the reference delegates to
+// routes by label (see knownKind).
 func (r reference) Every() bool { return r.To.Name == "*" || !knownKind(r.To) }
 
-// knownKind reports whether the kind of key is a kind of objects: it begins with a capital letter. A reference
-// to routes by label has a kind in lower case.
+// knownKind reports whether the kind of a key begins with a capital letter, as the kinds of objects do. A
+// backendRef that delegates to routes by label has a kind in lower case instead.
 func knownKind(key manifest.Key) bool {
 	return key.Kind != "" && key.Kind[0] >= 'A' && key.Kind[0] <= 'Z'
 }

@@ -210,7 +210,8 @@ func operatorWords(operator metav1.LabelSelectorOperator) string {
 	return "does not exist"
 }
 
-// selectionsOf groups selections by the key that selecting looks up.
+// selectionsOf groups selections by kind, namespace and required label, so that the method selecting finds
+// them.
 func selectionsOf(all []selection) map[selectedBy][]selection {
 	grouped := map[selectedBy][]selection{}
 	for _, s := range all {
@@ -244,8 +245,8 @@ func (f folder) selecting(o *manifest.Object) (from []reference) {
 }
 
 // selected returns the references from selections of one object to the objects that they select, in the order
-// of the selections. A selection that selects no object has one reference (see toNone). The parameter most
-// limits the number of references, and the result more counts the others.
+// of the selections. A selection that selects no object has one reference (see toNone). It returns at most as
+// many references as the parameter most says, and the number of the others.
 func (f folder) selected(selections []selection, most int) (to []reference, more int) {
 	candidates := map[selectable][]candidate{}
 	add := func(r reference) {
