@@ -157,11 +157,11 @@ func (p *pipeline) gateFigures() []prometheus.Collector {
 	}, func() float64 { return float64(p.gate.failures.Load()) })}
 }
 
-// test runs the tests of a revision, if the revision was not tested yet. A revision without tests passes. If
-// the folder is frozen while the store has a revision that was not tested, test resets the pipeline, too. If a
+// test runs the tests of a revision, if the revision was not tested yet. A revision without tests passes. If a
 // test fails, or the tests need more CPU time than testDeadline, test resets the pipeline to what is served
-// (takeBack), and the run continues with that. The problems then name at most maxFailures failed tests. test
-// returns an error if the run was interrupted, or if nothing has been served yet.
+// (takeBack), and the run continues with that. The problems then name at most maxFailures failed tests. If the
+// folder is frozen, and the store has a revision that was not tested, test also calls takeBack. It returns an
+// error if the run was interrupted, or if nothing has been served yet.
 func (p *pipeline) test(r *run) (err error) {
 	g := p.gate
 	switch {
@@ -243,7 +243,8 @@ func failure(line expect.LineReport) manifest.Problem {
 
 // takeBack resets the store and the translator to what is served, and translates that for the run. problems are
 // the reasons, the most important one last. The list is empty if the store itself reports the reason. takeBack
-// returns errWaiting if nothing has been served yet, and otherwise the error of translate.
+// returns errWaiting if nothing has been served yet and no state was restored. Otherwise it returns the error
+// of translate.
 func (p *pipeline) takeBack(r *run, problems []manifest.Problem) error {
 	g := p.gate
 	g.unjudged, g.failed = false, true

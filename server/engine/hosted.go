@@ -18,9 +18,9 @@ type Host struct {
 	Keep bool
 }
 
-// start returns the host.Host that runs the Envoys, nil if o is nil. When hurry is closed, the Envoys stop at
-// once. without receives the states of the Envoys, to report Gateways that have no Envoy. The error is that of
-// host.New.
+// start returns the host.Host that runs the Envoys, nil if o is nil. When the channel hurry is closed, the
+// Envoys stop at once. The parameter without receives the states of the Envoys, to report Gateways that have no
+// Envoy. The error is that of host.New.
 func (o *Host) start(srv *server.Server, without *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
 	if o == nil {
 		return nil, nil

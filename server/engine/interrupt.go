@@ -30,7 +30,8 @@ const (
 	// yieldAfter is how long a run works before a newer state of the folder can interrupt it.
 	yieldAfter = 10 * time.Second
 	// maxYields is how many runs in a row a newer state of the folder can interrupt. The next run continues with
-	// the results of an interrupted run. Only a rule that was running starts again.
+	// the results of an interrupted run. Only the step of the translator that was running (a rule of package memo)
+	// starts again.
 	maxYields = 3
 	// readTurn is how long files are read before the files that were read so far are applied. So small files do
 	// not wait long for large files of other teams. It is elapsed time, because users wait for that long.

@@ -59,9 +59,10 @@ func (t *translation) former(key manifest.Key) *manifest.Object {
 	return t.reader.store.Former(key).Object
 }
 
-// divide applies parts in two halves, and divides each half that fails in the same way. It withholds single
-// objects that fail, and after maxTries or maxSlow all of parts. cause is why parts failed as a whole. The
-// error means that the search ended early: it is errLost, or the end of gatefold.
+// divide applies the first half of parts, and then the second half. If a half fails, divide calls itself with
+// that half. If parts has one object, or after maxTries or maxSlow, it withholds all objects of parts. cause is
+// why parts failed as a whole. The error means that the search ended early: it is errLost, or the end of
+// gatefold.
 func (i *isolation) divide(parts []part, cause error) error {
 	if len(parts) == 1 || i.tries >= maxTries || i.slow >= maxSlow {
 		for _, part := range parts {
@@ -106,7 +107,7 @@ func (i *isolation) try(parts []part) error {
 	return err
 }
 
-// rewind resets the translator to its state before the part that failed. It returns errLost if that is not
+// rewind resets the translator to its state before the parts that failed. It returns errLost if that is not
 // possible. Another error means that the attempt was interrupted.
 func (i *isolation) rewind() error {
 	if i.translator.Revert() {
@@ -171,7 +172,8 @@ func (i *isolation) withhold(bad part, cause error) error {
 }
 
 // instead returns what may be applied instead of the object, the best first: the last valid version, a copy of
-// the route without backends (translate.Closed), an invalid object, and at last the removal of the object.
+// the route without backends (translate.Closed), the object as an invalid one (store.Withhold), and at last its
+// removal.
 func (w *withheld) instead(key manifest.Key) (all []part) {
 	if w.former != nil {
 		all = append(all, part{key: key, set: w.former})

@@ -40,7 +40,7 @@ type pipeline struct {
 // publisher is the part of server.Server that the pipeline uses.
 type publisher interface{ Publish(translate.Result) }
 
-// observer is called after each run, with what was published or why nothing was.
+// observer is called after each run that was not interrupted, with its results.
 type observer interface{ observe(r *run) }
 
 // newPipeline returns a pipeline that ends with ctx. The caller sets server, observers, state and gate.
@@ -259,7 +259,7 @@ func (p *pipeline) publish(r *run) (err error) {
 }
 
 // recover runs the flow. After a panic before the first publication, it sets a restored state aside and runs
-// the flow once more. After another panic in the step store, it replaces the store. It returns the last error.
+// the flow again. After any other panic in the step store, it replaces the store. It returns the last error.
 func (p *pipeline) recover(r *run) error {
 	err := p.guard(r)
 	var panicked *mistake

@@ -73,8 +73,9 @@ func (l *runLog) noteEmpty(tree *watcher.Tree) {
 	l.empty = empty
 }
 
-// summarize logs the one line of a reload. total_ms is the time since the first change, including the debounce.
-// The line names the first maxKeysLogged objects that were set, and the first that were removed.
+// summarize logs the one line of a reload, at level debug if nothing changed and no user waits. total_ms is the
+// time since the first change, including the debounce. The line names the first maxKeysLogged objects that were
+// set, and the first that were removed.
 func (l *runLog) summarize(r *run) {
 	level := zerolog.InfoLevel
 	if !r.asked && r.nothing() {

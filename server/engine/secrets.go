@@ -38,7 +38,8 @@ type secretDir struct {
 	joined   []manifest.Problem // the problems that join returned last
 }
 
-// isSecretKey reports whether a file has the name of a key of a Secret's data.
+// isSecretKey reports whether a file is named tls.crt, tls.key or ca.crt: the keys that gatefold reads from a
+// Secret's data.
 func isSecretKey(name string) bool {
 	return name == string(keypair.Certificate) || name == string(keypair.Key) || name == string(keypair.Authorities)
 }

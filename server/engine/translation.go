@@ -57,8 +57,8 @@ type phase string
 const (
 	agreed phase = ""      // the server has all that the translator has made
 	fresh  phase = "fresh" // the translator is new, and the server may have more than it knows
-	// ahead means that a Change is between the translator and the server. If a run begins with ahead, a panic lost
-	// that Change, and the run makes a new translator.
+	// ahead means that a Change is between the translator and the server. If a run begins in this phase, that
+	// Change may be lost, and the run makes a new translator.
 	ahead phase = "ahead"
 )
 
@@ -93,8 +93,8 @@ func onAllInterfaces(options translate.Options) translate.Options {
 }
 
 // apply returns the Result of a Change, and of earlier Changes that were not processed completely. It withholds
-// the objects that the translator cannot process. If a panic lost a Change, it makes a new translator, because
-// an inconsistent one could make wrong routes. After an error, the next call processes the Change again.
+// the objects that the translator cannot process. In the phase ahead, it makes a new translator, because an
+// inconsistent one could make wrong routes. After an error, the next call processes the Change again.
 func (t *translation) apply(change store.Change) (result translate.Result, err error) {
 	t.ledger.changed(change)
 	t.pending = followed(t.pending, change)
