@@ -43,7 +43,8 @@ func (t *explainPage) policy(p explain.PolicyReport) {
 	t.row("policy", text+": "+stateWords(p), p.At)
 }
 
-// stateWords returns in words the state of a policy, with the fields that apply.
+// stateWords returns in words the state of a policy: the fields that apply, and the policies that override or
+// extend them. If the policy is not in force or is stale, the text has the reason.
 func stateWords(p explain.PolicyReport) string {
 	fields, others := strings.Join(p.Fields, ", "), joinKeys(p)
 	var words string

@@ -143,8 +143,8 @@ func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits
 }
 
 // writeBlob writes the next file in the output of git cat-file --batch. The output of a file is "NAME TYPE
-// SIZE", a line end, SIZE bytes, and a line end. The parameter most limits how many of the bytes are written.
-// The error means that the output is incomplete, or that the file cannot be written.
+// SIZE", a line end, SIZE bytes, and a line end. Of these bytes, it writes only the first ones, as many as the
+// parameter most says. The error means that the output is incomplete, or that the file cannot be written.
 func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) error {
 	head, err := blobs.ReadString('\n')
 	if err != nil {

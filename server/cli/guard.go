@@ -80,8 +80,8 @@ func localHosts() map[string][]netip.Addr {
 	return hosts
 }
 
-// forms returns the address, which gatefold listens on. If the address means all interfaces, forms also returns
-// each address of this machine with the same port.
+// forms returns the addresses that lead to one address on which gatefold listens: the address itself, and, if
+// it means all interfaces, each address of this machine with the same port.
 func forms(address string) []string {
 	all := []string{address}
 	host, port, err := net.SplitHostPort(address)

@@ -21,9 +21,9 @@ const (
 // groupAnnotation is the name of the annotation that has the group of a flag.
 const groupAnnotation = "gatefold_group"
 
-// groupFlags calls register, and adds the flags that register defines to the parameter flags. It allows
-// settings files to set these flags. Flags that begin with "max-" are in the group of limits, and others in the
-// group of the folder.
+// groupFlags calls the function register, and adds the flags that this function defines to a command's set of
+// flags. It allows settings files to set the added flags. Flags that begin with "max-" are in the group of
+// limits, and others in the group of the folder.
 func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 	added := pflag.NewFlagSet("", pflag.ContinueOnError)
 	register(added)

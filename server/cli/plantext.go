@@ -67,7 +67,8 @@ func section[T any](t *planPage, heading string, list []T, line func(T)) {
 	}
 }
 
-// changes writes a list of changes with a heading.
+// changes writes a heading and a list of changes (see section), with at most maxRegions kinds of requests for
+// each change.
 func (t *planPage) changes(heading string, list []plan.Change) {
 	section(t, heading, list, func(c plan.Change) {
 		fmt.Fprintf(&t.out, "\n  %s\n", t.paint(bold, t.command(c)))

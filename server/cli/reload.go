@@ -52,8 +52,9 @@ func reloadCommand() *cobra.Command {
 	return cmd
 }
 
-// printReload prints what a reload changed, and the problems of the folder. body is the response. It returns
-// errFindings if the folder has errors.
+// printReload prints what a reload changed, and then requests and prints problems of the folder
+// (printProblems). body is the response to the reload. It returns errFindings if the folder has errors. Other
+// errors mean that gatefold did not answer as expected.
 func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) error {
 	var page admin.Reloaded
 	if err := json.Unmarshal(body, &page); err != nil {

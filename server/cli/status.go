@@ -72,7 +72,7 @@ func statusCommand() *cobra.Command {
 }
 
 // read sets the filter from the arguments and -n. It returns an error if the arguments and -n name different
-// namespaces, or if the kind is unknown.
+// namespaces, or if they cannot be a filter: for example, the kind is unknown.
 func (o *statusOptions) read(args []string) (err error) {
 	kind, namespace, name := "", o.namespace, ""
 	if len(args) > 0 {
@@ -158,7 +158,8 @@ func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err 
 }
 
 // askObjects requests the objects. Without a filter, it also requests the Envoys and the xDS transport. The
-// error is a noObject if the named object does not exist. Other errors mean that gatefold did not answer.
+// error is a noObject if the named object does not exist. Other errors mean that gatefold did not answer as
+// expected.
 func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*statusPage, error) {
 	page := &statusPage{statusList: statusList{problemList: problems}}
 	code, body, err := o.client.get(ctx, o.filter.Path())
