@@ -37,7 +37,8 @@ func (d Documents) Status(filter board.Filter) board.List[board.Object[any]] {
 	return d.options.Board.List(filter.Picks)
 }
 
-// Missing returns the message for a filter that names one object without a status.
+// Missing returns the message that the object that the filter names has no status. The message may suggest a
+// similar object.
 func (d Documents) Missing(filter board.Filter) string { return d.options.Board.Missing(filter) }
 
 // Revisions returns the number of the served revision, and the last edits.

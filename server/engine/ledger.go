@@ -37,7 +37,8 @@ func (l ledger) changed(change store.Change) {
 	}
 }
 
-// published records the resources that the server got.
+// published records the resources and the Infra that the server got, and forgets the objects that were removed
+// before.
 func (l *ledger) published(result translate.Result) {
 	l.gone = map[manifest.Key]struct{}{}
 	for _, u := range result.Delta {

@@ -102,7 +102,7 @@ func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	}
 }
 
-// quarantine stores the rules that Envoys rejected, and publishes again.
+// quarantine stores what Envoys rejected (translate.Quarantine), and publishes again.
 func (p *pipeline) quarantine(rejected translate.Quarantine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -128,7 +128,7 @@ func (t *translation) published(result translate.Result) {
 	t.phase, t.trusted, t.answered = agreed, t.rejected, t.issuers
 }
 
-// quarantine stores the rules that Envoys rejected, for the next apply.
+// quarantine stores what Envoys rejected (translate.Quarantine), for the next apply.
 func (t *translation) quarantine(rejected translate.Quarantine) {
 	t.rejected = rejected
 	t.translator.Quarantine(rejected)

@@ -96,7 +96,7 @@ func (o *objectPage) show(f folder, known map[manifest.Key]bool) {
 }
 
 // readKey returns the object that the query of a request names. It returns an error if the query names no
-// object.
+// object, or if the kind is unknown.
 func readKey(r *http.Request) (manifest.Key, error) {
 	query := r.URL.Query()
 	filter, err := board.NewFilter(query.Get("kind")+"."+query.Get("group"), query.Get("namespace"), query.Get("name"))

@@ -39,10 +39,9 @@ type branch struct {
 // Class returns the CSS class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
-// Link returns the part of the line that links to the page of the line's object. If the line has a reason
-// (Why), this is the beginning of the line, up to the first colon before a space. Otherwise it is the whole
-// line. Link returns "" if the line has no link, because it is not about a port, a route or an object that is
-// not accepted.
+// Link returns the part of a line that is a link to the page of an object: a Gateway, a ListenerSet or a route.
+// If the line has a reason (Why), the link ends with the first colon that a space follows. Otherwise it is the
+// whole line. Link returns "" for all other lines.
 func (b *branch) Link() string {
 	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
 		return ""
