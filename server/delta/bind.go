@@ -38,10 +38,11 @@ func (s *stream) Unbound() map[string]struct{} {
 }
 
 // rebind marks listeners as due again after a failed bind, because Envoy tries to bind only when it gets the
-// listener again. It also marks the listeners of unmoved whose wait is over. It returns the time of the next
-// retry or of the next end of a wait; zero means that neither is planned. The wait after a failed bind is
-// Options.BindRetry at first, and doubles with every failure. Each listener is sent alone, so that Envoy's
-// error is about this listener.
+// listener again. A listener that has its older form back (OlderServed) is not retried. rebind also marks the
+// listeners in l.unmoved whose wait is over. It returns the time of the next retry or of the next end of a
+// wait; zero means that neither is planned. The wait after a failed bind is Options.BindRetry at first, and
+// doubles with every failure, up to maxBindRetry. Each listener is sent alone, so that Envoy's error is about
+// this listener.
 func (m *moves) rebind(now time.Time) time.Time {
 	l := m.ledgers[xds.ListenerType]
 	if l == nil {

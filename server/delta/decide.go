@@ -2,7 +2,7 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// action is what is done with one name of a type.
+// action is what is sent for one name of a resource type.
 type action int
 
 const (

@@ -10,7 +10,7 @@ const (
 
 // drain returns a response with pending removals of l's type, or nil if nothing can be removed. A removal that
 // was rejected in a response with other names is sent alone. If the first removal is a filter that the target
-// still has, the response removes only the requirements of the filter that no route uses (see trim).
+// still has, drain returns what trim returns: the filter without its old requirements, or nil.
 func (p *Plan) drain(l *ledger) *Response {
 	if r, part := p.trim(l); part {
 		return r
@@ -115,10 +115,11 @@ func (l *ledger) passes(name string) bool {
 	return true
 }
 
-// follow marks the endpoints of a cluster that the Envoy has and that is sent again. The endpoints are then
-// sent even if the Envoy has them. An updated cluster becomes warm only with endpoints that arrive after it,
-// and Envoy does not request them again (docs/design/envoy.md#changes-without-lost-requests, "Warming rules
-// seen").
+// follow makes sure that Envoy gets the endpoints of an updated cluster after the cluster, even if it has these
+// endpoints. An updated cluster becomes warm only with endpoints that arrive after it, and Envoy does not
+// request them again (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen"). follow does
+// nothing for other types, for a cluster that the Envoy does not have yet, or if the Envoy does not subscribe
+// to the endpoints.
 func (s *stream) follow(l *ledger, name string) {
 	if l.typ != xds.ClusterType {
 		return

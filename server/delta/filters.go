@@ -18,7 +18,7 @@ import (
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
 
 // awaitsFilter reports whether a route table must wait for the filter that it needs, and records the wait in
-// l.unfiltered. e is the form of the table that would be sent.
+// l.unfiltered. e is the form of the table that would be sent, or nil. The result is false for all other types.
 func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	delete(l.unfiltered, name)
 	if l.typ != xds.RouteType || e == nil || s.options.Unordered || s.filtered() || !e.requires() {
@@ -70,8 +70,8 @@ func (t *Target) requires() bool {
 	return false
 }
 
-// filter returns the form of the filter target for this stream's Envoy. The form has no requirements that the
-// Envoy rejects. It also has the old requirements that the Envoy's routes may still name.
+// filter returns the form of the target's filter that this stream's Envoy is sent. The form has no requirements
+// that the Envoy rejects. It also has the old requirements that the Envoy's routes may still name.
 func (ts *tables) filter(target *Entry) *Entry {
 	t := ts.tableOf(xds.FilterType, target.Name)
 	if t.ready == nil || t.readyFor != target {
@@ -81,7 +81,8 @@ func (ts *tables) filter(target *Entry) *Entry {
 	return t.ready
 }
 
-// clearChanged removes those rejected requirements from t that changed or are no longer in the filter target.
+// clearChanged removes those rejected requirements from t that changed in the target's filter, or that the
+// filter no longer has.
 func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	if len(t.rejected) == 0 {
 		return
@@ -97,9 +98,9 @@ func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns a form of the filter e. The form does not have the rejected requirements. It also has the
-// requirements of the older filter before that e does not have. filterWith returns e if both change nothing.
-// before may be nil. Streams that accepted the same older filter, and rejected nothing, share the form.
+// filterWith returns a form of the filter e without the rejected requirements. If there is an older filter
+// (before is not nil), the form also has the requirements that only the older filter has. filterWith returns e
+// if nothing differs. Streams that accepted the same older filter, and rejected nothing, share the form.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	if len(rejected) > 0 || before == nil {
 		return e.newFilter(before, rejected)
@@ -149,10 +150,11 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim handles the next removal of l if it is a filter that the target still has. It takes the removal from
-// l.gone, and returns a response with the filter's current requirements, without rejected ones. The response is
-// nil if the Envoy already has exactly these. part is true in both cases. In any other case trim changes
-// nothing and returns nil and false: the caller then removes whole resources.
+// trim removes the old requirements from a filter that the target still has, if this filter is the next removal
+// of l. It takes the removal from l.gone, and returns a response with the filter's current requirements,
+// without rejected ones. The response is nil if the Envoy already has exactly these. part is true in both
+// cases. In any other case trim changes nothing and returns nil and false: the caller then removes whole
+// resources.
 func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	name, waits := l.gone.peek()
 	target := ts.target.Entry(l.typ, name)
@@ -169,8 +171,8 @@ func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 }
 
 // learnFilter records an answer to a filter. nack is true for a rejection, and words is Envoy's error. After an
-// ACK it stores the accepted form. After an Envoy's NACK of the target's current filter alone, it records the
-// requirements that faults returns as rejected. Then the filter is sent again without them.
+// ACK it stores the accepted form. If an Envoy rejects the target's current filter in a response of its own,
+// the result of e.faults is recorded as rejected. Then the filter is sent again without these requirements.
 func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	for _, e := range r.Set {
 		t := ts.tableOf(l.typ, e.Name)
@@ -193,9 +195,9 @@ func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	}
 }
 
-// faults returns the faulty requirements of the rejected filter e. A requirement is faulty if the error words
-// names one of its providers. If the error names no provider, each requirement that before does not have in the
-// same form is faulty.
+// faults returns the requirements to blame for the rejection of the filter e. If the error names providers,
+// these are the requirements of these providers. If not, these are the requirements that are new or changed
+// compared with the filter before, which may be nil.
 func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 	all, held := xds.Requirements(e.Body), map[xds.Part]string{}
 	if before != nil {

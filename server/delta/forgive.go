@@ -2,8 +2,9 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Forgive marks route tables and filters that the Envoy rejected, as a whole or in part, to be sent again. It
-// does the same for listeners that could not move to another address. It reports whether it marked any.
+// Forgive lets the Envoy try again what it rejected: route tables and filters with rejected parts, route tables
+// in which no bad part was found, and listeners that could not move to another address. Forgive forgets these
+// rejections, and marks the resources to be sent again. It reports whether it marked any.
 func (p *Plan) Forgive() (forgiven bool) {
 	forgiven = p.moves.forgiveBinds()
 	for name, t := range p.states {
@@ -21,8 +22,8 @@ func (p *Plan) Forgive() (forgiven bool) {
 	return forgiven
 }
 
-// forgiveBinds marks listeners that could not move to another address to be sent again. It reports whether it
-// marked any.
+// forgiveBinds marks listeners to be sent again that could not move to another address and have their older
+// form back. It reports whether it marked any.
 func (m *moves) forgiveBinds() (forgiven bool) {
 	l := m.ledgers[xds.ListenerType]
 	for name, w := range m.ways {

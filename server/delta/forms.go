@@ -13,9 +13,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// forms caches the variants of one route table or filter for streams that need another form of it. Usually many
-// Envoys reject the same parts at the same time, so their streams share a form. A form is made when a stream
-// needs it, and freed with the last stream that uses it. It has its own lock.
+// forms caches the variants of one resource for streams that need another form of it. Usually many Envoys
+// reject the same parts at the same time, so their streams share a form. A form is made when a stream needs it,
+// and freed with the last stream that uses it; a form for an older release is never freed. forms has its own
+// lock.
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
@@ -96,8 +97,8 @@ func (s *suspects) probe(from, to int) *Entry {
 	return made
 }
 
-// without returns the route table e without the faulty parts (see xds.Without). It returns e if e has none of
-// these parts.
+// without returns the route table e in which the given parts answer 500 or are left out (see xds.Without). It
+// returns e if e has none of these parts in the form that is faulty.
 func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	key := keyOf(faults)
 	e.forms.mu.Lock()

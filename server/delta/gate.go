@@ -7,12 +7,13 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// gate delays listeners and routes until the clusters that they need are answered.
+// gate delays listeners and routes until Envoy has answered the clusters that were sent before them, but for
+// Options.Wait at most. So a route does not arrive before the cluster that it refers to.
 type gate struct {
 	*stream
 	// barrier has the rejected clusters without an older form, by name, and when each was sent.
 	barrier map[string]time.Time
-	// waived is the end of the last wait. Clusters that were sent before it are not waited for.
+	// waived is when Options.Wait was over last. Clusters that were sent before it are not waited for.
 	waived time.Time
 	// blocked is the time since which listeners or routes wait. It is zero if none waits.
 	blocked time.Time
@@ -71,8 +72,9 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// updateBarrier changes g.barrier after the answer to r, which has clusters. It removes clusters that Envoy can route to.
-// If nack is true, r was rejected: updateBarrier adds the other clusters of r, unless r was sent before g.waived.
+// updateBarrier changes g.barrier after the answer to r, which has clusters. It removes clusters that Envoy can
+// route to. nack is true if Envoy rejected r: then updateBarrier adds the other clusters of r, unless r was
+// sent before g.waived.
 func (g *gate) updateBarrier(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		switch {

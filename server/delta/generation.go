@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// An Envoy that was connected to an earlier gatefold may still have listeners with fewer HTTP filters: it
-// rejected their new form, or the old listeners drain. These listeners request route tables by other names
-// (ir.TableName). They get the current tables, but parts that need a missing filter answer 500.
+// An Envoy that was connected to an earlier version of gatefold may still have listeners with fewer HTTP
+// filters: it rejected their new form, or the old listeners drain. These listeners request route tables by
+// other names (ir.TableName). They get the current tables, but parts that need a missing filter answer 500.
 
 // entry returns the target's resource of a name, nil if there is none. If the name is that of a route table for
 // an earlier generation of listeners, entry returns the current table. For a later generation it returns nil.
@@ -25,8 +25,8 @@ func (s *stream) entry(typ, name string) *Entry {
 	return s.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
 }
 
-// markEarlier marks the route tables for listeners of earlier generations that are made from the given current
-// tables. The target has no entries under the names of these earlier tables.
+// markEarlier marks the route tables for listeners of earlier generations that are made from the current tables
+// in the list. The target has only the current tables, so an edit does not name the earlier ones.
 func (l *ledger) markEarlier(tables []string) {
 	if len(l.unknown) == 0 {
 		return
@@ -41,9 +41,9 @@ func (l *ledger) markEarlier(tables []string) {
 	}
 }
 
-// prepareEarlier stores, as the ready form of the route table called name, a table for listeners of an earlier
-// generation. The table is made from target, the current table, without the parts that this Envoy rejects or is
-// too old for.
+// prepareEarlier makes the route table called name for listeners of an earlier generation, and stores it as the
+// ready form. It makes it from target, which is the current table, without the parts that this Envoy rejects or
+// is too old for.
 func (ts *tables) prepareEarlier(name string, target *Entry) {
 	form, faults := target, map[xds.Part]xds.Fault{}
 	if t := ts.states[target.Name]; t != nil {

@@ -46,7 +46,7 @@ type rejection struct {
 	words   string
 	times   int       // how often it was rejected in a row
 	at      time.Time // when it is sent again; zero if no retry is planned: see moves.rebind
-	again   bool      // the time at has come
+	again   bool      // the time of the retry has come
 }
 
 // rejections has the rejection of each rejected name.
@@ -103,7 +103,7 @@ func (l *ledger) mark(name string) {
 	}
 }
 
-// markAll marks many names. The caller must not change the list later.
+// markAll marks the names in a list. The caller must not change the list later.
 func (l *ledger) markAll(names []string) {
 	if len(names) >= bulk {
 		l.due.share(names)
@@ -116,8 +116,8 @@ func (l *ledger) markAll(names []string) {
 
 // subscribe adds names to the subscription. If the client has the resource of a name, it is sent again, because
 // the client may have lost it (xDS protocol, "Subscribing to Resources"). A name in known is not sent again:
-// the client reports its version in this request. first is true for the first request of the type. Then resume
-// marks the known names.
+// the client reports its version in this request. first is true for the first request of the type; the names in
+// known are then left to resume.
 func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
 	for _, name := range names {
@@ -172,7 +172,8 @@ func (l *ledger) markWanted(t *Target) {
 	l.markAll(slices.Sorted(maps.Keys(all.since)))
 }
 
-// unsubscribe removes names from the subscription, and forgets their state.
+// unsubscribe removes names from the subscription. It forgets their state, unless the client subscribes to all
+// names.
 func (l *ledger) unsubscribe(names []string) {
 	for _, name := range names {
 		l.names.remove(name)
@@ -187,7 +188,8 @@ func (l *ledger) forgetUnwanted(name string) {
 	}
 }
 
-// touched yields the names that the end of a wildcard subscription can affect. It may yield a name twice.
+// touched yields the names that the client has, or was sent without an answer yet. These are the names that the
+// end of a wildcard subscription can affect, except rejected ones. It may yield a name twice.
 func (l *ledger) touched(yield func(string) bool) {
 	for name := range l.held.all {
 		if !yield(name) {
@@ -264,11 +266,12 @@ func (l *ledger) accept(nonce string) {
 	}
 }
 
-// reject records the NACK of the response with this nonce; words is Envoy's error. A single resource of the
-// response is bad. Of several resources, the ones that the error names are bad, and Envoy may have applied any
-// of the others. So the others are sent again one by one (docs/design/reliability.md#findings). If the error
-// names none, all are sent again. A version that was rejected alone is not sent again. The exception is a
-// listener after a failed bind (see moves.rebind).
+// reject records the NACK of the response with this nonce; words is Envoy's error. If the response has a single
+// resource, that resource is bad. Of several resources, the ones that the error names are bad, and Envoy may
+// have applied any of the others. So the others are sent again one by one
+// (docs/design/reliability.md#findings). If the error names none, all are sent again. A bad version is not sent
+// again, except a listener's after a failed bind (see moves.rebind). A removal that was rejected alone counts
+// as done.
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)

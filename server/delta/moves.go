@@ -58,8 +58,9 @@ const (
 	cameBack              // Envoy serves the older form, until the listener changes or Plan.Forgive is called
 )
 
-// If a listener's address should be free soon, the listener is sent quickBinds times, after waits that double
-// from quickBind. An Envoy closes the old sockets some time after it acknowledged the new form of a listener.
+// If a listener's address should be free soon, the listener is sent again up to quickBinds times, after waits
+// that double from quickBind. An Envoy closes the old sockets some time after it acknowledged the new form of a
+// listener.
 const (
 	quickBinds = 7
 	quickBind  = 20 * time.Millisecond
@@ -235,8 +236,9 @@ func (m *moves) circle(name string, blockers []string) bool {
 	return false
 }
 
-// learn records which listeners Envoy has after its answer to r, and continues the listeners that make way.
-// nack is true for a rejection. l has recorded the answer already.
+// learn records which listeners Envoy has after its answer to r, and starts the next phase of listeners that
+// make way. It also marks the listeners that wait for other listeners. nack is true for a rejection. l has
+// recorded the answer already.
 func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if version, held := l.held.get(e.Name); held && version == e.Version {
@@ -300,9 +302,9 @@ func (m *moves) arrived(l *ledger, e *Entry) {
 	}
 }
 
-// unbound records that Envoy could not bind the address of the listener e; known is the rejection. If the
-// address should be free soon, or if the listener can make way, unbound removes the rejection, so that the
-// listener is sent again.
+// unbound records that Envoy could not bind the address of the listener e; known is the rejection. It removes
+// the rejection in three cases, so that the listener is sent again: its address should be free soon, it can
+// make way, or it made way and gets its older form back.
 func (m *moves) unbound(l *ledger, e *Entry, known rejection) {
 	w := m.ways[e.Name]
 	unknown := w == nil && l.held.has(e.Name) && m.held[e.Name] == nil

@@ -42,8 +42,8 @@ func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// unsettled returns the virtual hosts of a route table in which it still has suspected parts: parts that were
-// found bad, or that are not tested yet.
+// unsettled returns the virtual hosts of a route table that still have suspected parts: parts that the search
+// found bad or has not tested yet, and that the table has unchanged.
 func (s *search) unsettled(table *Entry) map[string]bool {
 	now, hosts := map[xds.Part]string{}, map[string]bool{}
 	for _, piece := range xds.Pieces(table.Body) {

@@ -49,19 +49,19 @@ type Plan struct {
 	moves moves
 	world world // nil for the incremental protocol
 	nonce uint64
-	// tired is true if Next is to be called again at once. Then fill looked at fillSteps names
-	// and found nothing to send yet, or the protocol cannot express the last response.
+	// tired is true if Next is to be called again at once, because fill looked at fillSteps names and found
+	// nothing to send yet, or because the protocol cannot express the last response.
 	tired    bool
 	withheld bool // nothing is sent
 }
 
-// stream is what the parts of a plan share: the target, and what the client asked for.
+// stream is what the parts of a plan share: the target, and what the client requested.
 type stream struct {
 	options Options
 	target  *Target
 	release xds.Release        // of Options.Version
 	older   bool               // release lacks something that the newest one has
-	ledgers map[string]*ledger // by type, of the types that were asked for
+	ledgers map[string]*ledger // by type, of the types that the client requested
 	now     time.Time          // of the last call of Plan.Next
 }
 
@@ -69,7 +69,8 @@ type stream struct {
 type Options struct {
 	// Opened is when the stream began.
 	Opened time.Time
-	// Wait bounds how long listeners and routes wait for the answer to their clusters.
+	// Wait bounds how long listeners and routes wait for the answer to clusters, and how long removals wait for a
+	// client that has not requested listeners and routes yet.
 	Wait time.Duration
 	// BindRetry is how long a listener whose bind failed waits at first until it is sent again.
 	BindRetry time.Duration

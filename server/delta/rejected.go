@@ -10,7 +10,7 @@ import (
 type rejectedParts struct {
 	states       map[string]*tableState // by name
 	withRejected map[string]struct{}    // the names of those that have rejected parts
-	findings     uint64                 // counts the changes of what was found
+	findings     uint64                 // counts the ended searches and the changes by Quarantine
 	// newRejected are the parts that were rejected since the last call of TakeRejected, and cleared
 	// those that are no longer rejected.
 	newRejected, cleared []*RejectedPart
@@ -20,7 +20,8 @@ func newRejectedParts() rejectedParts {
 	return rejectedParts{states: map[string]*tableState{}, withRejected: map[string]struct{}{}}
 }
 
-// RejectedPart is a part of a route table or filter that this stream's Envoy rejects in this form.
+// RejectedPart is a part of a route table or filter that is not sent to this stream's Envoy, because the Envoy
+// rejected it in this form or is too old for it.
 type RejectedPart struct {
 	Table string
 	xds.Part

@@ -74,7 +74,8 @@ func appendLength(to []byte, length int) []byte {
 	return protowire.AppendVarint(to, uint64(length))
 }
 
-// Response is one DeltaDiscoveryResponse before it is encoded.
+// Response is one response before it is encoded, with the names that changed. In the state-of-the-world
+// protocol, fillWorld adds the other resources.
 type Response struct {
 	Type    string // the type URL
 	Set     []*Entry

@@ -20,9 +20,9 @@ type search struct {
 	from int // the parts before this index are known to be good or bad
 	bad  int // if bad > from, at least one of pieces[from:bad] is bad
 	step int // the size of the next window, if no part in it is known to be bad
-	// mark is true if the client answered a probe without parts with xds.ProbeMark. over is true if the search
-	// has ended. A client that answers without the mark does not check route tables like Envoy, so that nothing
-	// can be found.
+	// mark is true if the client's error about the first probe, which has no parts, contained xds.ProbeMark. If it
+	// did not, the client does not check route tables like Envoy, so that nothing can be found. over is true if
+	// the search has ended.
 	mark, over bool
 	found      []found
 	probes     int    // the probes since the last pause

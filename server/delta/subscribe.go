@@ -171,8 +171,9 @@ type laying struct {
 	on      *roll
 }
 
-// Compact reduces the memory that the plan uses for names, in steps. Between two steps, it reads all names of
-// the overlays that need it. An overlay needs it after its unshared names have doubled (see overlay.due).
+// Compact reduces the memory that the plan uses for names, in steps. It rebuilds an overlay after its unshared
+// names have doubled (see overlay.due), or if it has more than maxRuns lists. Between two steps, it reads all
+// names of these overlays.
 func (p *Plan) Compact() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		var todo []laying

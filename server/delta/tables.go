@@ -15,11 +15,12 @@ import (
 // Work whose time grows with the size of a route table is done by Prepare, between its steps. Next only records
 // which tables wait for Prepare.
 
-// tables are what a plan learned of the stream's route tables and of its filter.
+// tables are what a plan learned of the stream's route tables and filters.
 type tables struct {
 	*stream
 	rejectedParts
-	// searches is true if the parts at fault are searched for, which only an Envoy allows.
+	// searches is true if the bad parts of rejected resources are searched for. It is false if the client is not
+	// an Envoy.
 	searches bool
 	// waiting are the route tables that Prepare must make a form of before they can be sent.
 	waiting []string
@@ -36,14 +37,13 @@ type tableState struct {
 	rejected       map[xds.Part]*RejectedPart
 	notQuarantined int     // the number of rejected parts that are not in quarantine
 	search         *search // nil if no search is running
-	// ready is the form that is sent instead of the target's readyFor: a probe, or the route table without its
-	// bad parts. It is nil until prepare has made it.
+	// ready is the form that is sent instead of readyFor, the target's entry. It is a probe, or the resource
+	// without its bad parts. It is nil until it is made.
 	ready, readyFor *Entry
 	// unsearchable is the version of the route table in which a search found no bad part; "" if there is none.
 	unsearchable string
-	// hinting is true while the search has not begun, because the route table without the parts that other
-	// Envoys rejected is sent first. So an Envoy that has no table yet serves early. hadHints is true after
-	// this table was made once.
+	// hinting is true before a search begins, while the Envoy is sent the route table without the parts that other
+	// Envoys rejected. So an Envoy that has no table yet serves early. hadHints is true after this was tried once.
 	hinting, hadHints bool
 	pausing           bool // ready is the table for a pause of the search: see tables.pause
 }
@@ -131,9 +131,9 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 }
 
 // learn records the answer to r, if r has route tables or filters. nack is true for a rejection, and words is
-// Envoy's error. After an ACK it stores the accepted form. After the NACK of one route table it starts or
-// continues the search for the bad parts, and marks the table to be sent again in another form. Its cost does
-// not depend on the size of a table.
+// Envoy's error. After an ACK it stores the accepted form. If a route table was rejected in a response of its
+// own, learn starts or continues the search for its bad parts, and marks the table to be sent again in another
+// form. The cost does not depend on the size of a table.
 func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	if l.typ == xds.FilterType {
 		ts.learnFilter(l, r, nack, words)
@@ -185,7 +185,7 @@ func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 }
 
 // Prepare makes the next forms of the route tables that wait for it, in steps. hints returns the parts of a
-// table that other Envoys rejected. It is called in a step.
+// table that other Envoys rejected. Prepare calls hints only within a step.
 func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		for _, name := range ts.waiting {

@@ -35,7 +35,7 @@ const keyMark = "credential key:"
 const redacted = "[redacted]"
 
 // plainWords returns the useful part of Envoy's error, without the content of secrets. It has about maxWords
-// bytes at most.
+// bytes at most. An error about a secret that is long or contains PEM data becomes redacted as a whole.
 func plainWords(typ, words string) string {
 	if at := strings.LastIndex(words, constraintMark); at >= 0 {
 		words = words[at:]

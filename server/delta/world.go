@@ -48,7 +48,7 @@ type WorldReader struct {
 }
 
 // Read decodes and converts the stream's next request. If the type is not served, the result has no names and
-// versions. The error means that message is no DiscoveryRequest.
+// versions. An error means that the bytes are no DiscoveryRequest.
 func (w *WorldReader) Read(message []byte) (*Request, error) {
 	request := &discoveryv3.DiscoveryRequest{}
 	if err := proto.Unmarshal(message, request); err != nil {
@@ -82,9 +82,10 @@ func (w *WorldReader) Read(message []byte) (*Request, error) {
 	return out, nil
 }
 
-// recall returns the version of each resource of a client that reported version for the whole type. It also
-// stores these resources in p.world. It returns nil if version is "", or if the target has another version of
-// the type.
+// recall returns the versions of the resources that a reconnected client has, by name. The client reported a
+// single version for the whole type. If that is the version of the target's resources that the client
+// subscribes to, the client has exactly these, and recall stores them in p.world. If it is "" or another
+// version, recall returns nil.
 func (p *Plan) recall(l *ledger, version string) map[string]string {
 	if version == "" {
 		return nil
@@ -127,9 +128,9 @@ func (w world) after(r *Response) map[string]*Entry {
 	return all
 }
 
-// recordHeld records in p.world which resources the client has after the answer to r. nack is true for a rejection.
-// If the client rejected a resource, the previous form stays in the list. A list without it would remove the
-// resource. It does nothing for the incremental protocol.
+// recordHeld records in p.world which resources the client has after the answer to r. nack is true for a
+// rejection. If the client rejected a resource, its previous form stays in p.world, because a list without it
+// would remove the resource. recordHeld does nothing for the incremental protocol.
 func (p *Plan) recordHeld(r *Response, nack bool) {
 	if p.world == nil {
 		return
@@ -153,8 +154,8 @@ func (p *Plan) recordHeld(r *Response, nack bool) {
 	}
 }
 
-// fillWorld stores in r the resources and the version that a response of the state-of-the-world protocol contains.
-// Its cost grows with the number of resources that the client has of the type.
+// fillWorld stores in r the resources and the version that a response of the state-of-the-world protocol
+// contains. Its cost grows with the number of resources that the client has of the type.
 func (w world) fillWorld(r *Response) {
 	all := w.after(r)
 	r.world, r.version = slices.Clone(r.Set), sumOf(all)

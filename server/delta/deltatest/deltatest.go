@@ -17,7 +17,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Encode encodes a message, the same each time.
+// Encode encodes a message to the same bytes each time. It panics if the message cannot be encoded.
 func Encode(message proto.Message) []byte {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	if err != nil {
@@ -31,9 +31,10 @@ func Answers500() *routev3.Route_DirectResponse {
 	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: 500}}
 }
 
-// Table makes a table of hosts such as "h: r1 r2=bad": routes by name, and
-// after the sign what they say, which stands in their match; "~" before it puts
-// it into their answer.
+// Table makes the RouteConfiguration "r". Each line of the text is a virtual host with its routes, for example
+// "h: r1 r2=bad". The text after a route's "=" becomes the path of its match, so that a test can make the match
+// bad. With "=~" the text becomes the route's stat prefix instead. A host "h=2" has the name h and the domain
+// "h=2".
 func Table(text string) *xds.Resource {
 	var hosts []xds.Host
 	for line := range strings.SplitSeq(text, "\n") {
@@ -68,10 +69,9 @@ func decodeRoutes(encoded [][]byte) (routes []*routev3.Route) {
 	return routes
 }
 
-// Compiled returns a linear table as one in which every host with routes has a tree
-// with these keys: a list has, in their order, the routes whose literal path begins
-// the key, and those whose path it begins and no longer key does; it ends with the
-// first that takes all that begins with the key.
+// Compiled returns a copy of a RouteConfiguration in which each virtual host has a prefix tree of paths instead
+// of a list of routes. The tree has the given keys and the key "". listOf
+// returns the routes of a key.
 func Compiled(table *xds.Resource, keys ...string) *xds.Resource {
 	config := &routev3.RouteConfiguration{}
 	if err := proto.Unmarshal(table.Body, config); err != nil {
@@ -107,6 +107,8 @@ func typed(name string, message proto.Message) *cncfcorev3.TypedExtensionConfig 
 	return &cncfcorev3.TypedExtensionConfig{Name: name, TypedConfig: packed}
 }
 
+// listOf returns the routes, in order, that a request can match if its path begins with key and with no longer
+// key. The list ends with the first route that matches every path that begins with key.
 func listOf(routes []*routev3.Route, key string, keys []string) (list []*routev3.Route) {
 	for _, r := range routes {
 		path := literal(r.Match)
@@ -126,7 +128,8 @@ func listOf(routes []*routev3.Route, key string, keys []string) (list []*routev3
 	return list
 }
 
-// literal is what begins every path that a route takes.
+// literal returns the text with which every path begins that the match selects. For a regular expression, it is
+// the text before the first special character.
 func literal(m *routev3.RouteMatch) string {
 	text := m.GetPath() + m.GetPrefix() + m.GetPathSeparatedPrefix()
 	if regex := m.GetSafeRegex().GetRegex(); regex != "" {
