@@ -39,8 +39,8 @@ func (v Verdict) Equal(other Verdict) bool {
 
 // Board has the status of all objects. It may be used from any goroutine.
 type Board struct {
-	// refresh makes the messages of outdated verdicts again, and calls Judge with them. It is called before each
-	// reading, while mu is not locked.
+	// refresh makes the messages of outdated verdicts again, and calls Judge with them. It is called before
+	// verdicts are read (List, Feed.Take), while mu is not locked.
 	refresh func()
 
 	mu        sync.Mutex
@@ -55,8 +55,8 @@ type Board struct {
 	last   stamps // the stamps that were made last
 }
 
-// New returns an empty board. It calls refresh before each reading. refresh must call Judge for each verdict
-// whose message may have changed.
+// New returns an empty board. It calls refresh before verdicts are read. refresh must call Judge for each
+// verdict whose message may have changed.
 func New(refresh func()) *Board {
 	return &Board{
 		refresh: refresh, objects: map[manifest.Key]*object{}, verdicts: map[string]Verdict{},

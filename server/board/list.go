@@ -91,7 +91,7 @@ func (b *Board) Missing(filter Filter) string {
 	return message
 }
 
-// List returns the objects that want selects, sorted by key.
+// List returns the objects for whose key want returns true, sorted by key.
 func (b *Board) List(want func(manifest.Key) bool) List[Object[any]] {
 	seen := b.look(want)
 	items := make([]Object[any], 0, len(seen))
@@ -101,7 +101,7 @@ func (b *Board) List(want func(manifest.Key) bool) List[Object[any]] {
 	return List[Object[any]]{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
 }
 
-// look returns the current state of the objects that want selects.
+// look returns the current state of the objects for whose key want returns true.
 func (b *Board) look(want func(manifest.Key) bool) map[manifest.Key]sight {
 	b.refresh()
 	b.mu.Lock()
@@ -115,7 +115,7 @@ func (b *Board) look(want func(manifest.Key) bool) map[manifest.Key]sight {
 	return seen
 }
 
-// all returns every object that the board knows, in no order.
+// all returns the keys of all objects that have a status or are stale, in no order.
 func (b *Board) all() []manifest.Key {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -64,7 +64,7 @@ func (s *Status) Wrong() bool {
 	return slices.ContainsFunc(s.Parts(), func(p Part) bool { return len(p.Wrong()) > 0 })
 }
 
-// Parts returns the parts of the status. The object itself is first.
+// Parts returns the parts of the status. The object itself is first, if it has conditions.
 func (s *Status) Parts() []Part {
 	var parts []Part
 	if len(s.Conditions) > 0 {

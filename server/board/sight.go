@@ -68,8 +68,8 @@ func (s sight) show() any {
 	return shown
 }
 
-// joined returns a copy of the status. It replaces the conditions Programmed that wait for Envoy by the
-// verdict.
+// joined returns a copy of the status with the verdict. The verdict replaces status, reason and message of the
+// conditions Programmed that are Unknown with reason Pending.
 func (s sight) joined() any {
 	fresh := copyStatus(s.status)
 	if s.gateway == "" {

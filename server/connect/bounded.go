@@ -144,7 +144,7 @@ func (c *boundConn) Close() error {
 	return nil
 }
 
-// use adds more, which is 1 or -1, to the number of streams or requests on the connection. The connection is
+// use changes the number of streams or requests on the connection by more, which is 1 or -1. The connection is
 // idle while the number is 0.
 func (c *boundConn) use(more int) {
 	c.of.mu.Lock()
@@ -160,7 +160,8 @@ func (c *boundConn) use(more int) {
 	}
 }
 
-// namedConn is the result of a handshake, with the connection on which it took place.
+// namedConn is the result of a handshake, with the connection on which it took place, so that Occupy finds the
+// connection of a stream.
 type namedConn struct {
 	credentials.AuthInfo
 	conn *boundConn

@@ -22,7 +22,7 @@ func NewHealth(ready func() bool) *Health {
 }
 
 // healthLook is the time between two calls of ready for clients that watch the service. A server can stop being
-// ready without an event: a change takes too long. So ready must be called regularly.
+// ready without an event, for example because a change takes too long. So ready must be called regularly.
 const healthLook = time.Second
 
 // Follow calls look every healthLook, for clients that watch the service, until ctx ends.

@@ -26,15 +26,16 @@ import (
 //     as the first requests of other streams, in the order of arrival. So neither kind of request keeps the
 //     other waiting for long.
 //
-// A client that sends slowly, or nothing, does not delay others for long: its turn ends after firstTime. No
-// stream waits for its turn longer than longest.
+// A client that sends slowly, or nothing, does not delay others for long: its turn ends after firstTime. A
+// stream that has waited for longest reads its first request without a turn.
 type Intake struct {
 	stopping <-chan struct{}
 	loaded   chan struct{} // Loaded closes it
 	arriving turns         // the streams that read their first request
 	// decoding bounds the large requests that are decoded.
 	decoding turns
-	// longest is how long a stream waits for its turn at most.
+	// longest is how long a stream waits at most for its turn to read its first request. Then it reads without a
+	// turn.
 	longest time.Duration
 	waiting atomic.Int64 // the number of streams that wait for their first request
 }
@@ -44,8 +45,7 @@ const (
 	// stream lasts if no request arrives.
 	maxArriving = 16
 	firstTime   = 500 * time.Millisecond
-	// longestWait is how long a stream waits for its turn at most. A thousand Envoys with 10,000 clusters are read
-	// in that time.
+	// longestWait is the value of Intake.longest. A thousand Envoys with 10,000 clusters are read in that time.
 	longestWait = 30 * time.Second
 	// maxDecoding bounds how many large requests are decoded at a time.
 	maxDecoding = 8
@@ -87,10 +87,10 @@ func (t turns) take(ctx context.Context, stopping <-chan struct{}, none <-chan t
 	}
 }
 
-// Begin waits until the first request of a stream may be read: until the first load, and then for a turn. The
-// caller calls arrived when that request has arrived, and done when the request is handled or the stream ends.
-// done ends the turn. If arrived is not called within firstTime, the turn ends then. The error means that ctx
-// ended or the server stops.
+// Begin waits until the first request of a stream may be read: until the first load, and then for a turn, but
+// at most for i.longest. After that time, the stream reads without a turn. The caller calls arrived when that
+// request has arrived, and done when the request is handled or the stream ends. done ends the turn. If arrived
+// is not called within firstTime, the turn ends then. The error means that ctx ended or the server stops.
 func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	i.waiting.Add(1)
 	read := sync.OnceFunc(func() { i.waiting.Add(-1) })
@@ -103,8 +103,8 @@ func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	return func() { late.Stop(); read() }, func() { turn(); read() }, nil
 }
 
-// turn waits for the first load, and then for a turn to read a first request. done ends the turn. The error
-// means that ctx ended or the server stops.
+// turn waits for the first load, and then for a turn to read a first request, but at most for i.longest. done
+// ends the turn, if there is one. The error means that ctx ended or the server stops.
 func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case <-i.loaded:
@@ -130,8 +130,8 @@ func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) err
 	})
 }
 
-// Decode calls decode with the bytes of a message, and then frees them. A large message waits for its turn. The
-// error is that of decode, or means that ctx ended or the server stops.
+// Decode calls decode with the bytes of a message, and then frees them. A message above smallRequest waits for
+// its turn. The error is that of decode, or means that ctx ended or the server stops.
 func (i *Intake) Decode(ctx context.Context, m Message, decode func([]byte) error) error {
 	defer m.Free()
 	if m.Len() > smallRequest {

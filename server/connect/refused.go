@@ -65,7 +65,7 @@ func (l *Refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
 	return true
 }
 
-// forget removes the rows that are older than refusedMemory. The caller has locked l.mu.
+// forget removes the rows whose last refusal is longer ago than refusedMemory. The caller has locked l.mu.
 func (l *Refusals) forget(now time.Time) {
 	l.rows = slices.DeleteFunc(l.rows, func(r admin.RejectedClient) bool { return now.Sub(r.Last) > refusedMemory })
 }
@@ -104,7 +104,7 @@ func (l *Refusals) refuseHandshake(from net.Addr, err error) {
 }
 
 // HostOf returns the host of an address, without the port. If the address has no host, it returns the address
-// itself.
+// itself, or the name of its network if the address is "".
 func HostOf(address net.Addr) string {
 	host, _, err := net.SplitHostPort(address.String())
 	if err != nil {

@@ -55,8 +55,8 @@ func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluste
 	e.Healthy, e.NotChecked, e.Endpoints, e.Backends = found.healthy, found.notChecked, found.endpoints, found.backends
 }
 
-// ask requests the two admin pages of the Envoy called node, from the address at. It adds the health of its
-// clusters to found. It returns an error if a page cannot be read, or if another Envoy answers.
+// ask adds the health of an Envoy's clusters to found. It requests the two admin pages of the Envoy called node
+// from its admin address. It returns an error if a page cannot be read, or if another Envoy answers.
 func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

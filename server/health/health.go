@@ -25,8 +25,8 @@ type Envoy struct {
 	Peer        string `json:"peer"`
 	// Unknown says why the health of its endpoints is not known; nil if it is known.
 	Unknown *Unknown `json:"unknown,omitempty"`
-	// Healthy is how many of all Endpoints are healthy, over all backends. NotChecked is how many have neither
-	// health checks nor outlier detection.
+	// Healthy is how many of all Endpoints are healthy, over all backends. NotChecked counts the endpoints without
+	// a known fault that have neither health checks nor outlier detection; they do not count as Healthy.
 	Healthy    int `json:"healthy,omitempty"`
 	NotChecked int `json:"notChecked,omitempty"`
 	Endpoints  int `json:"endpoints,omitempty"`

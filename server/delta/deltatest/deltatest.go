@@ -70,8 +70,7 @@ func decodeRoutes(encoded [][]byte) (routes []*routev3.Route) {
 }
 
 // Compiled returns a copy of a RouteConfiguration in which each virtual host has a prefix tree of paths instead
-// of a list of routes. The tree has the given keys and the key "". listOf
-// returns the routes of a key.
+// of a list of routes. The tree has the given keys and the key "". listOf returns the routes of a key.
 func Compiled(table *xds.Resource, keys ...string) *xds.Resource {
 	config := &routev3.RouteConfiguration{}
 	if err := proto.Unmarshal(table.Body, config); err != nil {
