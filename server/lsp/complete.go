@@ -130,9 +130,10 @@ func (g gap) item(kind int, label, text string) completionItem {
 	return completionItem{Label: label, Kind: kind, SortText: label, FilterText: label, InsertTextMode: asIs, TextEdit: textEdit{g.edit, text}}
 }
 
-// fields returns proposals for the fields of an object that are not written yet. The parameter of is the schema
-// of the object. The parameter in is the mapping with the written fields, or nil. Each proposal begins with the
-// text in the parameter before.
+// fields returns proposals for the fields of an object that are not written yet. It leaves out status, and
+// fields that the schema marks with doNotSuggest. The parameter of is the schema of the object. The parameter
+// in is the mapping with the written fields, or nil. Each proposal begins with the text in the parameter
+// before.
 func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before string) (items []completionItem) {
 	known, _ := of["properties"].(schema.JSONSchema)
 	names := slices.Collect(maps.Keys(known))

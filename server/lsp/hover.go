@@ -43,7 +43,8 @@ func (s *server) spotAt(p placeParams) (doc *document, o subject, spot sketch.Sp
 }
 
 // hover returns a description of the field at a position. If its value names an object, it includes where the
-// object is defined. The result is nil if the field is not known. The error is always nil.
+// object is defined. The result is nil if there is no field at the position, or if the field is not known. The
+// error is always nil.
 func (s *server) hover(p placeParams) (any, error) {
 	doc, o, spot := s.spotAt(p)
 	if doc == nil {
@@ -117,7 +118,7 @@ func (s *server) target(doc *document, to manifest.Key) string {
 }
 
 // placeOf returns the place of a field and the URI of its file. The parameter of names the field. uri is "" if
-// no file of the folder has the field.
+// no file of the folder has the field, or if the document is in no folder of the workspace.
 func (s *server) placeOf(doc *document, of manifest.Field) (place store.Place, uri string) {
 	s.withLive(doc, func(p *project, live *engine.Live) {
 		if place = live.Place(of); place.File == "" || place.Line == 0 {
@@ -144,8 +145,9 @@ func (s *server) withLive(doc *document, do func(p *project, live *engine.Live))
 	}
 }
 
-// definition returns the place that defines the object whose name is at a position. The result is nil if there
-// is no name of an object at the position, or if no file defines the object. The error is always nil.
+// definition returns the place of the object to which the reference at a position refers. The result is nil if
+// there is no reference at the position, or if no file defines the object. An object's own name is no
+// reference. The error is always nil.
 func (s *server) definition(p placeParams) (any, error) {
 	doc, o, spot := s.spotAt(p)
 	if doc == nil {

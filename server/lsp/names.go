@@ -88,8 +88,9 @@ func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) 
 	return items
 }
 
-// offers reports whether a reference that writes neither kind nor group may be to an object of the kind of key,
-// although that is not the default kind.
+// offers reports whether the object with this key is proposed for a reference although it does not have the
+// default kind: a Backend in backendRefs, or a ListenerSet in parentRefs. The result is false if the reference
+// has a kind or group already.
 func (r reference) offers(key manifest.Key) bool {
 	if has(r.fields, "kind") || has(r.fields, "group") {
 		return false
@@ -103,8 +104,8 @@ func (r reference) offers(key manifest.Key) bool {
 	return false
 }
 
-// namespaces returns proposals for the namespace of a reference. Each of them has an object with the kind and
-// name of the reference, and a reference to that object is permitted.
+// namespaces returns proposals for the namespace of a reference. Each of them has an object with the kind of
+// the reference and, if it is written, with its name. A reference to that object is permitted.
 func (g gap) namespaces(live *engine.Live, ref reference) (items []completionItem) {
 	seen := map[string]bool{}
 	for o := range live.Objects() {

@@ -45,8 +45,9 @@ type reference struct {
 	list   string       // the field that has the reference, such as backendRefs
 }
 
-// referenceAt returns the reference whose field name is at the end of a path. The parameter name is the value
-// of that field. ok is false if the path does not lead to a reference, or if the kind of the reference is not
+// referenceAt returns the reference that a path leads to. The path ends with the key that names the object:
+// gatewayClassName, or the key "name" below a field such as targetRef or backendRefs. The parameter name is the
+// value of that key. ok is false if the path leads to no reference, or if the kind of the reference is not
 // known.
 func (o subject) referenceAt(path []sketch.Step, name string) (ref reference, ok bool) {
 	if len(path) < 2 {
@@ -84,7 +85,7 @@ func listOf(path []sketch.Step) string {
 }
 
 // written returns the text of a field of a reference. If the field is missing, it returns the default in the
-// schema, which is the parameter of.
+// schema (the parameter of), or "" if there is none.
 func written(fields *sketch.Node, of schema.JSONSchema, name string) string {
 	if v := fields.Get(name); v != nil {
 		return v.Text()

@@ -220,8 +220,8 @@ func (f Files) parse(c content) (*tls.Config, time.Time, error) {
 }
 
 // authorities returns a pool of all certificates in a PEM bundle. It returns an error if the bundle is empty or
-// cut off, or if a block is not a certificate. A block that is skipped would be noticed only when its clients
-// connect.
+// cut off, or if a block is not a certificate. If such a block were skipped, this would be noticed only when
+// clients cannot connect.
 func authorities(text []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	count := 0
