@@ -36,8 +36,8 @@ type announcements struct {
 // file and line.
 const maxUnboundQueue = 256
 
-// newAnnouncements returns announcements that log to log. shown finds the ports of listeners. folder may be
-// nil.
+// newAnnouncements returns announcements that have logged nothing yet. The board finds the ports of listeners.
+// folder may be nil.
 func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folder) *announcements {
 	return &announcements{
 		log: log, board: shown, folder: folder,

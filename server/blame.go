@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// blame is a resource of a revision, or a part of the resource, that a canary rejected. The revision is not
-// promoted.
+// blame is what a canary rejected of a revision: a resource, or a part of the resource. The revision is not
+// promoted because of it.
 type blame struct {
 	node      string
 	typ, name string    // type and name of the resource

@@ -100,8 +100,8 @@ func (s *Server) converse(st *stream, wire connect.Wire, messages <-chan connect
 
 // open makes the stream of a client from its first request, and joins it to the scope of its node.cluster.
 // ofWorld is true for the state-of-the-world protocol. It returns an error if the request is invalid or the
-// Envoy is too old. It also returns an error if the client's certificate does not allow the Gateway, or if a
-// limit is exceeded.
+// Envoy is too old. It also returns an error if the client's identity does not allow the Gateway, or if a limit
+// is exceeded.
 func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (*stream, error) {
 	node := first.GetNode()
 	if first.GetTypeUrl() == "" {

@@ -55,8 +55,9 @@ func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	return sums[f.Sum], nil
 }
 
-// silentCanary returns the name of a canary that does not report loads although Staging.MaxErrors is set: its node.id,
-// or its network address if it has no node.id. It returns "" if every canary reports, or if MaxErrors is 0.
+// silentCanary returns the name of a canary that does not report loads although Staging.MaxErrors is set: its
+// node.id, or its network address if it has no node.id. It returns "" if every canary reports, or if MaxErrors
+// is 0.
 func (s *staging) silentCanary(c *scope) (node string) {
 	if s.options.MaxErrors == 0 {
 		return ""

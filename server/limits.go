@@ -46,7 +46,7 @@ type usage struct {
 	strangers int       // its names that its Gateway does not have
 	spent     float64   // the requests that still count; it falls by requestRate per second
 	at        time.Time // when spent was computed
-	early     int       // the names in the requests that stream.keep keeps
+	early     int       // the Weight of the names in the requests that stream.keep keeps
 }
 
 // spend counts a request of a stream at the time now. answer is true if the request answers a response;

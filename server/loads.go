@@ -25,8 +25,8 @@ type loadReports struct {
 }
 
 // StreamLoadStats receives the load reports of one Envoy until it disconnects, its stream fails or the server
-// stops. Without Staging.MaxErrors it requests no reports. The error is why the stream ends. It is nil if the
-// client ended the stream.
+// stops. It requests reports only from canaries, and only if Staging.MaxErrors is set. The error is why the
+// stream ends. It is nil if the client ended the stream.
 func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLoadStatsServer) (err error) {
 	defer l.rescue(&err)
 	ctx := reports.Context()
@@ -76,7 +76,7 @@ func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.Load
 }
 
 // beginReports admits an Envoy that wants to report, and counts its stream and its reporter. It returns an
-// error if the client's certificate does not allow the Gateway of its node.cluster, or if a limit is exceeded.
+// error if the client's identity does not allow the Gateway of its node.cluster, or if a limit is exceeded.
 func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stream, error) {
 	if len(node.GetCluster()) > maxCluster {
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)

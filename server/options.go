@@ -105,8 +105,8 @@ const DefaultAbsence = time.Minute
 type Fleet struct {
 	// Gateway is "namespace/name", or "" for the Envoys of all Gateways.
 	Gateway string `json:"gateway"`
-	// Unpromoted is true if a revision is frozen: a canary rejected it or disconnected, or too many requests
-	// failed.
+	// Unpromoted is true if a revision is frozen: a canary rejected it, disconnected or did not answer in time, or
+	// too many requests failed.
 	Unpromoted bool `json:"unpromoted,omitempty"`
 	// Failed is the reason if too many failed requests froze the revision; zero otherwise.
 	Failed Failure `json:"failed,omitzero"`

@@ -15,9 +15,10 @@ import (
 )
 
 // Each Envoy decides for itself: gatefold stops sending a rejected part of a route table or filter on the
-// stream of that Envoy alone (delta/search.go), and the other Envoys still get the part. If every connected
-// Envoy that requests the table or filter rejected the part, the part is in quarantine. Then the problem is
-// reported at the user's object, and the Gateway is programmed without the part.
+// stream of that Envoy alone (delta/search.go), and the other Envoys still get the part. If no connected Envoy
+// accepts the part, and all that request the table or filter rejected it or had time to answer, the part is in
+// quarantine. Then the problem is reported at the user's object, and the Gateway is programmed without the
+// part.
 
 // maxQuarantine bounds the number of parts in quarantine.parts.
 const maxQuarantine = 10_000

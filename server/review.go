@@ -88,9 +88,9 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 
 // quarantines reports in tell whether a part is to be in quarantine. A part that Envoys are only too old for is
 // in quarantine at once. Another part gets into quarantine after every connected Envoy that requests its route
-// table rejected it, or had q.wait to answer. An Envoy that accepts the part prevents or ends the quarantine.
-// An Envoy that connects later does not end it before that. A part that only canaries rejected is not in
-// quarantine (see staged). wait is the time until the result may change. asking caches the streams by table.
+// table rejected it, or had q.wait to answer. An Envoy that accepts the part prevents or ends the quarantine;
+// an Envoy that has just connected does not. A part that only canaries rejected is not in quarantine (see
+// staged). wait is the time until the result may change. asking caches the streams by table.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
 	if len(of.rejectedBy) == 0 || of.taken && !of.known() || !of.told && of.staged() {
 		return false, time.Hour

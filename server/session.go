@@ -191,7 +191,7 @@ func (s session) forgiveOne() {
 }
 
 // prepare computes what is sent of the route tables that wait for this (delta.Plan.Prepare). It logs the parts
-// that the Envoy is known to reject, or is too old for.
+// that it found to be rejected by the Envoy, or that the Envoy is too old for.
 func (s session) prepare() {
 	var refused []*delta.RejectedPart
 	for step := range s.stream.Prepare(s.quarantine.hints) {

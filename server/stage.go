@@ -41,7 +41,8 @@ type stage struct {
 	uncounted bool
 	// gone is when the last canary disconnected; zero while one is connected, or if that is not known.
 	gone time.Time
-	// since is when the oldest change that is not promoted was published.
+	// since is when the oldest change that is not promoted was published, or the time of the last promotion if
+	// that is later. Canaries have answerTime from then on.
 	since time.Time
 	// failed is the reason if too many failed requests keep pending from being promoted; nil otherwise.
 	failed *Failure

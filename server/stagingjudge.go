@@ -131,9 +131,11 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 	return min(again, wait), unread, false
 }
 
-// opinion returns the verdict of the connected canaries on what is pending. The state is soaks if all of them
-// accepted it, and report loads as Staging.MaxErrors needs. again is the time until the verdict may change. If
-// unread is not empty, the verdict is not certain yet.
+// opinion returns the verdict of the connected canaries on what is pending. The state is frozen if a canary
+// rejected it or disconnected, if a change that failed before is still there, or if a canary has not answered
+// within answerTime. The state is soaks if all canaries accepted it, and report loads as Staging.MaxErrors
+// needs. Otherwise it is judging. again is the time until the verdict may change. If unread is not empty, the
+// verdict is not certain yet.
 func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []reading) {
 	of := c.stage
 	busy := ""

@@ -186,7 +186,7 @@ func (v *verdicts) standing(c *scope) standing {
 	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
 }
 
-// of reports whether the verdict v has the same status, reason and unbound listeners as now. It ignores the
+// of reports whether the verdict v has this status, this reason and these unbound listeners. It ignores the
 // messages.
 func (now standing) of(v board.Verdict) bool {
 	same := now.status == v.Status && now.reason == v.Reason && len(now.unbound) == len(v.Unbound)

@@ -121,7 +121,7 @@ func newScope(name string) *scope {
 	return &scope{Target: delta.NewTarget(), name: name, changed: map[string][]string{}, streams: map[*stream]struct{}{}, canaries: map[*stream]struct{}{}}
 }
 
-// put applies one update. The next call of tell marks it on the streams.
+// put applies one update. The next call of markChanges marks it on the streams.
 func (c *scope) put(u delta.Update) {
 	known := c.Known()
 	c.Put(u)
@@ -132,8 +132,8 @@ func (c *scope) put(u delta.Update) {
 	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
-// markChanges marks on the streams the changes that put made since the last call. If c.stage.promoted is set, it marks
-// them on the canaries only; release marks them on the other streams.
+// markChanges marks the changes of put since the last call on the streams, so that they are sent. If
+// c.stage.promoted is set, it marks them on the canaries only; release marks them on the other streams.
 func (c *scope) markChanges() {
 	for st := range c.streams {
 		if !st.canary && c.stage != nil && c.stage.promoted != nil {

@@ -11,8 +11,8 @@ import (
 // answer does not depend on how many other Envoys there are. The message of a verdict is made when the status
 // changes. While the status stays the same, the message is made when the board is read (verdicts.refresh).
 
-// lack adds more to the number of route tables of a Gateway that the stream does not request. more is negative
-// if the stream requests tables now that it did not request before.
+// lack changes the number of route tables of a Gateway that the stream does not request. more is added to the
+// number; it is negative if the stream requests tables now that it did not request before.
 func (v *verdicts) lack(st *stream, c *scope, more int) {
 	before := st.lacks[c]
 	now := before + more
