@@ -90,9 +90,9 @@ func (g *gateways) served(st *stream) []*scope {
 	return slices.Collect(maps.Values(g.scopes))
 }
 
-// announce ends a publication for the scope c. It records the new revision in the stage, and marks the changed
-// resources for sending to the scope's streams. If c.stage.promoted is set, it marks them for canaries only.
-// waited is the result of c.stage.waits() before the change.
+// announce ends a publication for the scope c. If resources of c changed, it records the new revision in the
+// stage, and marks these resources for sending to the scope's streams. If c.stage.promoted is set, it marks
+// them for canaries only. waited is the result of c.stage.waits() before the change.
 func (g *gateways) announce(c *scope, waited bool) {
 	if c.stage != nil && len(c.changed) > 0 {
 		c.stage.published(g.revision, waited, time.Now())

@@ -25,7 +25,7 @@ type Options struct {
 	SocketMode fs.FileMode
 	// TLS, if it names a file, requires a certificate of every xDS client, also on loopback and unix sockets. The
 	// certificate determines which Gateways a client may get. Grants allow further Gateways to clients with
-	// certain SPIFFE IDs.
+	// certain DNS names or URIs in their certificates.
 	TLS    mtls.Files
 	Grants mtls.Grants
 	// TLSInterval is how often the files of TLS are read; 0 means 1 s.

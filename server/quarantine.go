@@ -285,8 +285,8 @@ func (of *suspicion) listVersions() string {
 	return needs + "; " + strings.Join(list, ", ")
 }
 
-// forgive requests that every stream sends again the resources that its Envoy rejected: the Envoys may have
-// been upgraded.
+// forgive requests that every stream lets its Envoy try again what it rejected (delta.Plan.Forgive): the Envoys
+// may have been upgraded.
 func (q *quarantine) forgive() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -213,7 +213,8 @@ func (s session) compact() {
 	}
 }
 
-// waitFor returns the time from now to until, at least a millisecond. It returns an hour if until is zero.
+// waitFor returns how long to wait until a time, at least a millisecond. It returns an hour if the time is
+// zero.
 func waitFor(until, now time.Time) time.Duration {
 	if until.IsZero() {
 		return time.Hour

@@ -134,8 +134,8 @@ func clustersOf(body []byte) (clusters []string) {
 	return clusters
 }
 
-// add counts the reports of a canary. Each report ends at now. It skips reports about clusters that are not
-// watched. It also skips a report whose interval began before s.since.
+// add counts the reports of a canary. It skips reports about clusters that are not watched. It also skips a
+// report whose interval began before s.since. The interval ends at the time now.
 func (s *soak) add(reports []*endpointv3.ClusterStats, now time.Time) {
 	for _, report := range reports {
 		name := report.GetClusterName()

@@ -83,8 +83,8 @@ func newStage(promoted *delta.Target) *stage {
 }
 
 // restoredStage returns the stage of a scope that had canaries before gatefold restarted. The current resources
-// of the Envoys that are not canaries are not known. So they are sent nothing until canaries accept the current
-// revision.
+// of the Envoys that are not canaries are not known. So they are sent nothing until the current revision is
+// promoted.
 func restoredStage(was Fleet) *stage {
 	s := newStage(nil)
 	s.withheld, s.lasting, s.uncounted = true, was.Unpromoted, was.Uncounted

@@ -28,7 +28,8 @@ type staging struct {
 	// sums has the hashes of the parts of promoted route tables and filters, as far as they were computed. Only
 	// the goroutine of run uses it.
 	sums map[*delta.Entry]map[[sha256.Size]byte]bool
-	// told has the problems and saved the fleets that were reported last. Only the goroutine of run uses them.
+	// told has the problems that were reported last, and saved has the fleets that were reported last. Only the
+	// goroutine of run uses them.
 	told  []manifest.Problem
 	saved []Fleet
 	// reporters counts the streams of each Envoy that reports loads. It is guarded by lock.

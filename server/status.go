@@ -129,8 +129,8 @@ func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
 
-// words returns a text for each listener of the map in the parameter of. The text has the listener's errors in
-// u. If there are none, it is the listener's text in before. words returns nil if the map is empty.
+// words returns a text for each listener that is a key of the parameter of: the listener's errors in u or, if
+// there are none, its earlier text (the parameter before). It returns nil if there is no such listener.
 func (u unbound) words(of map[string]int, before map[string]string) map[string]string {
 	var out map[string]string
 	for name := range of {

@@ -132,8 +132,8 @@ func (c *scope) put(u delta.Update) {
 	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
-// markChanges marks the changes of put since the last call on the streams, so that they are sent. If
-// c.stage.promoted is set, it marks them on the canaries only; release marks them on the other streams.
+// markChanges marks on the streams what put changed since the last call of markChanges, so that it is sent. If
+// c.stage.promoted is set, it marks the changes on the canaries only; release marks them on the other streams.
 func (c *scope) markChanges() {
 	for st := range c.streams {
 		if !st.canary && c.stage != nil && c.stage.promoted != nil {

@@ -71,7 +71,7 @@ func (v *verdicts) object(st *stream) {
 	v.setRefuses(st, v.objections(st))
 }
 
-// setRefuses replaces the stream's objections with now, and updates the tallies.
+// setRefuses replaces the stream's objections by new ones (the parameter now), and updates the tallies.
 func (v *verdicts) setRefuses(st *stream, now map[*scope]objection) {
 	for c, o := range st.refuses {
 		c.tally.count(o, -1)

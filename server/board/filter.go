@@ -21,8 +21,8 @@ func (f Filter) Picks(key manifest.Key) bool {
 	return kind && (f.Namespace == "" || f.Namespace == key.Namespace) && (f.Name == "" || f.Name == key.Name)
 }
 
-// Key returns the key of the object that the filter names. The filter has a kind and a name, and the namespace
-// of a namespaced kind.
+// Key returns the key of the object that the filter names. The filter must have a kind and a name, and for a
+// namespaced kind also a namespace.
 func (f Filter) Key() manifest.Key {
 	return manifest.Key{Group: f.Kind.Group, Kind: f.Kind.Kind, Namespace: f.Namespace, Name: f.Name}
 }

@@ -32,8 +32,8 @@ type sight struct {
 	policies []manifest.Key // the stale policies that select it as their target
 }
 
-// stamps returns the transition times of the conditions at the time now. A condition whose status is the same
-// in before keeps its time.
+// stamps returns when each condition of the status got its present status value. A condition that had the same
+// status in the previous state (the parameter before) keeps its time; every other gets the time now.
 func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	old := map[string][]metav1.Condition{}
 	for _, list := range conditionLists(before.show()) {

@@ -65,7 +65,7 @@ func listenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 }
 
 // clearSocket removes the socket file of a server that no longer runs. It returns an error if a server answers
-// on the socket, or if path is not a socket. It returns nil if there is no file.
+// on the socket, if this cannot be found out, or if path is not a socket. It returns nil if there is no file.
 func clearSocket(path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -148,7 +148,7 @@ func (t toldHandshake) Clone() credentials.TransportCredentials {
 
 // Identify returns the identity and the network address of the client of a call. Without TLS, the identity
 // depends on whether the client is on this host. With TLS, the identity is that of the client's certificate. It
-// is zero, and allows nothing, if the client has no certificate.
+// is zero, and allows nothing, if the client or its certificate is not known.
 func (t *Transport) Identify(ctx context.Context) (mtls.Identity, net.Addr) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {

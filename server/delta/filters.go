@@ -12,7 +12,7 @@ import (
 // A JWT filter is one resource with all requirements that routes can name. If a route names a requirement that
 // the Envoy does not have, the route answers 403. So for each stream
 //
-//   - route tables with such a route wait until the Envoy has answered for the filter (awaitsFilter);
+//   - a route table that names a requirement waits while the filter is due or unanswered (awaitsFilter);
 //   - a filter that replaces another also contains the old requirements (Entry.grown), which are removed after
 //     the Envoy accepted all routes (trim);
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).

@@ -47,8 +47,8 @@ type suspects struct {
 	probes map[[2]int]weak.Pointer[Entry]
 }
 
-// suspects returns the parts of the route table e that are new or changed compared with before. It returns all
-// parts if before is nil, or if nothing is new.
+// suspects returns the parts of the route table e that may be bad: those that are new or changed compared with
+// the accepted table before. It returns all parts if before is nil, or if nothing is new.
 func (e *Entry) suspects(before *Entry) *suspects {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -60,8 +60,8 @@ func (e *Entry) suspects(before *Entry) *suspects {
 	return made
 }
 
-// newPieces returns the parts of now that before does not have in the same form. It returns all parts if before
-// is nil, or if nothing is new.
+// newPieces returns the parts of a route table that are new or changed compared with an older table (before).
+// It returns all parts if before is nil, or if nothing is new.
 func newPieces(before, now *Entry) []xds.Piece {
 	all := xds.Pieces(now.Body)
 	known := map[xds.Part]string{}

@@ -10,8 +10,8 @@ import (
 // need such a filter answer 500. Otherwise Envoy would ignore the configuration of the missing filter. Each
 // form is made once for a release, and kept with the resource.
 
-// formFor returns the form of a listener or route table for Envoys of the release in the parameter of. It
-// returns e if nothing differs. The form of a table still has the parts that lacks returns.
+// formFor returns the form of a listener or route table for Envoys of one release. It returns e if nothing
+// differs. The form of a table still has the parts that lacks returns.
 func (e *Entry) formFor(of xds.Release) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -34,8 +34,8 @@ func (e *Entry) formFor(of xds.Release) *Entry {
 	return made
 }
 
-// lacks returns the parts of a route table that need a feature of a newer Envoy. The parameter of is the
-// release of the Envoy that gets the table.
+// lacks returns the parts of a route table that Envoys of one release are too old for, each with the missing
+// feature.
 func (e *Entry) lacks(of xds.Release) []xds.Lack {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -50,8 +50,8 @@ func (e *Entry) lacks(of xds.Release) []xds.Lack {
 	return made
 }
 
-// lacking returns the parts of a route table that this Envoy is too old for, except the ones that are recorded
-// already. form is target.formFor(ts.release). It returns nil for an Envoy that is not older.
+// lacking returns the parts of a route table that this Envoy is too old for, except parts that are recorded
+// already. form is target.formFor(ts.release). lacking returns nil if Envoy's release has all features.
 func (ts *tables) lacking(name string, target, form *Entry) (parts []*RejectedPart) {
 	if !ts.older {
 		return nil

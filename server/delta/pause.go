@@ -10,7 +10,8 @@ import "github.com/gatefold/gatefold/translate/xds"
 // pauseAfter is how many probes a search sends before it pauses. The count starts again after each pause.
 const pauseAfter = 256
 
-// pauses reports whether the search pauses now to send the edits of target.
+// pauses reports whether the search pauses now, so that the Envoy gets the edits of the newest target. It
+// returns false if that target was sent in a pause already.
 func (s *search) pauses(target *Entry) bool {
 	return s.suspects != nil && !s.over && s.probes >= pauseAfter && s.shown != target
 }
