@@ -110,7 +110,8 @@ type Fleet struct {
 	Unpromoted bool `json:"unpromoted,omitempty"`
 	// Failed is the reason if too many failed requests froze the revision; zero otherwise.
 	Failed Failure `json:"failed,omitzero"`
-	// Uncounted is true if Staging.MaxErrors is set and a revision is not promoted yet.
+	// Uncounted is true if Staging.MaxErrors is set and a revision is not promoted yet, so that the requests to it
+	// must still be counted after the restart.
 	Uncounted bool `json:"uncounted,omitempty"`
 }
 

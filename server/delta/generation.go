@@ -42,8 +42,8 @@ func (l *ledger) markEarlier(tables []string) {
 }
 
 // prepareEarlier makes the route table called name for listeners of an earlier generation, and stores it as the
-// ready form. It makes it from target, which is the current table, without the parts that this Envoy rejects or
-// is too old for.
+// ready form. The form is made from the current table (target), without the parts that this Envoy rejects or is
+// too old for.
 func (ts *tables) prepareEarlier(name string, target *Entry) {
 	form, faults := target, map[xds.Part]xds.Fault{}
 	if t := ts.states[target.Name]; t != nil {

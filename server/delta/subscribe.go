@@ -77,8 +77,8 @@ func (p *Plan) reads(request *Request) *asking {
 }
 
 // recall replaces a.told in the state-of-the-world protocol. The client sends one version for the whole type,
-// and recall replaces it by the version of each requested name (see Plan.recall). In the incremental protocol
-// it does nothing. It returns false if yield returned false.
+// and recall replaces it by the version of each requested name, or by nothing if the target has changed since
+// (see Plan.recall). In the incremental protocol it does nothing. It returns false if yield returned false.
 func (a *asking) recall(yield func(Step) bool) bool {
 	if a.plan.world == nil {
 		return true

@@ -131,9 +131,9 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 }
 
 // learn records the answer to r, if r has route tables or filters. nack is true for a rejection, and words is
-// Envoy's error. After an ACK it stores the accepted form. If a route table was rejected in a response of its
-// own, learn starts or continues the search for its bad parts, and marks the table to be sent again in another
-// form. The cost does not depend on the size of a table.
+// Envoy's error. After an ACK it stores the accepted form. If an Envoy rejected a route table in a response of
+// its own, learn starts or continues the search for its bad parts, and marks the table to be sent again in
+// another form. The cost does not depend on the size of a table.
 func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	if l.typ == xds.FilterType {
 		ts.learnFilter(l, r, nack, words)

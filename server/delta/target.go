@@ -21,8 +21,8 @@ type Target struct {
 }
 
 // owned is a Gateway's form of a resource. In a target of all Gateways, several Gateways may have a resource of
-// the same name, such as a shared cluster. Then the form of the first Gateway is sent. For filters, the union
-// is sent.
+// the same name, such as a shared cluster. Then the form of the first Gateway by name is sent. For filters, the
+// union is sent.
 type owned struct {
 	gateway string
 	*Entry

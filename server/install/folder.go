@@ -101,8 +101,8 @@ func Use(root, version string) error {
 	return use(root, version)
 }
 
-// use replaces the link current by a rename. So the link leads to the old or to the new version at any time. It
-// returns an error if the link cannot be replaced.
+// use replaces the link named "current" by a rename. So the link leads to the old or to the new version at any
+// time. It returns an error if the link cannot be replaced.
 func use(root, version string) error {
 	scratch, err := os.MkdirTemp(root, scratchPrefix)
 	if err != nil {
