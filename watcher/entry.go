@@ -12,8 +12,8 @@ import (
 // identity distinguishes a file or directory from all others that exist now.
 type identity struct{ dev, ino uint64 }
 
-// signature changes whenever the content of a file may have changed. It includes the change time, because size
-// and modification time can be restored.
+// signature is the metadata of a file. If it differs from the one at the last reading, the file is read again.
+// It includes the change time, because programs can restore size and modification time.
 type signature struct {
 	identity
 	size         int64
@@ -26,7 +26,8 @@ type signature struct {
 // node is a directory with the entries that it had when it was last listed.
 type node struct {
 	id identity
-	// chain is visit.links. again is true if links lead here a second time, which Limits.Links counts.
+	// chain has the links on the path to the directory (visit.links). again is true if links lead to the
+	// directory a second time, so that it counts for Limits.Links.
 	chain   []string
 	again   bool
 	entries []*entry // sorted by path
@@ -35,7 +36,7 @@ type node struct {
 	links map[string]bool
 }
 
-// linked adds name to n.links if the bool argument is true, and removes name otherwise.
+// linked records in n.links whether the entry name is a link. The bool parameter is true for a link.
 func (n *node) linked(name string, is bool) {
 	switch {
 	case !is:
@@ -55,7 +56,8 @@ type entry struct {
 	path string
 	// link is the identity of the symbolic link if the name is one, otherwise zero.
 	link identity
-	// sig is the signature of the file. For a symbolic link, it is that of the target.
+	// sig is the signature of the file. For a symbolic link, it is that of the target, or that of the link
+	// itself if the target cannot be read.
 	sig signature
 	// skip is the reason why the entry is not read, or "". detail is the message for it.
 	skip   SkipReason
@@ -116,8 +118,9 @@ func (s *scan) follow(e *entry) (ok bool) {
 	return s.takes(path.Base(e.path)) || e.skip == LeavesRoot && path.Ext(e.path) == ""
 }
 
-// judge classifies e by its name and signature. If e is a directory, it adds "/" to e.path. If e is a file that
-// must be skipped, it sets e.skip and e.detail. ok is false if the watcher ignores e.
+// judge decides by name and signature how the watcher uses e. It adds "/" to the path of a directory. If e has
+// the name of a loadable file, but is not a regular file or is too large, judge sets e.skip and e.detail. ok is
+// false if the watcher ignores e.
 func (s *scan) judge(e *entry) (ok bool) {
 	switch {
 	case !s.takes(path.Base(e.path)) && e.sig.kind == fs.ModeDir:

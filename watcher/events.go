@@ -243,8 +243,9 @@ func (e *events) updateFigures() {
 	e.stats.Directories.Store(int64(len(e.watched)))
 }
 
-// enter watches the directory id at the path dir. If that is impossible, it records the failure, and scans find
-// the changes of the directory.
+// enter watches the directory id at the path dir. It does nothing if the directory is watched by another path,
+// or if there are no events. If the system refuses, enter records the failure, and scans find the changes of
+// the directory. It does not record a directory that has vanished.
 func (e *events) enter(dir string, id identity) {
 	if e.fs == nil {
 		return
@@ -336,7 +337,8 @@ func (e *events) viaDirs() map[string]bool {
 	return dirs
 }
 
-// watchVia adds the missing watches of viaDirs. It returns the paths that fsnotify watched before.
+// watchVia watches the directories of viaDirs that are not watched yet. It returns the paths that were watched
+// before the call, or an empty map if there are no events.
 func (e *events) watchVia() map[string]bool {
 	have := map[string]bool{}
 	if e.fs == nil {

@@ -102,8 +102,8 @@ func find(files []File, path string) (int, bool) {
 	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 }
 
-// With returns a copy of f. The files of set are added, or replace files with equal paths. The files with the
-// paths in gone are removed. A path must not be in both set and gone.
+// With returns a copy of f with changes. It adds the files in the slice set, which replace files with equal
+// paths. It removes the files whose paths are in gone. A path must not be in both slices.
 func (f Files) With(set []File, gone []string) Files {
 	if len(f.chunks) == 0 {
 		return FilesOf(set...)
@@ -169,8 +169,9 @@ func (f *Files) addAll(files []File) {
 	f.add(files)
 }
 
-// Since returns the files that are new or changed since before, and the paths that were removed. The results
-// are sorted by path. Since does not compare shared chunks.
+// Since compares f with an older version, before. It returns the files that are new or have another hash, and
+// the paths of the files that were removed. Both results are sorted by path. Since skips chunks that both
+// versions share.
 func (f Files) Since(before Files) (changed []File, gone []string) {
 	a, b := cursor{chunks: f.chunks}, cursor{chunks: before.chunks}
 	for {
@@ -219,7 +220,7 @@ func (c *cursor) next() {
 }
 
 // Same reports whether two Trees have the same files, skipped files, Revision and Missing. It does not compare
-// when and how they were read.
+// Root, Scan and Noticed.
 func (t *Tree) Same(other *Tree) bool {
 	if t.Missing != other.Missing || t.Revision != other.Revision || !slices.Equal(t.Skipped, other.Skipped) {
 		return false

@@ -35,7 +35,8 @@ func gitLocked(dir string) bool {
 
 func ownerOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
-// trusted reports whether user is the owner, root, or the user of this process.
+// trusted reports whether a .git above the folder may be used. Its owner, user, must be the owner of the
+// folder, root, or the user of this process.
 func trusted(user, owner uint32) bool {
 	return user == owner || user == 0 || int(user) == os.Geteuid()
 }

@@ -70,8 +70,8 @@ func parseIgnore(lines []string) (rules ignoreRules, err error) {
 	return rules, nil
 }
 
-// parseIgnoreLine parses one line. ok is false if the line has no pattern: if it is blank, a comment or only
-// "/".
+// parseIgnoreLine parses one line. ok is false if the line has no pattern: if it is blank, a comment, or only
+// "/" or "!".
 func parseIgnoreLine(line string) (rule ignoreRule, ok bool, err error) {
 	line = trimBlanks(strings.TrimSuffix(line, "\r"))
 	if line == "" || line[0] == '#' {

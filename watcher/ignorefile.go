@@ -23,15 +23,14 @@ type ignoring struct {
 	use   IgnoreUse
 	globs []string // Ignore.Globs
 	rules ignoreRules
-	seen  signature // the signature of the IgnoreFile; zero if there is none
-	text  []byte
-	skip  *Skip // why the IgnoreFile is not used; nil if it is used or does not exist
+	seen  signature // the signature of the IgnoreFile; zero if there is none or it cannot be read
+	text  []byte    // the content with the active patterns; nil if there is none
+	skip  *Skip     // why the IgnoreFile is not used; nil if it is used or does not exist
 
 	quiet, longest time.Duration // Options.Quiet and MaxOpen
 	// known is true after the first refresh.
 	known bool
-	// since is when the IgnoreFile was first seen to change. It is zero if the file is not being changed; text is
-	// then its content.
+	// since is when the IgnoreFile was first seen to change. It is zero if the file is not being changed.
 	since time.Time
 	gone  time.Time // when the IgnoreFile was first missing
 }
@@ -102,8 +101,9 @@ func (i *ignoring) refresh(root *os.Root) {
 	}
 }
 
-// unfinished reports whether the IgnoreFile is being changed at the moment. info and err are the result of Stat
-// for it. An incomplete IgnoreFile would let the watcher load files that are to be left out.
+// unfinished reports whether the IgnoreFile is probably being changed. That is so if it vanished or was written
+// less than Options.Quiet ago, or if a program has it open for writing. info and err are the result of Stat for
+// the file. An incomplete IgnoreFile would let the watcher load files that are to be left out.
 func (i *ignoring) unfinished(root *os.Root, info fs.FileInfo, err error, now time.Time) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		i.gone = earliest(i.gone, now)
@@ -117,7 +117,8 @@ func (i *ignoring) unfinished(root *os.Root, info fs.FileInfo, err error, now ti
 	return age >= 0 && age < i.quiet || recent(signatureOf(info)) && ignoreFileOpen(root)
 }
 
-// ignoreFileOpen reports whether a program has the IgnoreFile open for writing.
+// ignoreFileOpen reports whether a program has the IgnoreFile open for writing. It returns false if the file
+// cannot be opened, or if the system does not report it (openForWriting).
 func ignoreFileOpen(root *os.Root) bool {
 	file, err := root.OpenFile(IgnoreFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

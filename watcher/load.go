@@ -38,10 +38,10 @@ func recent(sig signature) bool {
 	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently
 }
 
-// read returns the content of e. It returns errMoving if the file differs from its listing. If the file changed
-// recently and a program has it open for writing, read calls l.waits. It returns errOpen if l.waits returns
-// true. Otherwise it reads the file and adds it to l.unfinished. If a FIFO has replaced the file, read does not
-// block.
+// read reads the file of e. It returns errMoving if the file differs from its listing, and other errors of the
+// system unchanged. If the file changed recently and a program has it open for writing, l.waits decides: if it
+// returns true, read returns errOpen. If it returns false, read reads the file and adds it to l.unfinished. If
+// l.waits is nil, programs that write are not checked. If a FIFO has replaced the file, read does not block.
 func (l *loader) read(e *entry) (*loaded, error) {
 	l.reads++
 	f, err := l.root.OpenFile(e.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

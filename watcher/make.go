@@ -23,9 +23,9 @@ type madeOf struct {
 	whole bool
 }
 
-// note records the changes of a look for the next Tree. The next Tree is made from all entries if refused is
-// true: a directory could not be listed, or can be listed again. The same is so if a change is of kind flipped,
-// or is that of a directory or the root.
+// note records the changes of a look, so that the next Tree is made from the last one and these changes. The
+// next Tree is made from all entries if refused is true, or if a change is of kind flipped, or is that of a
+// directory or the root. The caller sets refused if a directory could not be listed, or can be listed again.
 func (m *madeOf) note(changes []change, refused bool) {
 	m.whole = m.whole || refused
 	for _, c := range changes {
@@ -52,7 +52,7 @@ type loading struct {
 }
 
 // tree makes a Tree from the last look, and reads the files that changed. The result moving has the files that
-// are changing at this moment. The Tree has the last content of these files.
+// are changing at this moment. The Tree has the last content of such a file, if there is any.
 func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 	l := &loader{limits: r.limits, root: root, hold: as.hold, waits: as.waits}
 	if as.keep {
@@ -193,8 +193,9 @@ func (l *loader) skip(e *entry, why SkipReason, detail string) {
 	l.skipped = append(l.skipped, Skip{strings.TrimSuffix(e.path, "/"), why, detail})
 }
 
-// load reads e if it changed, and reports whether e has content. It keeps the last content if the file is
-// changing at the moment, or if hold or waits returns true for it. It records a file that must be skipped.
+// load reads e if it changed, and reports whether the Tree gets content for e. It keeps the last content if the
+// file is changing at the moment, or if hold or waits returns true for it. It returns false for a file that
+// must be skipped or cannot be read, and records the reason.
 func (l *loader) load(e *entry) bool {
 	switch {
 	case e.skip != "":

@@ -41,7 +41,8 @@ func foreign(dir string) string {
 }
 
 // foreignKind returns the name of the file system with the number magic of statfs(2), as in the kernel's
-// magic.h. It returns "" for a file system that reports all changes by events.
+// magic.h. It returns "" for every other number: such a file system is expected to report all changes by
+// events.
 func foreignKind(magic uint32) string {
 	switch magic {
 	case 0x6969:

@@ -85,7 +85,7 @@ type reader struct {
 	// linkSkips has the problems of todo.skips, because no entry has them.
 	linkSkips []Skip
 	last      madeOf
-	// reads counts the files that were opened, and stats the names that were looked up.
+	// reads is how many files were opened. stats is how many names were looked up.
 	reads, stats int
 }
 
@@ -162,7 +162,7 @@ func (r *reader) lose() []change {
 }
 
 // keepKnown records that the root cannot be read because of err, and returns the change. The known files stay,
-// but are skipped. It returns nil if nothing is known, or if keepKnown was called before.
+// but are skipped. It returns nil if nothing is known, or if keepKnown has recorded this already.
 func (r *reader) keepKnown(err error) []change {
 	if r.top == nil || r.at.path == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 const crowdShare = 8
 
 // revisit compares the directories and names in dirs with top, the known state of the root. It returns an error
-// if a directory cannot be read, or if another directory has its path now.
+// if a directory cannot be read, if another directory has its path now, or if a limit is exceeded.
 func (s *scan) revisit(top *node, dirs where) error {
 	var paths []string
 	for id := range dirs {
@@ -75,8 +75,8 @@ func (n *node) index(path string) (int, bool) {
 }
 
 // relist lists the directory n at the path dir again and replaces its entries. It returns an error if the
-// directory cannot be read, or if another directory has the path now. The parameter up has the directories
-// above n.
+// directory cannot be read or exceeds a limit, or if another directory has the path now. The parameter up has
+// the directories above n.
 func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) error {
 	fresh, err := s.list(&visit{dir: dir, old: n, up: up, links: n.chain, counted: true})
 	if err != nil {

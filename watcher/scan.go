@@ -65,7 +65,8 @@ func (w *ways) all() []string {
 }
 
 // list reads the directory of v, compares it with its known state, and queues the directories in it. It returns
-// an error if the directory cannot be read, contains itself by a link, or exceeds a limit.
+// an error if the directory cannot be read, contains itself by a link, or exceeds a limit. It returns errLater
+// if it has queued v again, because the directory has many names.
 func (s *scan) list(v *visit) (*node, error) {
 	f, err := s.root.OpenFile(rootName(v.dir), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {

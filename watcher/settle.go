@@ -69,8 +69,8 @@ type settle struct {
 	forced      bool
 
 	// filled is true once the folder has had files. refilling is true if the last Tree has no files although an
-	// earlier one had some. The folder is then frozen, so loading can wait. Otherwise, half of a folder that is
-	// being copied back would remove the objects of the other half.
+	// earlier one had some. The folder is then frozen, so loading can wait. Without the longer wait, half of a
+	// folder that is being copied back would remove the objects of the other half.
 	filled, refilling bool
 }
 
@@ -233,7 +233,8 @@ func (s *settle) quietTime() time.Duration {
 	return s.opt.Quiet
 }
 
-// given records the number of files in the last Tree. It sets filled and refilling.
+// given sets filled and refilling. The parameter files is the number of files in the last Tree, with the
+// skipped ones.
 func (s *settle) given(files int) {
 	s.refilling = files == 0 && s.filled
 	s.filled = s.filled || files > 0

@@ -15,9 +15,10 @@ type Stats struct {
 	// Names counts the names that were looked up. Reads counts the files that were opened. An edit of one file
 	// should add one to each counter.
 	Names, Reads atomic.Int64
-	// Lost counts how often the system dropped events (an overflow). Each time, the whole folder is scanned.
+	// Lost counts how often events may be missing, because of an overflow or another error. Each time, the
+	// whole folder is scanned.
 	Lost atomic.Int64
-	// Unannounced counts the changes that a scan found without an event, in directories that
-	// have events.
+	// Unannounced counts the changes that a scan found without an event. It stays 0 if the system provides no
+	// events at all.
 	Unannounced atomic.Int64
 }

@@ -31,7 +31,8 @@ type visit struct {
 
 // todo is the queue of directories to list. It also collects the directories that cannot be listed.
 type todo struct {
-	// first are the directories that no link leads to. last are the other directories, which are listed later.
+	// first has the directories whose paths have no link. last has the other directories, which are listed
+	// later.
 	first, last shares[*visit]
 	left        []excess
 	vanished    []string
@@ -73,8 +74,8 @@ func (s *scan) descend(l listing, e, was *entry) {
 	s.wait(v, 1)
 }
 
-// plainPath returns the path of name in the directory of l. The path contains no links if the directory has
-// such a path.
+// plainPath returns the path that identifies a link in visit.links: that of name in the directory of l. It uses
+// the directory's path without links, if there is one, and otherwise l.dir.
 func (s *scan) plainPath(l listing, name string) string {
 	if w := s.ways[l.n.id]; w != nil && w.hasPlain {
 		return w.plain + name
@@ -115,8 +116,8 @@ func (s *scan) drain(top *node) {
 	s.vanished, s.flips = nil, nil
 }
 
-// visit lists one directory and returns its cost: 1 plus the number of its entries. It returns 0 if the
-// directory was not listed, and records the reason.
+// visit lists one directory and returns its cost: 1 plus the number of its entries. If the directory was not
+// listed, it returns 0, and records the reason or has queued the directory again.
 func (s *scan) visit(v *visit) (cost int) {
 	err := s.admit(v)
 	if err == nil {
@@ -251,7 +252,8 @@ func (s *scan) uncount(dir string, n *node) {
 }
 
 // leaveOut reports the directories in s.left, which exceed a limit. It groups them by the directory that
-// contains them or the first link to them, and reports one problem for each group.
+// contains them or the first link to them, and reports one problem for each group. It reports none for the
+// group othersFault if there are other groups.
 func (s *scan) leaveOut() {
 	slices.SortFunc(s.left, func(a, b excess) int { return strings.Compare(a.dir, b.dir) })
 	first := map[string]bool{} // the first link of each path that is left out

@@ -85,7 +85,7 @@ type watch struct {
 	writers writers
 }
 
-// newWatch returns the state of a Watch of opt.Root. In mode Inotify, it returns an error without events.
+// newWatch returns the state of a Watch of opt.Root. It returns an error only if mode Inotify gets no events.
 func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
 	events, err := newEvents(opt, log)
 	if err != nil {
@@ -202,8 +202,8 @@ func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 	}
 }
 
-// survey opens the root, compares the folder with its known state, and returns the changes. It compares
-// everything if full is true or the root is another directory, otherwise only dirs. root is nil if the root is missing or cannot be read.
+// survey opens the root, compares the folder with its known state, and returns the changes. It compares only
+// dirs if full is false and the root is the same directory. root is nil if it is missing or cannot be read.
 func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at place, changes []change) {
 	var err error
 	for range rootTries {
@@ -277,8 +277,8 @@ func (w *watch) lack(now time.Time, err error) []change {
 	return w.reader.keepKnown(err)
 }
 
-// lock passes on to settle whether git's lock file exists. If the file exists for longer than Options.MaxLock,
-// lock logs an error once.
+// lock informs settle whether git's lock file exists. It looks for the file only while a change is pending. If
+// the file exists for longer than Options.MaxLock, lock logs an error once.
 func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	locked := false
 	if root != nil && !w.settle.idle() {
@@ -290,8 +290,8 @@ func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	}
 }
 
-// decide makes a Tree if settle allows it, and returns the time of the next pass. full is true if this pass has
-// compared everything.
+// decide makes a Tree if settle allows it, or if w.writers is due. It returns the time of the next pass. full
+// is true if this pass has compared everything.
 func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	v, next := w.settle.due(time.Now())
 	if v == quiet && !full && root != nil && (w.unseen || w.events.blind()) {
