@@ -78,8 +78,9 @@ func includeConflict(route *api.HTTPRoute, links []Link) string {
 	return ""
 }
 
-// ruleConflict returns why a rule cannot be included under a link: its matches or its filters conflict with
-// those of the parent's rule. The parameter i is the index of the rule. It returns "" if there is no conflict.
+// ruleConflict returns why a rule cannot be included under a link. Its matches may conflict with the match of
+// the link's Point, or its filters with those of a rule above it. The parameter i is the index of the rule. It
+// returns "" if there is no conflict.
 func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	for j := range rule.Matches {
 		if _, refused := Combine(link, httpMatch(&rule.Matches[j])); refused != "" {

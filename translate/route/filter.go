@@ -16,7 +16,7 @@ import (
 )
 
 // readFilter sets the fields of a.action for a filter. The parameter field is the path of the filter. ok is
-// false if requests must not pass without the filter.
+// false if the filter cannot be applied, and requests must not pass without it.
 type readFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
 
 // part describes something that a rule configures besides its backends: a filter, or a field of the rule. It
@@ -150,9 +150,9 @@ func onBackend(kind gwv1.HTTPRouteFilterType) readFilter {
 	return nil
 }
 
-// filters calls the readFilter of each filter in a list. The function served returns it, nil if the filter is
-// not supported. An unsupported filter is never skipped: ok is false, and requests answer 500 (Gateway API,
-// HTTPRouteRule.filters).
+// filters applies a list of filters to a.action. The function served returns the readFilter of a filter type,
+// nil if the type is not supported. ok is false if a filter cannot be applied: the caller then must let
+// requests fail, because a filter is never skipped (Gateway API, HTTPRouteRule.filters).
 func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, served func(gwv1.HTTPRouteFilterType) readFilter) (ok bool) {
 	ok = true
 	for i := range list {
@@ -332,8 +332,8 @@ func IsTrafficPolicy(ref *gwv1.LocalObjectReference) bool {
 }
 
 // extensionRef accepts a reference to a TrafficPolicy. Package translate adds the policy later, and makes the
-// rule answer 500 if the policy is missing. It returns false for any other reference: then the rule answers
-// 500.
+// rule answer an error if the policy is missing. It returns false for any other reference: then the rule
+// answers an error.
 func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	if IsTrafficPolicy(f.ExtensionRef) {
 		return true

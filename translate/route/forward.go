@@ -13,9 +13,9 @@ import (
 )
 
 // forward sets the action to distribute requests to the backendRefs by weight. It skips references to routes.
-// For a reference that cannot be resolved, its share of the requests answers 500. If no resolved reference has
-// a weight, the rule answers 500 (Gateway API, HTTPRouteRule.backendRefs). The parameter at is the path of the
-// rule.
+// The requests of a reference that cannot be resolved get an error. The whole rule answers an error if no
+// resolved reference has a weight above 0. The error is 500, or UNAVAILABLE for a GRPCRoute (Gateway API,
+// HTTPRouteRule.backendRefs). The parameter at is the field of the rule, such as spec.rules[0].
 func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	forward := &ir.Forward{}
 	total := uint32(0)

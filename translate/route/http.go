@@ -20,19 +20,19 @@ import (
 // external service.
 type Resolver func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution
 
-// Flat is the result of flattening one route object for one port.
+// Flat is the translation of one HTTPRoute or GRPCRoute for one port.
 type Flat struct {
 	// Rules have one match each, in the order of the object.
 	Rules []*ir.Rule
-	// Backends are the backends that Rules send to, sorted and unique.
+	// Backends are the resolved backends of backendRefs and filters, sorted and unique.
 	Backends []*backend.Key
 	// Problems are the problems of fields of the object.
 	Problems []manifest.Problem
 	// Unresolved has the reason of the first reference that cannot be resolved, and a message about all such
 	// references. Its Reason is "" if all references are resolved.
 	Unresolved Unresolved
-	// Unsupported lists the fields that gatefold does not support, in words, each once. Closed are the indexes of
-	// the rules that answer 500 because of such a field.
+	// Unsupported lists the fields that gatefold does not support, in words, each once. Closed are the indexes
+	// of the rules that answer an error because of such a field.
 	Unsupported []string
 	Closed      []int
 
@@ -141,8 +141,8 @@ func (b *builder) problem(severity manifest.Severity, code, field, message, hint
 // codeUnsupported is the code for a valid value that gatefold does not support.
 const codeUnsupported = "UnsupportedValue"
 
-// unsupported reports a valid field that gatefold does not support, and that makes its rule answer 500. The
-// parameter what names the field's value.
+// unsupported reports a valid field that gatefold does not support. The rule with this field must answer an
+// error. The parameter what names the field's value.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
 	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers 500 until it is taken out")
@@ -274,8 +274,8 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 // trimSlash removes all slashes at the end of a path.
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
-// action returns the action of a rule. ok is false if a filter cannot be served: then the action answers 500.
-// The parameter at is the path of the rule.
+// action returns the action of a rule. ok is false if a filter cannot be applied: then the action answers an
+// error. The parameter at is the field of the rule, such as spec.rules[0].
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, onRule)

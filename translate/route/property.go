@@ -80,9 +80,9 @@ func Wants(route manifest.Key, points []*Point) []Property {
 	return uniqueProperties(out)
 }
 
-// Offers returns the properties by which parents may find a route. A route whose parentRefs name no route is a
-// root: it is found only by its name, to report why it is not accepted. It returns nil for other kinds of
-// object.
+// Offers returns the properties by which parents may find a route. A route that has parentRefs, but none to a
+// route, is a root: it is found only by its name, to report why it is not accepted. It returns nil for other
+// kinds of object.
 func Offers(object *manifest.Object) []Property {
 	route, ok := manifest.As[*api.HTTPRoute](object)
 	if !ok {

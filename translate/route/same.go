@@ -51,7 +51,8 @@ func IsBelow(rule, guard *ir.Rule) bool {
 }
 
 // Parting returns the first hops at which the chains of two rules differ in route, rule or match. The last hop
-// of a chain is the rule itself.
+// of a chain is the rule itself. At the end of the shorter chain, Parting returns the hops even if they are
+// equal.
 func Parting(a, b *ir.Rule) (x, y ir.Hop) {
 	for i := 0; ; i++ {
 		x, y = hopOf(a, i), hopOf(b, i)

@@ -12,11 +12,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// StreamFlat is the flattened form of a TCPRoute, TLSRoute or UDPRoute.
+// StreamFlat is the translation of a TCPRoute, TLSRoute or UDPRoute.
 type StreamFlat struct {
 	Route *ir.StreamRoute
-	// Backends are the backends that can get traffic, sorted and unique. A UDPRoute has only one, which combines
-	// all backendRefs.
+	// Backends are the resolved backends, sorted and unique. For a UDPRoute with a backend that can get
+	// traffic, this is one backend, which combines all backendRefs.
 	Backends []*backend.Key
 	Problems []manifest.Problem
 	// Unresolved is as in Flat.
