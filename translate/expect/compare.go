@@ -143,10 +143,10 @@ func statusWords(status int) string {
 	return strconv.Itoa(status)
 }
 
-// by compares the object that the line expects to deny the request with objects. These are the objects because
-// of which Envoy answers instead of the rule, and why is the reason as text. It adds a difference if the
-// expected object is not among them, and a doubt if it is one of several. It adds nothing if the line expects
-// no object.
+// by compares Request.By, the object because of which the line expects Envoy to answer, with objects. The
+// parameter objects has the objects because of which Envoy does answer, and why is the reason as text. The
+// method adds a difference if the expected object is not among them, and a doubt if it is one of several. It
+// adds nothing if the line expects no object.
 func (c *comparison) by(objects []manifest.Key, why string) {
 	want := c.request.By
 	if want.Kind == "" {
@@ -186,8 +186,9 @@ func (c *comparison) received(got explain.Outcome) {
 	}
 }
 
-// header adds a difference if the values of a header, joined with commas, are not the wanted value. The value
-// "-" means that the header is absent. If a value has a placeholder, it adds a doubt instead.
+// header adds a difference if the values of a header, joined with commas, are not the wanted value. The wanted
+// value "-" means that the header is absent; "" also accepts an absent header. If a value has a placeholder,
+// header adds a doubt instead.
 func (c *comparison) header(of, want string, values []string) {
 	got := strings.Join(values, ",")
 	switch {

@@ -139,8 +139,9 @@ func (c *comparison) seen(s Seen) (name string) {
 }
 
 // answerer adds differences between the backend and status that the line expects and those of the answer. It
-// returns the name of the backend that answered, "" if the name is not known. It returns the status of Envoy's
-// own answer if the line expects no backend, or expects this status for a share of the requests.
+// returns the name of the backend that answered, "" if the name is not known. It returns the status of the
+// answer if the line expects no backend, or if Envoy itself answers with a status that the line expects for a
+// share.
 func (c *comparison) answerer(s Seen) (name string) {
 	r, status := c.request, strconv.Itoa(s.Status)
 	byBackend := s.Echo != nil || s.Headers.Get(upstreamTime) != ""

@@ -276,8 +276,8 @@ func (r *Request) takeDetail(kind, rest string) (ok bool) {
 	return ok
 }
 
-// takeMirror adds to r.Mirrors the value of the detail mirror: BACKEND or BACKEND=PERCENT. It returns false for
-// other texts.
+// takeMirror adds a backend that gets copies of requests to r.Mirrors. The text is BACKEND, which means all
+// requests, or BACKEND=PERCENT. It returns false for other texts.
 func (r *Request) takeMirror(text string) (ok bool) {
 	name, share, weighted := strings.Cut(text, "=")
 	r.Mirrors[name] = 100
@@ -289,8 +289,8 @@ func (r *Request) takeMirror(text string) (ok bool) {
 	return regexp.MustCompile(backendName).MatchString(name)
 }
 
-// takeObject sets r.By to the value of the detail by: KIND NAMESPACE/NAME, or KIND NAME for a kind without
-// namespaces. It returns false for other texts.
+// takeObject sets r.By to the object that a text names. The text is KIND NAMESPACE/NAME, or KIND NAME for a
+// kind without namespaces. It returns false for other texts.
 func (r *Request) takeObject(text string) (ok bool) {
 	kind, name, found := strings.Cut(text, " ")
 	namespace, own, namespaced := strings.Cut(name, "/")
