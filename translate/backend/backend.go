@@ -17,8 +17,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Key names a backend: one port of a Service, or a Backend object (port 0). Each combination of the other
-// fields has a cluster of its own.
+// Key names a backend: one port of a Service, a Backend object (port 0), or the combined backends of a UDPRoute
+// (see Blend). Each combination of the other fields has a cluster of its own.
 type Key struct {
 	Object manifest.Key
 	Port   int32
@@ -34,8 +34,8 @@ type Key struct {
 }
 
 // Cluster returns the name of the backend's cluster, such as "Service/default/echo/8080" or
-// "Backend/default/echo". It has the suffixes "/grpc" and "/udp" if GRPC or UDP is set, and those of the
-// functions Raw and As.
+// "Backend/default/echo". It has the suffix "/grpc" if GRPC is set, and "/udp" if UDP is set and Object is not
+// a UDPRoute. The functions Raw and As add further suffixes.
 func (k Key) Cluster() string {
 	name := k.Object.Kind + "/" + k.Object.Namespace + "/" + k.Object.Name
 	if k.Port != 0 {
@@ -82,7 +82,8 @@ type Resolution struct {
 	// and Cluster.
 	Key     *Key
 	Cluster string
-	// DNSName is the DNS name of all endpoints. It is "" if they have IP addresses, or more than one name.
+	// DNSName is the DNS name of all endpoints of a Backend (see Named). It is "" if they have IP addresses, or
+	// more than one name.
 	DNSName string
 	Reason  gwv1.RouteConditionReason
 	Message string

@@ -170,8 +170,8 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem)
 	return to, hashPolicyWarnings(spec)
 }
 
-// hashPolicyWarnings returns a warning if a spec has hash policies, because gatefold reads these from TrafficPolicies of
-// routes. Otherwise it returns nil.
+// hashPolicyWarnings returns a warning if a spec has hash policies, because gatefold reads hash policies from
+// TrafficPolicies of routes. Otherwise it returns nil.
 func hashPolicyWarnings(spec *api.BackendConfigPolicySpec) []manifest.Problem {
 	var at string
 	switch from := spec.LoadBalancer; {

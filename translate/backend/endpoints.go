@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// CheckEndpoints returns a warning for a port of a Service without an endpoint. The cause is that no
-// EndpointSlice exists, or none has the port, or no endpoint is ready. An ExternalName Service always has its
-// endpoint. It returns nil if the port has an endpoint.
+// CheckEndpoints returns a warning if the port of a Service has no endpoint, and nil otherwise. The warning
+// names the cause: no EndpointSlice exists, or none has the port, or no endpoint is ready. An ExternalName
+// Service always has its endpoint.
 func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) []manifest.Problem {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil

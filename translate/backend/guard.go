@@ -80,8 +80,8 @@ func (e *Endpoints) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// RemoveRefused removes the endpoints that must not get requests from a cluster, and returns them. It returns nil if
-// there are none.
+// RemoveRefused removes the endpoints that must not get requests from a cluster, and returns the removed
+// endpoints. It returns nil if there are none.
 func (g *Guard) RemoveRefused(cluster *ir.Cluster) []ir.Endpoint {
 	var refused []ir.Endpoint
 	list := append(metadata(), g.Refuse...)

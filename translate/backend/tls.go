@@ -50,7 +50,7 @@ func (t *TLSTarget) In(section string) *TLSPolicy {
 	return t.Ports[section]
 }
 
-// Claim is a policy with one section of its target. "" means the whole object.
+// Claim is a policy with one section of its target. Section is "" for the whole object.
 type Claim struct {
 	Policy  *TLSPolicy
 	Section string
