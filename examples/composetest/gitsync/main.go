@@ -1,12 +1,11 @@
-// Command gitsync stands in for git-sync in the test of docker-compose.yaml, where no
-// image of git-sync can be had. It takes git-sync's environment variables, and does to
-// the file system what git-sync v4 promises its readers: a revision stands whole in
-// $GITSYNC_ROOT/.worktrees/HASH before the link $GITSYNC_LINK is flipped to it by a
-// rename; then trees before it are removed, and the exechook runs, again and again
-// until it succeeds or there is a newer revision.
+// Command gitsync replaces git-sync in the test of docker-compose.yaml, which cannot get an image of git-sync.
+// It reads the same environment variables, and changes the file system as git-sync v4 does. It copies a
+// revision to $GITSYNC_ROOT/.worktrees/HASH. When the copy is complete, a rename makes the link $GITSYNC_LINK
+// lead to it. Then gitsync removes the other trees, and runs the exechook. It runs the hook again and again
+// until the hook succeeds or there is a newer revision.
 //
-// There is no git in it. GITSYNC_REPO is a folder of revisions, one folder for each,
-// and its file HEAD names the newest.
+// It does not use git. GITSYNC_REPO is a folder that has one folder for each revision. The file HEAD in it
+// names the newest revision.
 package main
 
 import (
@@ -36,14 +35,15 @@ func main() {
 	}
 }
 
-// syncer is one repository and where it is published.
+// syncer publishes the revisions of one repository.
 type syncer struct {
 	repo, root, link string
 	published        string // the revision that the link leads to
 	hooked           string // the revision for which the hook succeeded
 }
 
-// sync publishes the newest revision, and runs the hook while it has not succeeded.
+// sync publishes the newest revision if it is not published yet. It then runs the hook, unless the hook has
+// succeeded for this revision. It returns the first error.
 func (s *syncer) sync() error {
 	head, err := os.ReadFile(filepath.Join(s.repo, "HEAD"))
 	if err != nil {
