@@ -1,14 +1,16 @@
-// Package bench measures gatefold as its users meet it: the built program beside a real
-// Envoy, from a file's rename to the bytes and the answers that come of it. It is tests
-// alone; `make bench` runs them and prints one table, which BENCHMARKS.md keeps.
+// Package bench measures the built gatefold with a real Envoy: from the rename of a file until Envoy has the
+// new bytes and clients get the new answers. It contains only tests. The command `make bench` runs them and
+// prints a table, which is kept in BENCHMARKS.md.
 //
-// Times on a shared machine say little. So each figure is compared with a floor that is
-// measured in the same run, in turn with it, and the ratio is what is promised: for an
-// edit and a start, a process that does the least that any such server must (floor.go,
-// parse.go); for what Envoy takes, a bare sender of the same bytes (sender.go); for a
-// lookup, a table of ten routes. CPU time, of the process or of Envoy's worker thread,
-// stands beside each time, as it is disturbed least.
+// Times on a shared machine are not exact. So each figure is compared with a floor that the same run measures
+// in turn with the figure. Only the ratio of the two is promised. The floors are:
 //
-// `go test` runs the same at a size that proves no figure but shows that every part works
-// and that the table is complete.
+//   - of an edit and a start: a process that does the least that any such server must do (floor.go, parse.go)
+//   - of the time that Envoy needs: a program that only sends the same bytes (sender.go)
+//   - of a lookup: a table of ten routes
+//
+// The table also has the CPU time of the process, or of Envoy's worker thread. Other programs disturb it least.
+//
+// The command `go test` runs the same measurements with small sizes. They prove no figure, but show that
+// everything works and that the table is complete.
 package bench

@@ -10,7 +10,8 @@ import (
 // user, alice, whose browser has a session cookie.
 
 // oauth2Proxy answers like oauth2-proxy with the options upstreams static://200, set-xauthrequest,
-// reverse-proxy and skip-provider-button. Everybody may open its own pages, such as /oauth2/sign_in.
+// reverse-proxy and skip-provider-button. Everybody may open the pages of oauth2-proxy itself, such as
+// /oauth2/sign_in.
 func oauth2Proxy(w http.ResponseWriter, r *http.Request) {
 	headers := w.Header()
 	switch path := r.URL.Path; {

@@ -21,8 +21,9 @@ type Static struct {
 	resources bootstrapv3.Bootstrap_StaticResources
 }
 
-// AddListener adds an encoded Listener and returns it. The listener then has the RouteConfiguration routes
-// instead of RDS. Filters that request their configuration get an empty configuration.
+// AddListener adds an encoded Listener, and returns it decoded. The RouteConfiguration in the parameter routes
+// replaces RDS. Only the first filter chain is changed. Its filters that would request their configuration get
+// an empty configuration.
 func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.RouteConfiguration) *listenerv3.Listener {
 	t.Helper()
 	message, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}

@@ -1,7 +1,6 @@
-// Package testsize says how much the random tests do. By default it is little, and the same
-// in each run. GATEFOLD_TIMES=N has them do N times as much, as `make random` and its sisters
-// do, -short a quarter, as `make race` does, and GATEFOLD_SEED=N makes other folders, edits and
-// requests.
+// Package testsize decides how much the random tests do. By default they do little, and the same in each run.
+// With GATEFOLD_TIMES=N they do N times as much, as in `make random`. With -short they do a quarter, as in
+// `make race`. With GATEFOLD_SEED=N they make other folders, edits and requests.
 package testsize
 
 import (
@@ -10,8 +9,9 @@ import (
 	"testing"
 )
 
-// Of returns n times GATEFOLD_TIMES, or with -short a quarter of it, and at least 1. A test that fails names the seed that it ran with, see
-// Seed. Call it in the body of the test itself: .ci/random finds the tests by that.
+// Of returns n times GATEFOLD_TIMES. With -short, it returns a quarter of that, and at least 1. A test that
+// uses Of must log its seed when it fails (see Seed). It must call Of in its own body, because .ci/random finds
+// the random tests by these calls.
 func Of(t testing.TB, n int) int {
 	t.Helper()
 	n *= int(number(t, "GATEFOLD_TIMES"))
@@ -21,7 +21,8 @@ func Of(t testing.TB, n int) int {
 	return n
 }
 
-// Seed returns GATEFOLD_SEED, or 1. A test that tries several seeds starts with it.
+// Seed returns GATEFOLD_SEED, 1 if it is not set, and logs it. A test that tries several seeds starts with this
+// seed.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := number(t, "GATEFOLD_SEED")
@@ -29,7 +30,8 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// number reads a variable of the environment, 1 where it is not set.
+// number returns a variable of the environment as a number, 1 if it is not set. The test fails if the variable
+// is not a number from 1 on.
 func number(t testing.TB, variable string) uint64 {
 	t.Helper()
 	text := os.Getenv(variable)

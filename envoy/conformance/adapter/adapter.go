@@ -32,7 +32,8 @@ type Options struct {
 	// come in the order of the changes. If it returns an error, the client gets that error. It may call
 	// SetEndpointSlices.
 	Changed func(Event) error
-	// Deleting is called before an object whose kind has a CRD is deleted. The object is as a client reads it.
+	// Deleting is called before an object whose kind has a CRD is deleted, even if the deletion then fails. The
+	// object is as a client reads it.
 	Deleting func(object map[string]any)
 	// Pods returns the Pods of a namespace, or of all namespaces if namespace is "".
 	Pods func(namespace string) []*corev1.Pod
@@ -78,7 +79,7 @@ type object struct {
 }
 
 // New reads the CRDs and returns an Adapter. Its only object is the Namespace default. The error means that a
-// CRD is invalid.
+// CRD is invalid or cannot be read, or that the Namespace cannot be stored.
 func New(options Options) (*Adapter, error) {
 	a := &Adapter{options: options, objects: map[key]*object{}, generated: map[key]bool{}, deleted: map[key]bool{}}
 	a.resources = builtin()

@@ -45,7 +45,7 @@ func (a *Adapter) discover(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// groups returns the API groups, or only the group with this name if name is not "".
+// groups returns the API groups without the core group, or only the group with this name if name is not "".
 func (a *Adapter) groups(name string) []metav1.APIGroup {
 	var groups []metav1.APIGroup
 	for _, gv := range a.groupVersions() {

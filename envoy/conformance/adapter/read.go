@@ -140,7 +140,7 @@ func (a *Adapter) read(c call, stored *object) (map[string]any, error) {
 	return content, nil
 }
 
-// pods returns the Pods of a namespace, or nil without Options.Pods.
+// pods returns the Pods of a namespace, or nil if Options.Pods is nil.
 func (a *Adapter) pods(namespace string) []*corev1.Pod {
 	if a.options.Pods == nil {
 		return nil

@@ -51,8 +51,9 @@ func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
 	})
 }
 
-// outlive waits until gatefold has removed the status of a deleted object with the same name. Otherwise, that
-// status would appear on the new object. It returns an error after deletionLimit.
+// outlive waits until gatefold has removed the status of a deleted object with the same name. Without the wait,
+// that status would appear on the new object. It returns an error after deletionLimit, or if Options.Status
+// fails.
 func (a *Adapter) outlive(c call) error {
 	a.mu.Lock()
 	wait := a.deleted[c.key()] && a.options.Status != nil
@@ -158,9 +159,9 @@ func outside(content map[string]any) map[string]any {
 	return rest
 }
 
-// remove deletes an object and returns a Status. With a Namespace, it also deletes all objects in it. options
-// are DeleteOptions; only the precondition uid is used. It returns an error if the object does not exist or has
-// another uid.
+// remove deletes an object and returns a Status. If the object is a Namespace, it also deletes all objects in
+// it. The parameter options has DeleteOptions; only the precondition uid is used. It returns an error if the
+// object does not exist or has another uid.
 func (a *Adapter) remove(c call, options map[string]any) (map[string]any, error) {
 	wanted, _ := options["preconditions"].(map[string]any)
 	a.announce(c)
@@ -292,7 +293,7 @@ func (c call) fits(body map[string]any) error {
 }
 
 // clean returns a copy of a submitted object without its status and without the metadata that only the server
-// sets.
+// sets. It sets the namespace, and replaces stringData of a Secret by data.
 func (c call) clean(body map[string]any) map[string]any {
 	content := runtime.DeepCopyJSON(body)
 	delete(content, "status")
