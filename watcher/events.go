@@ -243,9 +243,9 @@ func (e *events) updateFigures() {
 	e.stats.Directories.Store(int64(len(e.watched)))
 }
 
-// enter watches the directory id at the path dir. It does nothing if the directory is watched by another path,
+// enter watches the directory id at the path dir. It adds no watch if the directory is watched by another path,
 // or if there are no events. If the system refuses, enter records the failure, and scans find the changes of
-// the directory. It does not record a directory that has vanished.
+// the directory. It records no failure for a directory that has vanished.
 func (e *events) enter(dir string, id identity) {
 	if e.fs == nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// madeOf is the last Tree of a reader, with the changes since then. With it, the next Tree costs only what
-// changed.
+// madeOf is the last Tree of a reader, with the changes since then. So the next Tree needs only the changed
+// files.
 type madeOf struct {
 	files   Files
 	skipped []Skip

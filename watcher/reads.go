@@ -28,8 +28,8 @@ func Reads(opt Options, name string) bool {
 	return true
 }
 
-// pathParts yields each directory of the path name, and then name itself. at is the path so far; that of a
-// directory ends in "/". part is the last element of at.
+// pathParts yields each directory above a file, and then the file. name is the path of the file. at is the path
+// of what is yielded; that of a directory ends in "/". part is the last element of at.
 func pathParts(name string) func(yield func(at, part string) bool) {
 	return func(yield func(at, part string) bool) {
 		for i, c := range name + "/" {

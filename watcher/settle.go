@@ -84,7 +84,8 @@ func newSettle(opt Options) *settle {
 	return &settle{opt: opt, pending: map[string]pending{}}
 }
 
-// note records changes that were seen at the time now. It forgets a path that was added and removed.
+// note records changes that were seen at the time now. It forgets a path that was added and is removed before
+// it was loaded.
 func (s *settle) note(now time.Time, changes ...change) {
 	for _, c := range changes {
 		s.last = now

@@ -108,8 +108,8 @@ type shareQueue[T any] []*share[T]
 // Len implements heap.Interface, like the other methods.
 func (q shareQueue[T]) Len() int { return len(q) }
 
-// Less implements heap.Interface. It compares the charged costs plus the cost of the next item, and then the
-// names.
+// Less implements heap.Interface. It compares, for two directories, the sum of the charged costs and the cost
+// of the next item. If the sums are equal, it compares the names.
 func (q shareQueue[T]) Less(i, k int) bool {
 	a, b := q[i].used+q[i].next, q[k].used+q[k].next
 	return a < b || a == b && q[i].name < q[k].name

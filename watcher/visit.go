@@ -280,9 +280,10 @@ func (s *scan) leaveOut() {
 // othersFault is the group of paths that are left out because of a link in another group.
 const othersFault = "/"
 
-// group returns the name of the group that v is reported with. Without links, that is the directory that
-// contains v. With links, it is the directory that contains the first link. It is othersFault if a later link
-// of the path is in first: the first links of all paths that are left out.
+// group returns the name of the group of v: leaveOut reports one problem for each group. Without links, the
+// group is the directory that contains v. With links, it is the directory that contains the first link. The
+// parameter first has the first links of all paths that are left out. If a later link of v's path is in first,
+// the group is othersFault.
 func (v *excess) group(first map[string]bool) string {
 	if len(v.links) == 0 {
 		return path.Dir(rootName(v.dir))

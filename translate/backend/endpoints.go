@@ -67,7 +67,8 @@ func portWords(port corev1.ServicePort) string {
 	return words
 }
 
-// hasPort reports whether an EndpointSlice has a port with that name and protocol.
+// hasPort reports whether an EndpointSlice has a port with that name. The protocol must be UDP if udp is true,
+// and TCP otherwise.
 func hasPort(slice *discoveryv1.EndpointSlice, name string, udp bool) bool {
 	return slices.ContainsFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool {
 		return p.Port != nil && zero(p.Name) == name && carries(zero(p.Protocol), udp)

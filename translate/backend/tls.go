@@ -25,7 +25,8 @@ type TLSPolicy struct {
 
 // TLSTarget has the policies in force for one Service or Backend.
 type TLSTarget struct {
-	// All is the policy of the ports that are not in Ports, nil if there is none. Ports has policies by port name.
+	// All is the policy of the whole object, nil if there is none. Ports has policies of single ports, by port
+	// name. The method Of decides between them.
 	All   *TLSPolicy
 	Ports map[string]*TLSPolicy
 }
@@ -58,8 +59,8 @@ type Claim struct {
 
 // Contest assigns each section to the first policy that claims it. Invalid policies come first. The other
 // policies are in the order of the function tie, the conflict resolution order. A policy gets its section even
-// if it cannot be used. The policy of a port has precedence over the policy of the whole object (Gateway API,
-// BackendTLSPolicySpec.targetRefs; GEP-713).
+// if it cannot be used. The policy of a port has precedence over the policy of the whole object, unless that
+// policy is invalid (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713).
 func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	claims = slices.Clone(claims)
 	slices.SortStableFunc(claims, func(a, b Claim) int {

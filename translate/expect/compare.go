@@ -143,10 +143,10 @@ func statusWords(status int) string {
 	return strconv.Itoa(status)
 }
 
-// by compares Request.By, the object because of which the line expects Envoy to answer, with objects. The
-// parameter objects has the objects because of which Envoy does answer, and why is the reason as text. The
-// method adds a difference if the expected object is not among them, and a doubt if it is one of several. It
-// adds nothing if the line expects no object.
+// by checks that Envoy answers because of Request.By, the object that the line expects. The parameter objects
+// has the objects because of which Envoy answers instead of the rule, and why is the reason as text. The method
+// adds a difference if the expected object is not among them, and a doubt if it is one of several. It adds
+// nothing if the line expects no object.
 func (c *comparison) by(objects []manifest.Key, why string) {
 	want := c.request.By
 	if want.Kind == "" {
@@ -231,7 +231,8 @@ func (c *comparison) answered(got explain.Outcome, rule *ir.Rule) {
 	}
 }
 
-// mirrors adds differences between the copies that backends get and those that the line expects.
+// mirrors adds differences between the copies that backends get and those that the line expects. It does not
+// check copies to backends that the line does not name.
 func (c *comparison) mirrors(rule *ir.Rule) {
 	for _, name := range slices.Sorted(maps.Keys(c.request.Mirrors)) {
 		want, got := c.request.Mirrors[name], 0

@@ -216,8 +216,9 @@ func (c *comparison) severalGateways(names []string) {
 	c.differs(outcome, c.request.outcome(), fmt.Sprintf("no answer: several Gateways listen on port %d; add GATEWAY:%s to the line", c.request.Port(), strings.Join(names, " or GATEWAY:")))
 }
 
-// noteCaveats adds a doubt for each text about what may happen instead of the answer. It skips those about
-// external services and limits if the line says "when allowed".
+// noteCaveats adds doubts about the outcome. The parameter unless has texts about what may happen instead of
+// the answer, and each gets a doubt. If the line says "when allowed", texts about external services and limits
+// get none.
 func (c *comparison) noteCaveats(unless []string) {
 	for _, words := range unless {
 		allowed := strings.HasPrefix(words, "extAuth: ") || strings.HasPrefix(words, "rateLimit.")

@@ -39,7 +39,7 @@ type LineReport struct {
 	File    string  `json:"file"`
 	Line    int     `json:"line"`
 	Verdict Verdict `json:"verdict"`
-	// Text is the line as written.
+	// Text is the line as written, without its credentials.
 	Text   string `json:"text"`
 	Method string `json:"method,omitempty"`
 	URL    string `json:"url"`

@@ -238,7 +238,8 @@ func aboutOf(detail string) string {
 	return kind
 }
 
-// takeDetail sets the value of a detail in r. It returns false if the value is not allowed.
+// takeDetail sets the value of a detail in r. kind is the first word of the detail, and rest is the text after
+// it. It returns false if the value is not allowed.
 func (r *Request) takeDetail(kind, rest string) (ok bool) {
 	name, value, isHeader := strings.Cut(rest+" ", ": ") // an empty value, too
 	value = strings.TrimSpace(value)

@@ -63,7 +63,7 @@ type Point struct {
 	// nil admits none.
 	Selectors []Selector
 	Allowed   *gwv1.AllowedRoutes
-	// Rest is the rule for requests that no child matches. It sends to the rule's Services, or answers 500.
+	// Rest is the rule for requests that no child matches. It sends to the rule's backends, or answers 500.
 	Rest *ir.Rule
 	// Guarded is true if Rest is served even if children have rules below the Point.
 	Guarded bool

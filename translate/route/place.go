@@ -209,8 +209,8 @@ func blockOf(rule *ir.Rule) *ir.Rule {
 	return &block
 }
 
-// rest returns the action for requests that no child matches: it sends to the Services of the rule, or answers
-// 500. guarded is true if the rule has such Services, even if they cannot be resolved
+// rest returns the action for requests that no child matches: it sends to the backends of the rule, or answers
+// 500. guarded is true if the rule has backendRefs to backends, even if they cannot be resolved
 // (docs/design/kgateway.md#what-answers-when-something-is-wrong).
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })

@@ -37,7 +37,8 @@ type Options struct {
 	Deleting func(object map[string]any)
 	// Pods returns the Pods of a namespace, or of all namespaces if namespace is "".
 	Pods func(namespace string) []*corev1.Pod
-	// Log returns what a Pod logged in the last duration. A duration of 0 means the whole log.
+	// Log returns what a Pod has logged during the time since, up to now. If since is 0, it returns the whole
+	// log.
 	Log func(namespace, pod string, since time.Duration) []byte
 }
 
