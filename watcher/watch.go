@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// restFactor is the least pause after a full scan, in units of its CPU time: scans use about 1 % of a core.
+	// restFactor times the CPU time of a full scan is the shortest pause after it: scans use about 1 % of a
+	// core.
 	restFactor = 100
 	// missingLog is the time between two log lines about a missing root.
 	missingLog = time.Minute

@@ -50,9 +50,9 @@ func servicePort(service *corev1.Service, key Key) corev1.ServicePort {
 	return corev1.ServicePort{}
 }
 
-// sliceEndpoints returns the endpoints of an EndpointSlice for the Service port of that name. Ready endpoints
-// get requests. Endpoints that are terminating but still serving are returned as draining. Other endpoints are
-// left out.
+// sliceEndpoints returns the endpoints of an EndpointSlice for the Service port of that name. The protocol is
+// UDP if udp is true, otherwise TCP. Ready endpoints get requests. Endpoints that are terminating but still
+// serving are returned as draining. Other endpoints are left out.
 func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string, udp bool) []ir.Endpoint {
 	var out []ir.Endpoint
 	for _, port := range slice.Ports {
@@ -72,8 +72,9 @@ func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string, udp bool)
 	return out
 }
 
-// endpointState returns the state of an endpoint from its conditions. The defaults are those of Kubernetes:
-// ready is true, serving is the value of ready, and terminating is false.
+// endpointState reports whether an endpoint gets requests (ready), or is terminating and still serves
+// (draining). It uses the defaults of Kubernetes for missing conditions: ready is true, serving is the value of
+// ready, and terminating is false.
 func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 	ready = c.Ready == nil || *c.Ready
 	serving := c.Serving == nil && ready || c.Serving != nil && *c.Serving

@@ -31,7 +31,7 @@ const (
 	Included              // the child named the parent (GEP-1058)
 )
 
-// AllNamespaces is the default word for all namespaces.
+// AllNamespaces is the default of Setting.Wildcard, the word for all namespaces in a reference by label.
 const AllNamespaces = "all"
 
 // Link binds a child route to one Point of a parent.

@@ -85,7 +85,7 @@ func matchesOf(object *manifest.Object, rule int) []ir.Match {
 	return nil
 }
 
-// ruleBurden returns what a rule adds to the route of each of its matches.
+// ruleBurden returns what the filters and backendRefs of a rule add to the route of each of its matches.
 func ruleBurden(rule *api.HTTPRouteRule) Burden {
 	out := burdenOf(reflect.ValueOf(rule.Filters)).Plus(burdenOf(reflect.ValueOf(rule.BackendRefs)))
 	for i := range rule.Filters {
