@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// restFactor times the CPU time of a full scan is the shortest pause after it: scans use about 1 % of a
-	// core.
+	// restFactor times the CPU time of a full scan is the shortest pause after it: about 1 % of a core is used.
 	restFactor = 100
 	// missingLog is the time between two log lines about a missing root.
 	missingLog = time.Minute

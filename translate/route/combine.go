@@ -105,8 +105,8 @@ func union(a, b []ir.ValueMatch) []ir.ValueMatch {
 	return firstOfName(slices.Concat(a, b))
 }
 
-// joinPaths appends the child's path to the parent's. A child's "/" adds nothing: the result is the parent's
-// path. It returns a reason if the paths cannot be joined, and "" otherwise.
+// joinPaths appends the child's path to the parent's. A child's "/" adds nothing to the text of the parent's
+// path (see bare). It returns a reason if the paths cannot be joined, and "" otherwise.
 func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	base := trimSlash(parent.Value)
 	switch {
