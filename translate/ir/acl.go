@@ -1,7 +1,7 @@
 package ir
 
-// ACL admits or rejects requests by the client's address. Of all ranges that contain the address, the longest
-// one decides.
+// ACL admits or rejects requests by the client's address. If several ranges contain the address, the range with
+// the longest prefix decides.
 type ACL struct {
 	// Allow is the decision for an address that no rule contains.
 	Allow bool

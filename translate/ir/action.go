@@ -23,9 +23,11 @@ type Action struct {
 	RequestTimeout *time.Duration
 	BackendTimeout *time.Duration
 	Retry          *Retry
-	// CORS is the route's own setting. It is nil if the route has none.
+	// CORS is the setting of the route's own CORS filter. It is nil if the route has none. Policies set
+	// Extras.CORS.
 	CORS *CORS
-	// ExternalAuth is the route's own authorization. It is nil if the route has none.
+	// ExternalAuth is the route's own filter ExternalAuth. It is nil if the route has none. Policies set
+	// Extras.ExtAuth.
 	ExternalAuth *ExtAuth
 	// Extras is what policies add. It is nil if they add nothing.
 	Extras *Extras
@@ -61,8 +63,8 @@ func (a *Action) renamed(name func(string) string) Action {
 	return out
 }
 
-// AuthInForce returns the route's own authorization. If the route has none, it returns that of policies, which
-// may be nil.
+// AuthInForce returns the authorization that applies: the route's own filter ExternalAuth, or extAuth of
+// policies if the route has no such filter. It returns nil if policies have no extAuth either.
 func (a *Action) AuthInForce() *ExtAuth {
 	if a.ExternalAuth == nil && a.Extras != nil {
 		return a.Extras.ExtAuth
@@ -70,8 +72,8 @@ func (a *Action) AuthInForce() *ExtAuth {
 	return a.ExternalAuth
 }
 
-// CORSInForce returns the route's own CORS. If the route has none, it returns that of policies, which may be
-// nil.
+// CORSInForce returns the CORS settings that apply: those of the route's own filter, or those of policies if
+// the route has no such filter. It returns nil if policies have no cors either.
 func (a *Action) CORSInForce() *CORS {
 	if a.CORS == nil && a.Extras != nil {
 		return a.Extras.CORS
@@ -79,7 +81,8 @@ func (a *Action) CORSInForce() *CORS {
 	return a.CORS
 }
 
-// ClosedBy returns the object that makes the rule answer 500, as text. It returns "" if there is none.
+// ClosedBy returns, as text, the object because of which the rule answers 500 (503 for a GRPCRoute), for
+// example an invalid policy. It returns "" for every other rule.
 func (a *Action) ClosedBy() string {
 	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
 		return ""
@@ -93,7 +96,8 @@ const (
 	PartRetry    = "retry"
 	// PartExternalAuth is the kind of the Gateway API's filter ExternalAuth.
 	PartExternalAuth = "ExternalAuth"
-	// PartClosed is the kind of a Part that makes a rule answer 500, because a policy is missing or invalid.
+	// PartClosed is the kind of a Part that makes a rule fail closed, for example because a policy is invalid or
+	// missing, or because Envoy rejected the rule.
 	PartClosed = "closed"
 )
 
@@ -113,8 +117,9 @@ type Forward struct {
 
 // Backend is one weighted target of a Forward.
 type Backend struct {
-	// Cluster is the name of the xDS cluster. It is "" for a reference that could not be resolved: the backend's
-	// share of requests is answered with 500 (Gateway API, HTTPRouteRule.backendRefs).
+	// Cluster is the name of the xDS cluster. It is "" for a reference that could not be resolved. The backend's
+	// share of requests is then answered with 500, or with 503 for a GRPCRoute (see Path.Unresolved). Its share of
+	// connections is closed, and its share of datagrams is dropped.
 	Cluster         string
 	Weight          uint32
 	RequestHeaders  *HeaderMods
@@ -131,10 +136,11 @@ type Backend struct {
 // Respond answers without a backend.
 type Respond struct {
 	Status uint32
-	// Why is the reason as text. It is "" if problems of the rule report the reason.
+	// Why is the reason for the answer, as text. It is "" if the problems of the rule report the reason.
 	Why string
-	// Unasked is the issuer whose discovery document is missing, if that is the only reason why the rule answers
-	// 500. `gatefold serve` requests the document, so the rule may be served there. In all other cases it is "".
+	// Unasked is the issuer whose discovery document is missing, if that is the only reason for the error that the
+	// rule answers. `gatefold serve` requests the document, so the rule may be served there. In all other cases
+	// Unasked is "".
 	Unasked string
 }
 
@@ -156,8 +162,8 @@ func (m *HeaderMods) OrNone() HeaderMods {
 	return *m
 }
 
-// Then returns one change with the same effect as m followed by next. Envoy removes first, then sets, then
-// adds.
+// Then returns one HeaderMods with the same effect as m followed by next. It relies on Envoy's order: first
+// remove, then set, then add. If m or next changes nothing, it returns the other one, which may be nil.
 func (m *HeaderMods) Then(next *HeaderMods) *HeaderMods {
 	switch {
 	case m.IsZero():
@@ -202,7 +208,8 @@ type Rewrite struct {
 	Path     *PathChange
 }
 
-// PathChange replaces the full path if Full is true, otherwise the prefix that the match has.
+// PathChange replaces the whole path by Value if Full is true. Otherwise it replaces only Prefix, the beginning
+// of the path.
 type PathChange struct {
 	Full   bool
 	Value  string // for a prefix: without a slash at its end, "" for "/"
@@ -229,7 +236,8 @@ type Retry struct {
 	Attempts uint32
 	// Backoff is the shortest wait between attempts. 0 means Envoy's default.
 	Backoff time.Duration
-	// On are Envoy's retry conditions. If it is empty, connection failures and Codes are retried.
+	// On are Envoy's retry conditions. If there are none, attempts that fail before the backend answers are
+	// retried. Answers with one of Codes are retried in any case.
 	On []string
 	// PerTry limits the time of one attempt. 0 means no limit.
 	PerTry time.Duration

@@ -14,7 +14,8 @@ const (
 	EDS                     // a ClusterLoadAssignment of the same name
 )
 
-// Cluster is one backend: a Service port or a Backend object.
+// Cluster is one backend: a Service port or a Backend object. For a UDPRoute it has the endpoints of all
+// backends of the route.
 type Cluster struct {
 	Name      string
 	Discovery Discovery
@@ -29,7 +30,7 @@ type Cluster struct {
 	Closed string
 	// Upstream has the settings of policies. It is nil if there are none.
 	Upstream *Upstream
-	// Objects are the objects that the cluster is made from. The first is the Service or Backend. Then come the
+	// Objects are the objects that the cluster is made from. The first is a Service or Backend. Then come the
 	// EndpointSlices with its endpoints, the policies in force, and the objects with their certificates.
 	Objects []manifest.Key
 }

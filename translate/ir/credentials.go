@@ -46,8 +46,8 @@ func NamesCredential(name string) bool {
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// CredentialSource says where the credentials of a policy's field are stored. They are in one entry of a
-// Secret, in all entries of a Secret, or in all entries of several Secrets. Several Secrets are selected by
+// CredentialSource says where the credentials of a policy's field are stored: in one entry of a Secret, in all
+// entries of a Secret (Entry is ""), or in all entries of several Secrets. Several Secrets are selected by
 // namespace and labels. CredentialSource is zero if the credentials are in the policy itself.
 type CredentialSource struct {
 	Field  Field
@@ -105,7 +105,8 @@ type KeySource struct {
 	Header, Query, Cookie string
 }
 
-// Credentials returns the fields that need credentials from Secrets. It returns nil if e is nil.
+// Credentials returns the fields that need credentials from Secrets. It returns nil if there are none, or if e
+// is nil.
 func (e *Extras) Credentials() []*CredentialUse {
 	if e == nil {
 		return nil

@@ -33,7 +33,8 @@ type Service struct {
 }
 
 // ServiceRetry configures retries of failed calls. Attempts is the number of retries. The wait between two
-// attempts grows from Base to Max; 0 means Envoy's default.
+// attempts grows from Base to Max. A Base of 0 means a default, and Max then has no effect. A Max of 0 means
+// ten times Base.
 type ServiceRetry struct {
 	Attempts  uint32
 	Base, Max time.Duration
@@ -42,7 +43,7 @@ type ServiceRetry struct {
 // AuthService is an external service that allows or denies requests.
 type AuthService struct {
 	FailOpen bool
-	// StatusOnError is the status of the answer while the service fails.
+	// StatusOnError is the status of the answer if the service fails and FailOpen is false.
 	StatusOnError uint32
 	// Headers are the client's headers that the service receives, in lower case. If it is nil, a gRPC service
 	// receives all headers; for an HTTP service see Receives.
@@ -66,7 +67,8 @@ type HTTPAuth struct {
 	// backend. If AllToBackend is true, all headers of the answer do, except those that a service must not change.
 	ToBackend    []string
 	AllToBackend bool
-	// ToClient are headers of a rejection that the client receives. nil means all headers.
+	// ToClient are headers of a rejection that the client receives, together with the headers that a login needs.
+	// nil means all headers.
 	ToClient []string
 	// OnSuccess are headers of an answer with 200. They are added to the backend's response.
 	OnSuccess []string
@@ -207,7 +209,8 @@ func (e *Extension) Field() Field {
 	return FieldGlobalRateLimit
 }
 
-// Clusters returns the names of the clusters that Envoy calls: the service's, or those of remote keys.
+// Clusters returns the names of the clusters that Envoy calls: the cluster of the service, or the clusters of
+// the remote keys of tokens. It returns nil for tokens without remote keys.
 func (e *Extension) Clusters() (names []string) {
 	if e.JWT == nil {
 		return []string{e.Service.Cluster}
@@ -231,12 +234,13 @@ func (e *Extension) Path() string {
 	return e.Field().Path()
 }
 
-// GRPC reports whether Envoy calls the service by gRPC.
+// GRPC reports whether Envoy calls the service by gRPC. The result has no meaning for JWT, which has no service.
 func (e *Extension) GRPC() bool {
 	return e.SignIn == nil && (e.Auth == nil || e.Auth.HTTP == nil)
 }
 
-// ServicePath returns the path of the reference to the service inside the GatewayExtension.
+// ServicePath returns the path of the reference to the service inside the GatewayExtension. It must not be
+// called for JWT, which has no service.
 func (e *Extension) ServicePath() string {
 	switch {
 	case e.SignIn != nil:

@@ -15,8 +15,8 @@ type Identity struct {
 	Field string
 }
 
-// Identities returns the headers that filters of the extras set. It returns nil if e is nil. Each policy field
-// that sets an identity header needs a line here.
+// Identities returns the identity headers that the filters of the extras set. It returns nil if e is nil. Each
+// policy field that sets an identity header needs a line here.
 func (e *Extras) Identities() []Identity {
 	if e == nil {
 		return nil
@@ -28,8 +28,8 @@ func (e *Extras) Identities() []Identity {
 	return append(append(out, e.ExtAuth.identities()...), e.JWTAuth.identities()...)
 }
 
-// identities returns the headers for claims, except client headers (IsClientHeader). It returns nil if a is nil
-// or its Extension is not resolved.
+// identities returns the identity headers that jwtAuth sets: those for claims, except client headers
+// (IsClientHeader). It returns nil if a is nil or its Extension is not resolved.
 func (a *JWTAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.JWT == nil {
 		return nil
@@ -44,8 +44,8 @@ func (a *JWTAuth) identities() (out []Identity) {
 	return out
 }
 
-// Identities returns the headers that filters of the action set. The route's own ExternalAuth replaces that of
-// policies.
+// Identities returns the identity headers that the filters of the action set. The route's own ExternalAuth
+// replaces that of policies.
 func (a *Action) Identities() []Identity {
 	if a.ExternalAuth == nil {
 		return a.Extras.Identities()
@@ -55,8 +55,9 @@ func (a *Action) Identities() []Identity {
 	return extras.Identities()
 }
 
-// identities returns the headers that an HTTP service sets, or nil for a gRPC service. Client headers
-// (IsClientHeader) are left out, and so are headers that the service receives from the client.
+// identities returns the identity headers that an HTTP service for authorization sets. Client headers
+// (IsClientHeader) are left out, and so are headers that the service receives from the client. It returns nil
+// for a gRPC service, and if a is nil or its Extension is not resolved.
 func (a *ExtAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.Auth.HTTP == nil {
 		return nil
@@ -69,7 +70,7 @@ func (a *ExtAuth) identities() (out []Identity) {
 	return out
 }
 
-// IdentityNames returns the names of the headers of Identities, sorted and unique.
+// IdentityNames returns the names of the headers that Identities returns, sorted and unique.
 func (e *Extras) IdentityNames() []string {
 	var out []string
 	for _, identity := range e.Identities() {

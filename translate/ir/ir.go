@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Port is one Envoy listener. It is everything that a Gateway serves on one port.
+// Port is one Envoy listener. It is everything that a Gateway serves on one TCP or UDP port.
 type Port struct {
 	// Name is the Envoy listener's name, for example "shop/eg/http-8080".
 	Name string
@@ -25,10 +25,10 @@ type Port struct {
 	// Exclusive makes Envoy's bind fail if another process uses the port. Otherwise the processes share the port.
 	Exclusive bool
 	Settings
-	// Chains are the HTTP filter chains: one without TLS, or one for each hostname of the
-	// handshake (SNI).
+	// Chains are the HTTP filter chains: one without TLS, or one for each hostname of the handshake (SNI).
 	Chains []Chain
-	// Streams forward connections and datagrams unchanged. A port can have both Streams and Chains with TLS.
+	// Streams are for TCP, TLS and UDP listeners, whose traffic Envoy does not read as HTTP. A port can have both
+	// Streams and Chains with TLS.
 	Streams []Stream
 	// Listeners are the Gateway's listeners that this port serves, in the Gateway's order.
 	Listeners []Listener

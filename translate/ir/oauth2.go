@@ -32,7 +32,7 @@ type SignIn struct {
 type SignInCookies struct {
 	Domain   string // "" means the host of the request
 	SameSite string // "Strict", "Lax", "None" or ""
-	// The names of the cookies. None is "".
+	// The names of the cookies, none of which is empty.
 	AccessToken, IDToken, RefreshToken, HMAC, Expires, Nonce, CodeVerifier string
 	// The tokens for which no cookie is set.
 	NoAccessToken, NoIDToken, NoRefreshToken bool

@@ -11,7 +11,7 @@ func (r *Rule) Renamed(name func(string) string) *Rule {
 }
 
 // Renamed returns a copy of the extras with new cluster names, like Rule.Renamed. It returns e itself if e is
-// nil or calls no service.
+// nil or uses no GatewayExtension.
 func (e *Extras) Renamed(name func(string) string) *Extras {
 	if len(e.Extensions()) == 0 {
 		return e

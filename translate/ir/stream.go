@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Stream says how connections to a TCP or TLS listener, or datagrams to a UDP listener, are handled. A Stream
-// is for all connections or datagrams of the listener, or for some hostnames.
+// Stream says where connections to a TCP or TLS listener, or datagrams to a UDP listener, are sent. A Stream is
+// for all connections or datagrams of the listener, or for some hostnames.
 type Stream struct {
 	// Listener is the ID of the listener.
 	Listener string
@@ -66,7 +66,7 @@ type StreamRoute struct {
 	// Cluster is the only cluster of a UDPRoute, with the endpoints of all Backends. It is "" if no backend is
 	// resolved, and for other kinds of routes.
 	Cluster string
-	// Access is what policies of the route say. It is nil if they do not restrict clients.
+	// Access says which clients the policies of the route admit. It is nil if they have no acl.
 	Access *Access
 }
 
@@ -76,7 +76,8 @@ func (r *StreamRoute) Name() string {
 	return key.Kind + "/" + key.Namespace + "/" + key.Name
 }
 
-// Live reports whether the route has a backend that can get traffic. It returns false if r is nil.
+// Live reports whether the route has a backend with a weight above 0 and a cluster. The cluster may be without
+// endpoints. It returns false if r is nil.
 func (r *StreamRoute) Live() bool {
 	return r != nil && slices.ContainsFunc(r.Backends, func(b Backend) bool { return b.Weight > 0 && b.Cluster != "" })
 }
