@@ -18,8 +18,9 @@ import (
 
 const million = 1_000_000
 
-// live reports whether a Forward has a backend that gets requests: its weight is not 0, and it is resolved. If
-// there is none, the answer is 500 (Gateway API, backendRefs).
+// live reports whether a Forward has a backend that can get requests: one with a weight above 0 and a cluster.
+// If it has none, the route answers 500, or 503 for a GRPCRoute (Gateway API, backendRefs). live returns false
+// if forward is nil.
 func live(forward *ir.Forward) bool {
 	return forward != nil && slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool {
 		return b.Weight > 0 && b.Cluster != ""
@@ -70,7 +71,8 @@ func setClusters(action *routev3.RouteAction, backends []ir.Backend) {
 	action.ClusterSpecifier = &routev3.RouteAction_WeightedClusters{WeightedClusters: weighted}
 }
 
-// clusterWeight returns a backend with its weight. The cluster of a backend that is not resolved is NoCluster.
+// clusterWeight converts a backend to an entry of Envoy's weighted clusters, with its header changes and its
+// new host. The cluster of a backend that is not resolved is NoCluster.
 func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	name := backend.Cluster
 	if name == "" {
@@ -90,10 +92,10 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	return weight
 }
 
-// timeouts returns the timeout of the whole exchange. The default is 0, which means no timeout, because Envoy's
-// own default of 15 s would end downloads. Without retries, a backend's timeout limits the only attempt, so the
-// smaller timeout applies. idle replaces the listener's idle timeout if that would end the exchange earlier. In
-// all other cases idle is nil.
+// timeouts returns the timeout of the whole exchange, and the idle timeout if the route needs its own. The
+// default of timeout is 0, which means no timeout, because Envoy's own default of 15 s would end downloads.
+// Without retries, a backend's timeout limits the only attempt, so the smaller timeout applies. idle replaces
+// the listener's idle timeout if that would end the exchange earlier. In all other cases idle is nil.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout
 	if action.Retry == nil {
@@ -176,7 +178,8 @@ func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppend
 	}
 }
 
-// checkAction rejects what Envoy would reject in an action, including its filters.
+// checkAction rejects what Envoy would reject in an action: in its filters and its backends. The settings of
+// policies (Extras) are checked by CheckExtras.
 func (c *checker) checkAction(action *ir.Action) {
 	filters := c.place(false, "filters")
 	c.headers(filters, action.RequestHeaders.OrNone())
@@ -227,8 +230,9 @@ func (c *checker) checkRedirect(field string, redirect *ir.Redirect) {
 	c.checkPathChange(field, redirect.Path)
 }
 
-// checkPathChange rejects a new path that does not begin with a slash. Otherwise "Location: http://host" +
-// ".evil.example" would lead to another host. change may be nil.
+// checkPathChange rejects a new path that is not empty and does not begin with a slash. Otherwise "Location:
+// http://host" + ".evil.example" would lead to another host. It also rejects text that an HTTP message cannot
+// contain. change may be nil.
 func (c *checker) checkPathChange(field string, change *ir.PathChange) {
 	if change == nil {
 		return

@@ -129,7 +129,8 @@ func (c *celChecker) walk(e ast.Expr, depth int) {
 	}
 }
 
-// ident sets c.fault if an expression must not use the name without a field.
+// ident checks an attribute that an expression uses without a field. It sets c.fault if Envoy does not know the
+// attribute when it checks a request, or if the attribute is of use only with a field, such as request.path.
 func (c *celChecker) ident(name string) {
 	fields, known := celAttributes()[name]
 	switch {
@@ -142,7 +143,8 @@ func (c *celChecker) ident(name string) {
 	}
 }
 
-// selects sets c.fault if Envoy does not know the field that an expression reads.
+// selects checks an expression that reads a field, such as request.path. It sets c.fault if Envoy does not know
+// the attribute or its field.
 func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	if s.Operand().Kind() != ast.IdentKind {
 		c.walk(s.Operand(), depth+1)
@@ -158,7 +160,8 @@ func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	}
 }
 
-// call sets c.fault if a function call or one of its arguments has a fault.
+// call sets c.fault if Envoy does not have the function, if a regular expression is invalid or not a constant,
+// or if an argument has a fault.
 func (c *celChecker) call(call ast.CallExpr, depth int) {
 	name := call.FunctionName()
 	if _, known := celFunctions()[name]; !known {
@@ -269,8 +272,9 @@ func mayBeBool(e ast.Expr) bool {
 	return false
 }
 
-// unguarded returns the first header that an expression reads without a test whether the request has it. It
-// returns "" if there is none. Pseudo-headers, such as :path, need no test.
+// unguarded returns the first header that an expression reads by request.headers['name'] without a test whether
+// the request has it. The test may be anywhere in the expression: 'name' in request.headers. unguarded returns
+// "" if there is none. Pseudo-headers, such as :path, need no test.
 func unguarded(tree ast.Expr) string {
 	var read []string
 	asked := map[string]bool{}
@@ -297,8 +301,9 @@ func unguarded(tree ast.Expr) string {
 	return ""
 }
 
-// headerName returns the header that the expression of[key] reads from request.headers, in lower case. ok is
-// false if the expression reads something else.
+// headerName returns the header that an expression reads by request.headers['name'], in lower case. The first
+// argument is the expression before the brackets, the second the expression inside. ok is false if the first is
+// not request.headers, or if the second is not a constant text.
 func headerName(of, key ast.Expr) (name string, ok bool) {
 	if of.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
 		return "", false

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// rejectedCode is the code of every problem of this package.
+	// rejectedCode is the code of a problem with something that Envoy would reject.
 	rejectedCode = "RefusedByEnvoy"
 	// protectedCode is the code of the problem that a filter or policy changes a protected header.
 	protectedCode = "ProtectedHeader"
@@ -34,7 +34,7 @@ type checker struct {
 
 // place returns the path of a field in the object of the rule. If inMatch is true, the field is in the rule's
 // match. inMatch has no effect for a rule with SignIn, which has no match in that object. The last two numbers
-// of Position are the indexes of the rule and the match.
+// of Position are the indexes of the rule and the match. Without them, place returns "spec.rules".
 func (c *checker) place(inMatch bool, field string) string {
 	n := len(c.rule.Position)
 	if n < 2 {
@@ -278,7 +278,8 @@ func isToken(name string) bool {
 	}) < 0
 }
 
-// shorten returns the beginning of a long text, so that a message stays readable.
+// shorten returns the text, or its first 80 bytes followed by "…" if it is longer, so that a message stays
+// readable.
 func shorten(text string) string {
 	const limit = 80
 	if len(text) <= limit {

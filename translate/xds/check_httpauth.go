@@ -41,7 +41,8 @@ func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 }
 
 // checkHTTPAuth rejects what Envoy would reject in an authorization service. It also rejects what would let a
-// client or an HTTP service change more than headers.
+// client or an HTTP service change more than headers. For a gRPC service it checks only the length of header
+// names.
 func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 	http := auth.HTTP
 	for _, name := range auth.Headers {
@@ -77,8 +78,8 @@ func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 	}
 }
 
-// authPrefix rejects a prefix that does not begin with a slash, or that has a query, a fragment or dot
-// segments. prefix may be "".
+// authPrefix rejects an invalid text, and a prefix that does not begin with a slash, or that has a query, a
+// fragment or dot segments. prefix may be "".
 func (c *checker) authPrefix(field, prefix string) {
 	if prefix == "" {
 		return

@@ -30,7 +30,7 @@ const (
 )
 
 // Cluster returns the resource of one cluster. Its endpoints are in the resource, or found by DNS, or sent by
-// EDS over the same stream (see Assignment). Static endpoints must be IP addresses.
+// EDS over the same xDS stream (see Assignment). Static endpoints must be IP addresses.
 func Cluster(c *ir.Cluster) Resource {
 	return newResource(ClusterType, c.Name, marshal(clusterMessage(c)))
 }

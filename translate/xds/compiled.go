@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field numbers of a compiled virtual host that are encoded by hand. Leaves are stored as encoded bytes, and
-// Envoy's message is a map. No encoder can build a map from encoded bytes.
+// Field numbers of a compiled virtual host that are encoded by hand. Its leaves are stored as encoded bytes. In
+// Envoy's message they are the entries of a map, and no encoder can build a map from encoded bytes.
 const (
 	virtualHostMatcher protowire.Number = 21 // envoy.config.route.v3.VirtualHost
 	matcherTree        protowire.Number = 2  // xds.type.matcher.v3.Matcher
@@ -30,8 +30,8 @@ const (
 	routeListURL = "type.googleapis.com/envoy.config.route.v3.RouteList"
 )
 
-// Leaf is one entry of a compiled virtual host: a key with routes. Envoy uses the leaf with the longest key
-// that the path begins with.
+// Leaf is one entry of a compiled virtual host: the routes for the paths that begin with a key. If a path
+// begins with the keys of several leaves, Envoy uses the leaf with the longest key.
 type Leaf struct {
 	body []byte
 	sum  Sum
@@ -48,8 +48,9 @@ func NewLeaf(key string, routes [][]byte) *Leaf {
 	return &Leaf{body: body, sum: sumOf(body)}
 }
 
-// CompiledHost encodes a virtual host as VirtualHost does, but with the routes in leaves. All keys of the
-// leaves must be different. Envoy uses the leaf with the longest key that the request's path begins with.
+// CompiledHost encodes a virtual host as VirtualHost does, but with the routes in leaves. So Envoy compares a
+// request only with the routes of one leaf: the leaf with the longest key that the request's path begins with.
+// All keys of the leaves must be different.
 func CompiledHost(domain string, extras *ir.Extras, leaves []*Leaf) Host {
 	size := 0
 	for _, leaf := range leaves {

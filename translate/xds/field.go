@@ -16,10 +16,10 @@ type policyField struct {
 	name ir.Field
 	// filters is empty if the field only has settings of the action.
 	filters []httpFilter
-	// fill lets the route's own settings win. It copies settings of the extras into the action if the route does
-	// not set them. Or it copies the route's own settings into the extras, which are a copy. fill is called for
-	// every route with extras, CORS, ExternalAuth or a redirect without port. It is nil if routes have no such
-	// setting.
+	// fill lets the route's own settings win. For a setting that the route does not have, it copies the value of
+	// the extras into the action. Or it copies a setting of the route into the extras, which are a copy. fill is
+	// called for every route with extras, CORS, ExternalAuth or a redirect without port (PortLess). It is nil if
+	// routes have no such setting.
 	fill func(*ir.Action, *ir.Extras)
 	// action sets the settings in the action that only policies have.
 	action func(*routev3.RouteAction, *ir.Extras)
@@ -63,8 +63,8 @@ var policyFields = sync.OnceValue(func() []policyField {
 	}
 })
 
-// HeldByHost reports whether a virtual host can have the field of a policy for all of its routes. The other
-// fields are in the action of each route.
+// HeldByHost reports whether a virtual host can have the field of a policy for all of its routes, because
+// filters implement the field. It returns false for the other fields, which are in the action of each route.
 func HeldByHost(name ir.Field) bool {
 	for _, f := range policyFields() {
 		if f.name == name {

@@ -20,7 +20,8 @@ type httpFilter struct {
 	// filter_chain run both. cors uses the host's value of a field that the route leaves empty. Such a filter is
 	// in the chain twice: first for virtual hosts, then for routes.
 	joined bool
-	// chain returns the configuration in the listener, with which the filter does nothing.
+	// chain returns the filter's configuration in the filter chain of the listener, with which the filter does
+	// nothing.
 	chain func() message
 	// route returns the configuration for a route or virtual host with these extras. It returns nil if the filter
 	// has nothing to do there.
@@ -57,7 +58,8 @@ const (
 	ofHost  level = true
 )
 
-// nameAt returns the name, in the chain, of the filter that a level configures.
+// nameAt returns the name of the filter in the chain, by which a route or virtual host configures it. A joined
+// filter is in the chain twice, and has another name for virtual hosts.
 func (f *httpFilter) nameAt(l level) string {
 	if f.joined && l == ofHost {
 		return f.name + "/host"
@@ -65,8 +67,8 @@ func (f *httpFilter) nameAt(l level) string {
 	return f.name
 }
 
-// serviceAt returns the name of the inner filter whose configuration f.service returns. That filter is in the
-// filter chain that a route or virtual host (l) configures.
+// serviceAt returns the name of the inner filter that calls the external service. The inner filter is in the
+// filter chain that a route or virtual host configures (see httpFilter.service).
 func (f *httpFilter) serviceAt(l level) string { return f.nameAt(l) + "/service" }
 
 // config returns the configuration for a route or virtual host with these extras. It returns nil if the filter
@@ -96,7 +98,7 @@ type innerFilter struct {
 	config message
 }
 
-// message is a protobuf message with a method that returns what Envoy would reject.
+// message is a protobuf message that can check itself: ValidateAll returns what Envoy would reject.
 type message interface {
 	proto.Message
 	ValidateAll() error

@@ -56,8 +56,8 @@ func aclRules(extras *ir.Extras) message {
 	return &rbacfilterv3.RBACPerRoute{Rbac: &rbacfilterv3.RBAC{Matcher: aclMatcher(extras.ACL)}}
 }
 
-// aclMatcher returns a matcher that allows or denies each address. Of all ranges that contain the address, the
-// longest one decides.
+// aclMatcher returns a matcher that allows or denies each address. If several ranges contain the address, the
+// range with the longest prefix decides.
 func aclMatcher(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var rules []addressRanges
 	for i := range acl.Rules {
@@ -73,8 +73,8 @@ type addressRanges struct {
 	action *xdsmatcherv3.Matcher_OnMatch
 }
 
-// bySource returns a matcher for the client's address. Of all ranges that contain the address, the longest one
-// decides. others is the action for an address in no range.
+// bySource returns a matcher that chooses an action by the client's address. If several ranges contain the
+// address, the range with the longest prefix decides. others is the action for an address in no range.
 func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xdsmatcherv3.Matcher {
 	matcher, ranges := &xdsmatcherv3.Matcher{OnNoMatch: others}, &xdsmatcherv3.IPMatcher{}
 	for _, rule := range rules {
@@ -131,7 +131,8 @@ func aclPolicyName(rule *ir.ACLRule) string {
 	return aclPolicy + rule.Name
 }
 
-// rbacAction returns an action with a name that allows or denies a request.
+// rbacAction returns the action of a matcher that allows or denies a request. Envoy writes the action's name
+// into the filter's metadata.
 func rbacAction(name string, allow bool) *xdsmatcherv3.Matcher_OnMatch {
 	action := &rbacv3.Action{Name: name, Action: rbacv3.RBAC_DENY}
 	if allow {
@@ -180,7 +181,8 @@ func aclResponse(extras *ir.Extras) message {
 }
 
 // aclByRule returns a matcher with an answer for each rule that denies, and an answer for the default. An
-// answer has the rule's name in the header ACLResponse.BlockedBy, and in the details for the access log.
+// answer has the rule's name in the details for the access log, and in the header ACLResponse.BlockedBy if that
+// is set.
 func aclByRule(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var matchers []*xdsmatcherv3.Matcher_MatcherList_FieldMatcher
 	known := map[string]bool{}

@@ -21,8 +21,8 @@ func basicAuthFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.basic_auth", since: 1, chain: basicAuthOff, route: basicAuth}
 }
 
-// basicAuthOff returns the configuration in the listener, without users. Envoy requires a file of users, and
-// accepts a file with only a comment.
+// basicAuthOff returns the configuration of basicAuthFilter in the filter chain of the listener, without users.
+// Envoy requires a file of users, and accepts a file with only a comment.
 func basicAuthOff() message {
 	return &basicv3.BasicAuth{Users: inline([]byte("#")), ForwardUsernameHeader: ir.UserHeader}
 }

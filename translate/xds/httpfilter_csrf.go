@@ -13,7 +13,7 @@ func csrfFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.csrf", chain: csrfOff, route: csrfPolicy}
 }
 
-// csrfOff returns the configuration in the listener, which checks no request.
+// csrfOff returns the configuration of csrfFilter in the filter chain of the listener. It checks no request.
 func csrfOff() message { return &csrfv3.CsrfPolicy{FilterEnabled: percentage(0)} }
 
 // csrfPolicy returns the configuration of csrfFilter, or nil without csrf.

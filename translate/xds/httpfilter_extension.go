@@ -32,7 +32,8 @@ func globalRateLimitFilter() httpFilter {
 	return httpFilter{name: globalRateLimitName, chain: emptyChain, joined: true, service: globalLimit}
 }
 
-// emptyChain returns the configuration in the listener: a chain without filters.
+// emptyChain returns a filter chain without filters. It is the configuration, in the listener, of each filter
+// that calls an external service (see httpFilter.service).
 func emptyChain() message { return &chainv3.FilterChainConfig{} }
 
 // extProcessor returns the configuration of the processor's filter, or nil without extProc. Envoy keeps the
@@ -148,8 +149,8 @@ func limitAction(entry ir.LimitEntry) *routev3.RateLimit_Action {
 	}}
 }
 
-// callRetries are the failures after which Envoy repeats a call by gRPC. In each of them the service has not
-// answered.
+// callRetries are the failures after which Envoy repeats a call by gRPC: the service could not be reached, or
+// it says that it is unavailable.
 const callRetries = "connect-failure,refused-stream,reset,unavailable"
 
 // grpcService returns how Envoy calls a service by gRPC.
@@ -169,7 +170,7 @@ func grpcService(from ir.Service) *corev3.GrpcService {
 }
 
 // callBackoff returns the wait between retries of a call. It returns nil, which means Envoy's default, if Base
-// is 0.
+// is 0; Max then has no effect. If Max is 0, the longest wait is ten times Base.
 func callBackoff(from *ir.ServiceRetry) *corev3.BackoffStrategy {
 	if from.Base == 0 {
 		return nil

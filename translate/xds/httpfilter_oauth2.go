@@ -103,7 +103,7 @@ func TextSecret(name string, secret ir.Hidden) Resource {
 	}))
 }
 
-// signIn rejects what Envoy would reject in an identity provider.
+// signIn rejects what Envoy would reject in the field oauth2 of a GatewayExtension.
 func (c *checker) signIn(from *ir.SignIn) {
 	const at = "spec.oauth2."
 	c.text(at+"credentials.clientID", from.ClientID)

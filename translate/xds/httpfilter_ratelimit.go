@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// limitStat is the prefix of the filter's counters.
+// limitStat is the prefix of the counters of localRateLimitFilter.
 const limitStat = "http_local_rate_limiter"
 
 // localRateLimitFilter returns the filter of rateLimit.local.
@@ -17,7 +17,8 @@ func localRateLimitFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.local_ratelimit", chain: noLimit, route: tokenBucket}
 }
 
-// noLimit returns the configuration in the listener, which limits nothing.
+// noLimit returns the configuration of localRateLimitFilter in the filter chain of the listener. It limits
+// nothing.
 func noLimit() message { return &limitv3.LocalRateLimit{StatPrefix: limitStat} }
 
 // tokenBucket returns the configuration of localRateLimitFilter, or nil without a limit.

@@ -19,7 +19,8 @@ func transformationFilter() httpFilter {
 	return httpFilter{name: mutationName, joined: true, chain: emptyMutation, route: transformationOf}
 }
 
-// emptyMutation returns the configuration in the listener, which changes nothing.
+// emptyMutation returns the configuration of a header_mutation filter in the filter chain of the listener. It
+// changes nothing.
 func emptyMutation() message { return &headerv3.HeaderMutation{} }
 
 // transformationOf returns the configuration of transformationFilter, or nil if nothing is changed.
@@ -75,8 +76,9 @@ func checkTransformation(c *checker, extras *ir.Extras) {
 	c.changes(ir.FieldTransformation.Path()+".response", extras.Response)
 }
 
-// changes rejects invalid changes of a transformation. The parameter at is the path of the field that has their
-// lists. The n-th change of a kind is the n-th item in the list of that kind.
+// changes rejects invalid header changes of a transformation. Its first argument is the path of
+// transformation.request or transformation.response, for the fields of the problems. The n-th change of a kind
+// is the n-th item in the list of that kind.
 func (c *checker) changes(at string, changes []ir.HeaderChange) {
 	seen := map[ir.ChangeKind]int{}
 	for _, change := range changes {

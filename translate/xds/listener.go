@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxHeadersKB limits the size of all request headers together (docs/design/gateways.md).
+	// maxHeadersKB limits the size of all request headers together, in KiB (docs/design/gateways.md).
 	maxHeadersKB = 60
 	// connectionIdleTimeout is how long Envoy keeps a connection without requests.
 	connectionIdleTimeout = 15 * time.Minute

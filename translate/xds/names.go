@@ -1,16 +1,17 @@
 package xds
 
-// NoCluster is the name of the cluster of a backend that could not be resolved. No such cluster exists, so
-// Envoy answers the backend's share of requests with 500 (Gateway API, HTTPRouteRule.backendRefs). The names of
-// existing clusters have at least two slashes.
+// NoCluster is the name of the cluster of a backend that could not be resolved. No such cluster exists. So
+// Envoy answers the backend's share of requests with 500, or with 503 for a GRPCRoute (Gateway API,
+// HTTPRouteRule.backendRefs). It closes the backend's share of connections. The names of existing clusters have
+// at least two slashes.
 const NoCluster = "gatefold/unresolved"
 
 // DeniedCluster is the name of the cluster for connections and datagrams of denied clients. No such cluster
 // exists, so Envoy closes the connections and drops the datagrams.
 const DeniedCluster = "gatefold/denied"
 
-// The metadata of a route that answers 500 names the object that is the cause. The access log contains the
-// object.
+// The metadata of a route that fails closed names the object that is the cause (ir.Action.ClosedBy). The access
+// log contains the object.
 const (
 	metadataNamespace = "gatefold.io"
 	metadataClosedBy  = "closed_by"

@@ -32,8 +32,8 @@ func Covers(match *ir.Match, key string) bool {
 	return strings.HasPrefix(key, segment) && !strings.ContainsAny(segment, "?#") // the path ends at "?" or "#"
 }
 
-// Counts reports whether Envoy counts the requests of each route with this action. Each copy of the route then
-// counts only its own requests.
+// Counts reports whether the action has a local rate limit. Envoy counts requests for each route separately. So
+// if a route is listed several times, each copy counts only its own requests.
 func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
 
 // regexPrefix returns the common beginning of all texts that a regular expression matches as a whole. It
@@ -47,8 +47,9 @@ func regexPrefix(pattern string) string {
 	return prefix
 }
 
-// leading returns the common beginning of all matches of an expression, "" if it knows none. whole is true if
-// the beginning is the whole match, so that the match of a next expression follows it.
+// leading returns the text with which all matches of an expression begin. It returns "" if there is no such
+// text, or if leading cannot find it. whole is true if every match is exactly this text, so that the match of a
+// next expression follows it.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpBeginLine:

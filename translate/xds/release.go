@@ -58,7 +58,7 @@ type feature struct {
 	uses func(config []byte) bool
 }
 
-// features returns all features.
+// features returns the features that at least one supported release of Envoy lacks.
 func features() []feature {
 	filterChains, rateLimits := Release{1, 39}, Release{1, 40}
 	oauth2 := Release{1, 38} // older ones reject the filter without a configuration
@@ -155,8 +155,8 @@ func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	return newResource(listener.Type, listener.Name, body), false
 }
 
-// filterField returns a message without some elements of one field. The parameter of is the number of the
-// field. An element is left out if keep returns false.
+// filterField returns a copy of an encoded message without those elements of a repeated field for which keep
+// returns false. The second argument is the number of the field. Other fields stay.
 func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byte {
 	out := make([]byte, 0, len(body))
 	eachField(body, func(number protowire.Number, field, value []byte) {
@@ -175,8 +175,8 @@ func Lacks(table []byte, of Release) (all []Lack) {
 }
 
 // lacksOf returns the Parts of an encoded RouteConfiguration that use one of the features in lacking. If a
-// virtual host itself uses one, its routes are not listed. If it has different routes of one name that use one,
-// the virtual host is listed, too.
+// virtual host itself uses one, its routes are not listed. If a virtual host has two different routes with one
+// name, and both use a feature, the virtual host is listed, too.
 func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	if len(lacking) == 0 {
 		return nil
@@ -260,7 +260,8 @@ func changesCase(config []byte) bool {
 }
 
 // needed returns one of the features in the list that an encoded virtual host or route uses, or nil if it uses
-// none of them. configs is the number of the field with its filter configurations.
+// none of them. A filter that is only turned off does not count. configs is the number of the field with the
+// filter configurations.
 func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {

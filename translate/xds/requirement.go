@@ -67,8 +67,8 @@ func Requirements(filter []byte) (all []Requirement) {
 	return all
 }
 
-// ownerOf returns the name of the requirement that an entry belongs to: "shop/idp" for "shop/idp" and for
-// "shop/idp/provider". It returns "" for an entry without a slash.
+// ownerOf returns the name of the requirement that an entry of a JwtAuthentication map belongs to: "shop/idp"
+// for "shop/idp" and for "shop/idp/provider". It returns "" for an entry without a slash.
 func ownerOf(entry string) string {
 	parts := strings.SplitN(entry, "/", 3)
 	if len(parts) < 2 {
@@ -77,7 +77,9 @@ func ownerOf(entry string) string {
 	return parts[0] + "/" + parts[1]
 }
 
-// bytesAt returns the first value at a path of fields. ok is false if there is none.
+// bytesAt returns the value of a nested field in an encoded message. path has the field numbers, the outermost
+// first. Of a repeated field it uses the first element. ok is false if the message has no such field or cannot
+// be read.
 func bytesAt(body []byte, path ...protowire.Number) (value []byte, ok bool) {
 	if len(path) == 0 {
 		return body, true

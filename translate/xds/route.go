@@ -25,9 +25,9 @@ func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	return marshal(route), nil
 }
 
-// Closed returns the replacement of a rule that Envoy would reject. It has the same order and match, but
-// answers 500, or 503 for a GRPCRoute. If Envoy would reject the replacement, too, the match is wrong and the
-// rule must be left out.
+// Closed returns the replacement of a rule that fails closed, for example because Envoy would reject it. The
+// replacement has the same name, order and match, but answers 500, or 503 for a GRPCRoute. If Envoy would
+// reject the replacement, too, the match is wrong and the rule must be left out.
 func Closed(rule *ir.Rule) *ir.Rule {
 	closed := *rule
 	closed.Action = ir.Action{Respond: &ir.Respond{Status: rule.Match.Path.Unresolved()}}
@@ -132,7 +132,7 @@ func headerMatch(match ir.ValueMatch) *routev3.HeaderMatcher {
 	}
 }
 
-// checkRule returns what Envoy would reject in a rule.
+// checkRule returns what Envoy would reject in a rule, except in what policies add (see CheckExtras).
 func checkRule(rule *ir.Rule) []manifest.Problem {
 	c := checker{rule: rule}
 	c.checkMatch(&rule.Match)

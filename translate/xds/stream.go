@@ -33,8 +33,9 @@ func streamChains(port *ir.Port, stream *ir.Stream) (out []*listenerv3.FilterCha
 	return out
 }
 
-// chainsFor returns the filter chains of an ir.Stream for one hostname: one, and one for denied clients if
-// Access denies some. If domain is "", the chains are for every connection.
+// chainsFor returns the filter chains of an ir.Stream for one hostname. There is a chain for the clients that
+// Access admits, if it admits any, and a chain for the clients that Access denies, if it denies any. If domain
+// is "", the chains are for every connection.
 func chainsFor(port *ir.Port, stream *ir.Stream, domain string) []*listenerv3.FilterChain {
 	allowed, denied, limited := admitted(stream.Access)
 	if !limited {
@@ -66,7 +67,8 @@ func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.Filt
 }
 
 // admitted returns the address ranges of the clients that access allows, and of those that it denies. Each
-// address is in one of the ranges, and the longest range decides. limited is false if all clients are allowed.
+// address is in at least one of the ranges, and the range with the longest prefix decides. limited is false if
+// all clients are allowed.
 func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
 	everybody := []string{"0.0.0.0/0", "::/0"}
 	if access == nil {

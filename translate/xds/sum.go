@@ -24,7 +24,8 @@ type sums struct {
 	part *Sum // the part that is added; reused to avoid an allocation for each part
 }
 
-// newSums returns sums with the first parts. kind distinguishes different types of content with the same parts.
+// newSums returns sums to which the encodings in frames are already added. kind distinguishes different types
+// of content with the same parts.
 func newSums(kind string, frames ...[]byte) sums {
 	s := sums{sha256.New(), new(Sum)}
 	s.add(sumOf([]byte(kind)))

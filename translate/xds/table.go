@@ -51,7 +51,8 @@ type Piece struct {
 // Sum returns a hash of the part's encoding.
 func (p Piece) Sum() [sha256.Size]byte { return sha256.Sum256(p.Body) }
 
-// Fault says that an Envoy rejects a part. Sum is the hash of the part's encoding.
+// Fault says that an Envoy rejects a part. Sum is the hash of the encoding that the Envoy rejected: a changed
+// part has no fault.
 type Fault struct {
 	Sum [sha256.Size]byte
 	// Match is true if the Envoy rejects the part even when it answers 500.

@@ -12,7 +12,7 @@ import (
 // tlsSocket is the name of the transport socket for TLS with clients and with endpoints.
 const tlsSocket = "envoy.transport_sockets.tls"
 
-// Secret returns the resource of a certificate with its key.
+// Secret returns the resource of a certificate chain with its private key.
 func Secret(name string, pair *keypair.Pair) Resource {
 	return newResource(SecretType, name, marshal(&tlsv3.Secret{
 		Name: name,

@@ -136,8 +136,8 @@ func httpCheck(c *ir.Cluster, from *ir.HTTPCheck) *corev3.HealthCheck_HttpHealth
 	return to
 }
 
-// checkHost returns the Host of a health check: the parameter written, which is the Host of the policy. If that
-// is "", it returns the DNS name of the first endpoint with a DNS name. If there is none, it returns
+// checkHost returns the Host of a health check: that of the policy, which is the second argument. If that is
+// "", it returns the DNS name of the first endpoint with a DNS name. If there is none, it returns
 // name.namespace of the backend, or "" if the cluster has no objects. Envoy's default is the cluster's name,
 // whose slashes are not allowed in a Host.
 func checkHost(c *ir.Cluster, written string) string {
