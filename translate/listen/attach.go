@@ -49,12 +49,13 @@ type Place struct {
 	Raw bool
 }
 
-// Attachment is the result for one parentRef of a route.
+// Attachment says to which listeners a route is attached by one of its parentRefs, or why it is not attached.
 type Attachment struct {
 	// Accepted is zero if the route attached. Otherwise it is the reason why not, and Hint is what to do.
 	Accepted manifest.Verdict[gwv1.RouteConditionReason]
 	Hint     string
-	// Listeners are the IDs of the listeners that the route is attached to.
+	// Listeners are the IDs of the listeners that the route is attached to. A listener that is not served is
+	// listed, but has no Place.
 	Listeners []string
 	Places    []Place
 	// Shadowed is a message for a route that attached but has no Place, because other listeners serve its hosts.
@@ -67,8 +68,7 @@ func notAttached(reason gwv1.RouteConditionReason, message, hint string) Attachm
 	return Attachment{Accepted: manifest.Because(reason, message), Hint: hint}
 }
 
-// NoParent returns the Attachment to a Gateway or ListenerSet that does not exist. The parameter hint is its
-// Hint.
+// NoParent returns the Attachment to a Gateway or ListenerSet that does not exist. hint says what to do.
 func NoParent(key manifest.Key, hint string) Attachment {
 	return notAttached(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
 }
@@ -83,7 +83,7 @@ func (s *Set) AttachNothing() Attachment {
 	return notAttached(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Accepted.Message), "fix the ListenerSet first")
 }
 
-// maxOwned bounds how many hosts, or how many other listeners, a message names.
+// maxOwned bounds how many hosts, or how many other listeners, a message lists one by one.
 const maxOwned = 4
 
 // Attach attaches a route to the listeners that ref selects and that admit the route. A listener is selected by
@@ -202,10 +202,10 @@ func (l *Listener) namespaces() string {
 	return "no namespace"
 }
 
-// speaks reports whether routes of the kind may attach to a listener with this protocol.
+// speaks reports whether routes of a kind may attach to a listener with this protocol.
 func (l *Listener) speaks(kind route.Kind) bool { return slices.Contains(kind.Protocols, l.Protocol) }
 
-// protocolWords returns, as text, the protocols of listeners that routes of the kind may attach to.
+// protocolWords returns, as text, the protocols of listeners that routes of a kind may attach to.
 func protocolWords(kind route.Kind) string {
 	var names []string
 	for _, protocol := range kind.Protocols {
@@ -214,8 +214,8 @@ func protocolWords(kind route.Kind) string {
 	return strings.Join(names, " or ")
 }
 
-// namedBy returns those listeners in the parameter own that a parentRef selects: all of them, or those with its
-// sectionName and port.
+// namedBy returns the listeners that a parentRef selects. own are the listeners of the object that the
+// parentRef names. Without sectionName and port, all of them are selected.
 func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	var out []*Listener
 	for _, l := range own {
@@ -240,8 +240,8 @@ func wanted(ref gwv1.ParentReference) string {
 	return out
 }
 
-// meantListener returns a suggestion, as text: the listener name that is most similar to the sectionName. It
-// returns "" if no name is similar.
+// meantListener returns, as text for a hint, the listener name that is most similar to the sectionName of a
+// parentRef. It returns "" if no name is similar, or without a sectionName.
 func meantListener(ref gwv1.ParentReference, own []*Listener) string {
 	if ref.SectionName == nil {
 		return ""

@@ -21,7 +21,8 @@ type Bound struct {
 	Hosts ir.Hosts
 }
 
-// String returns the hosts that the namespace may serve, as text.
+// String returns, as text for messages, which hosts the namespace may serve. If the annotation is invalid, the
+// text says that it must be fixed.
 func (b Bound) String() string {
 	if b.Hosts.None() {
 		return fmt.Sprintf("%s is invalid, and its namespace serves no host until it is fixed", b.Namespace)
@@ -29,9 +30,9 @@ func (b Bound) String() string {
 	return fmt.Sprintf("%s may serve %s", b.Namespace, b.Hosts)
 }
 
-// Hint returns what to do about a host that the namespace may not serve: add the host to the annotation. If the
-// parameter first is not "", the hint begins with this text as the preferred choice. If the annotation is
-// invalid, the hint is only that the Namespace must be fixed.
+// Hint returns what to do about a host that the namespace may not serve: add the host to the annotation. If
+// first is not "", the hint begins with that text, as the choice to prefer. If the annotation is invalid, the
+// hint is only that the Namespace must be fixed.
 func (b Bound) Hint(first string) string {
 	if b.Hosts.None() {
 		return "fix the Namespace"

@@ -33,8 +33,9 @@ func resolveConflicts(listeners []*Listener) {
 	}
 }
 
-// standing contains the listeners of earlier objects without conflicts. The field ports has the first listener
-// of each port; all others of the port must have its protocol. The field hosts has all listeners by claim.
+// standing contains the listeners of earlier objects that are accepted and have no conflict. Later listeners
+// are compared with them. ports has the first listener of each port: all others of the port must have a
+// protocol of the same family. hosts has all listeners, by port and hostname (claim).
 type standing struct {
 	ports map[Socket]*Listener
 	hosts map[Place]*Listener
@@ -169,7 +170,7 @@ type portOf struct {
 	Socket
 }
 
-// ofOneFamily reports whether the protocols of all listeners are of one family.
+// ofOneFamily reports whether the protocols of all listeners are of one family (see the function family).
 func ofOneFamily(all []*Listener) bool {
 	return !slices.ContainsFunc(all, func(l *Listener) bool { return family(l.Protocol) != family(all[0].Protocol) })
 }

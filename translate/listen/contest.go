@@ -13,7 +13,7 @@ type Contender struct {
 	Domains []string // as Place.Domain
 }
 
-// Loss is a host that a route does not get, because the route By has it.
+// Loss is a host that a route does not get, because another route has it: the route with the key By.
 type Loss struct {
 	By manifest.Key
 	// Domain is the common host: the narrower of the two names.
@@ -58,8 +58,8 @@ func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	return Loss{}, false
 }
 
-// holdings are the hosts of the accepted routes of one kind. The field at has the first route of each domain.
-// The field below has, for each wildcard, the first route with a domain that the wildcard covers.
+// holdings are the hosts of the accepted routes of one kind, each with the first route that has it. The map at
+// is by domain. The map below is by wildcard, with the first route that has a domain below the wildcard.
 type holdings struct{ at, below map[string]Loss }
 
 func newHoldings() *holdings { return &holdings{at: map[string]Loss{}, below: map[string]Loss{}} }
@@ -78,7 +78,8 @@ func (h *holdings) take(c *Contender) {
 	}
 }
 
-// holder returns a route that has a host in common with domain. held is false if no route has one.
+// holder returns the Loss of a route that claims domain: to a route in h that has a host in common with domain.
+// held is false if no route has one.
 func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	for _, at := range append(wildcards(domain), domain) {
 		if loss, held = h.at[at]; held {

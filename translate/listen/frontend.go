@@ -25,8 +25,8 @@ type validation struct {
 	accepted, resolved manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
-// frontend is the content of a Gateway's spec.tls.frontend: a validation for each port in perPort, and the
-// default.
+// frontend is the content of a Gateway's spec.tls.frontend: how listeners verify client certificates. ports has
+// the validation of each port in perPort, and standard is the default.
 type frontend struct {
 	ports    map[int32]validation
 	standard validation

@@ -89,8 +89,8 @@ type specReader struct {
 	bound Bound // of the namespace of the object that defines the listeners
 }
 
-// Read validates the spec of a Gateway. The parameter given has the addresses to use if the spec names none:
-// addresses of the pool, or all interfaces. The parameter follow resolves references. The result is complete
+// Read validates the spec of a Gateway. given are the addresses to use if the spec names none, or has an entry
+// without a value: addresses of the pool, or all interfaces. follow resolves references. The result is complete
 // only after the caller has called Join.
 func Read(object *manifest.Object, given []string, follow References) *Gateway {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
@@ -125,8 +125,8 @@ func (g *Gateway) problemOf(l *Listener, code, field, message, hint string) {
 }
 
 // addresses sets r.Addresses to the IP addresses of the spec. If the spec has no addresses, or an entry has no
-// value, it adds the addresses in the parameter given (docs/design/gateways.md). If an address cannot be used,
-// or given is needed and empty, it reports this and sets Unusable.
+// value, it adds the addresses in given (docs/design/gateways.md). If an address cannot be used, or given is
+// needed and empty, it reports this and sets Unusable.
 func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	open := len(list) == 0
 	for i, address := range list {

@@ -29,10 +29,11 @@ func Spans(own ir.Hosts, places []Place) bool {
 	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
 }
 
-// Within narrows the places of a route to the parameter hosts. The result held has each place that has at least
-// one of the hosts. For a host that is narrower than its place, the result narrower has a Place for the host,
-// and for each wildcard between the host and the place. Within leaves out a host that another listener of the
-// port serves (listener isolation). If hosts contains every host, it returns places and nil.
+// Within narrows the places of a route to some hosts, for a child that serves only part of its parent's hosts.
+// held has each place that has at least one of the hosts; a place may be in held several times. For a host that
+// is narrower than its place, narrower has a Place for the host, and for each wildcard between the host and the
+// place. Within leaves out a host that another listener of the port serves (listener isolation). If hosts
+// contains every host, it returns places and nil.
 func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place) {
 	if hosts.Every() {
 		return places, nil

@@ -34,8 +34,8 @@ func (g *Gateway) Part(owner manifest.Key) *Part {
 	return out
 }
 
-// Named returns the listeners with different names. If several have the same name, it returns the first: the
-// status has one entry for each name.
+// Named returns the listeners, but only the first of those with the same name: the status has one entry for
+// each name.
 func (p *Part) Named() []*Listener {
 	var out []*Listener
 	for _, l := range p.Listeners {

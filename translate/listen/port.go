@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Claim is a Gateway's claim to one port.
+// Claim is the claim of one Gateway to bind one port. If several Gateways claim a port, CompareClaims decides.
 type Claim struct {
 	Origin    *ir.Origin // the rank of the first served listener on the port
 	Name      string     // of the Gateway
@@ -55,8 +55,9 @@ func (g *Gateway) Claims() map[Socket]*Claim {
 	return claims
 }
 
-// Holders returns, for each Gateway that cannot bind one port, the Gateway that binds the port. The parameter
-// claims has all claims to the port, in the order of CompareClaims.
+// Holders decides which Gateways bind a port that several Gateways claim. The result has the Gateways that
+// cannot bind it, by name, each with the Gateway that has its address. claims has all claims to the port, in
+// the order of CompareClaims.
 func Holders(claims []*Claim) map[string]string {
 	holders := map[string]string{}
 	bound := bindings{byAddress: map[string]string{}}
@@ -108,8 +109,9 @@ func unspecified(address string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// WithHolders returns a copy of the Gateway. Listeners whose port another Gateway has are not served, and are
-// reported as problems. The function holder returns the Gateway that has a port, "" if no other Gateway has it.
+// WithHolders returns a copy of the Gateway. Listeners whose port another Gateway has are not served in the
+// copy, and are reported as problems. holder returns the Gateway that has a port, or "" if no other Gateway has
+// it.
 func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
 	out.Listeners = nil
@@ -130,7 +132,7 @@ func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 }
 
 // Ports returns the Envoy listeners of the Gateway, one for each port, sorted. It returns nil if the Gateway
-// cannot be served.
+// cannot be served, or serves no listener.
 func (g *Gateway) Ports() []*ir.Port {
 	var ports []*ir.Port
 	if !g.Unusable.Good() || len(g.Addresses) == 0 {

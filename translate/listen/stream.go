@@ -26,8 +26,8 @@ func (l *Listener) stream() ir.Stream {
 
 // Assign replaces port.Streams, which has one ir.Stream for each listener, by the ir.Streams of the routes. The
 // claimants must be in the conflict resolution order: a hostname goes to the first route that claims it. If no
-// route claims the hostname of a listener, its ir.Stream stays without a route, and Envoy closes such
-// connections.
+// route claims the hostname of a listener, its ir.Stream stays without a route. Envoy then closes its
+// connections and drops its datagrams.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {
@@ -44,10 +44,9 @@ func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	port.Streams = out
 }
 
-// claim appends to out the ir.Stream that the route of c gets at one listener. The parameter own is the
-// ir.Stream of the listener, and taken has the index in out for each assigned domain. If all domains are
-// assigned already, claim appends nothing. It adds the route to Behind of the earlier ir.Streams that have its
-// domains.
+// claim appends to out the ir.Stream that the route of c gets at one listener. own is the ir.Stream of the
+// listener, and taken has the index in out for each assigned domain. If all domains are assigned already, claim
+// appends nothing. It adds the route to Behind of each earlier ir.Stream that has one of its domains.
 func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
 	stream, lost := own, map[int][]string{}
 	stream.Route, stream.Domains = c.Route, nil

@@ -30,6 +30,7 @@ const (
 
 // readTLS sets the certificates and TLS options of a listener, and reports those that cannot be used. If only
 // some certificates are usable, the listener is still served, and the condition ResolvedRefs names the others.
+// If the listener names no certificate, readTLS reports that and reads no options.
 func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
 	if l.SpeaksHTTP() { // for other protocols, client and backend negotiate the protocol
 		l.TLS.ALPN = []string{"h2", "http/1.1"}
@@ -178,7 +179,7 @@ func under(names []string) map[string][]string {
 	return out
 }
 
-// Same reports whether n and other have the same names. Either may be nil.
+// Same reports whether two TLSNames have the same names. Either may be nil; nil equals only nil.
 func (n *TLSNames) Same(other *TLSNames) bool {
 	return n == other || n != nil && other != nil && slices.Equal(n.names, other.names)
 }
