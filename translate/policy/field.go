@@ -14,17 +14,18 @@ import (
 // independently of each other.
 type Field struct {
 	Name ir.Field
-	// has reports whether a spec sets the field. The other functions for specs are called only if it returns true.
+	// has reports whether a spec sets the field. The other functions for specs are called only if has returns
+	// true.
 	has func(*api.TrafficPolicySpec) bool
-	// take sets the field in the spec into to its value in the spec from. The value is shared and never changed.
+	// take copies the field from its second argument to its first. The value is shared and never changed.
 	take func(into, from *api.TrafficPolicySpec)
 	// lower converts the value and sets it in the Extras. Problems name fields, but not the object.
 	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
-	// join merges the field of the specs first and last deeply, and sets it in the spec into. If the two
+	// join merges the field of two specs deeply, and sets the result in the spec into. If first and last
 	// contradict each other, last wins. join is called for deep strategies. It is nil if the field cannot be
 	// merged deeply.
 	join func(into, first, last *api.TrafficPolicySpec)
-	// protects is set if the field keeps requests away from backends. Loosened then reports policies of child
+	// protects is set if the field can keep requests away from backends. Loosened then reports policies of child
 	// routes that override the field.
 	protects protection
 	// inNamespace sets the namespace of references that have none, on a copy of the value. It is nil if the field
@@ -156,8 +157,8 @@ var fields = sync.OnceValue(func() []Field {
 	}
 })
 
-// RouteHas reports whether the route itself sets what the field name sets. The route takes precedence over
-// every policy.
+// RouteHas reports whether a rule itself, by a filter or a field, sets what the given field of policies sets.
+// The rule then takes precedence over every policy.
 func RouteHas(action *ir.Action, name ir.Field) bool {
 	return slices.ContainsFunc(Fields(), func(f Field) bool {
 		return f.Name == name && f.routeHas != nil && f.routeHas(action)
@@ -169,13 +170,13 @@ type Outcome uint8
 
 // The values of Outcome.
 const (
-	Kept   Outcome = iota // the value that into had
-	Taken                 // the value of from
+	Kept   Outcome = iota // the value that the spec into had, if any
+	Taken                 // the value of the spec from
 	Joined                // both values, merged
 )
 
-// merge merges one field of two specs, and sets it in the spec into. The spec from is that of the higher level
-// (see Level), and s is the strategy. The result says where the new value comes from.
+// merge merges one field of the spec of a higher level, from, into the spec of a lower level, into (see Level).
+// s is the strategy. The result says where the new value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):

@@ -107,7 +107,7 @@ func lowerACLResponse(from *api.ACLDenyResponse, problems []manifest.Problem) (*
 	return to, problems
 }
 
-// cidrFault says what is wrong with a CIDR, and what to do.
+// cidrFault says what is wrong with an address or a range of addresses, and what to do.
 type cidrFault struct{ message, hint string }
 
 // at returns the fault as the problem of a field.

@@ -169,9 +169,9 @@ func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, 
 	return sortedCredentials(known), nil
 }
 
-// ReadKeys adds the clients in the data of a Secret to known, which maps names to keys. It returns what is
-// wrong with the data, or nil. If it returns a fault, only some clients may have been added. The fault contains
-// no key.
+// ReadKeys adds the clients in the data of a Secret to known, which maps names to keys. It removes surrounding
+// blanks from keys, and skips clients with an empty key. It returns what is wrong with the data, or nil. If it
+// returns a fault, only some clients may have been added. The fault contains no key.
 func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFault {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		key := ir.Hidden(strings.TrimSpace(string(data[name])))

@@ -112,8 +112,8 @@ func openToken(field, message, hint string) manifest.Problem {
 }
 
 // lowerKeys sets the keys of a provider. They are in the GatewayExtension, in a ConfigMap, or at a URL from
-// which Envoy fetches them. configMap is that of LowerJWT. It returns a problem if there are no keys, and a
-// warning for each key that is left out.
+// which Envoy fetches them. configMap is that of LowerJWT. It returns a problem if there are no usable keys or
+// the URL is invalid, and a warning for each key that is left out.
 func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (string, *CredentialFault)) []manifest.Problem {
 	if from.Remote != nil {
 		return lowerRemoteKeys(from.Remote, to)

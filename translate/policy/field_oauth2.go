@@ -77,8 +77,8 @@ func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []m
 	return &ir.Extension{SignIn: to}, problems
 }
 
-// NeededIssuer returns the issuer whose discovery document is needed: if the extension names no authorization
-// endpoint or no token endpoint. It returns "" if no document is needed.
+// NeededIssuer returns the issuer whose discovery document is needed, because the extension does not name both
+// the authorization endpoint and the token endpoint. It returns "" if no document is needed.
 func NeededIssuer(from *api.OAuth2Provider) string {
 	if from.AuthorizationEndpoint != nil && from.TokenEndpoint != nil {
 		return ""
@@ -146,7 +146,7 @@ func signInCookies(key manifest.Key, from *api.OAuth2Cookies) ir.SignInCookies {
 	return to
 }
 
-// cookieNames returns the names of all cookies.
+// cookieNames returns the names of all cookies, for the check that they differ.
 func cookieNames(c *ir.SignInCookies) []string {
 	return []string{c.AccessToken, c.IDToken, c.RefreshToken, c.HMAC, c.Expires, c.Nonce, c.CodeVerifier}
 }
@@ -173,8 +173,9 @@ func ClientSecret(key manifest.Key, from *api.OAuth2Provider) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: key.Namespace, Name: string(from.Credentials.ClientSecretRef.Name)}
 }
 
-// ReadClientSecret returns the client's secret in the data of a Secret. fault says why the secret cannot be
-// used, or is nil; with a fault, the secret is "". fault contains no part of the secret.
+// ReadClientSecret returns the client's secret in the data of a Secret, without surrounding blanks. fault says
+// why the secret cannot be used, or is nil; with a fault, the secret is "". fault contains no part of the
+// secret.
 func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *CredentialFault) {
 	text, found := data[ClientSecretEntry]
 	secret = ir.Hidden(strings.TrimSpace(string(text)))
@@ -190,7 +191,8 @@ func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *Credenti
 }
 
 // CookieSecret returns the text from which the secret of the cookies is derived. It is the entry
-// CookieSecretEntry in the data of a Secret, or the client's secret if there is no such entry.
+// CookieSecretEntry in the data of a Secret, without surrounding blanks. If there is no such entry, or it is
+// empty, it is the client's secret.
 func CookieSecret(data map[string][]byte, client ir.Hidden) ir.Hidden {
 	if own := strings.TrimSpace(string(data[CookieSecretEntry])); own != "" {
 		return ir.Hidden(own)

@@ -21,7 +21,8 @@ func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 
 // join returns the changes of first and then those of last, which is preferred. It leaves out the changes of
 // first that contradict last: additions to a header that last sets, and removals of a header that last sets or
-// adds. If one side is nil, join returns the other side.
+// adds. A body is that of last, or that of first if last has none. If one argument is nil, join returns the
+// other.
 func join(first, last *api.Transform) *api.Transform {
 	if first == nil || last == nil {
 		if first == nil {
@@ -60,9 +61,9 @@ func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manif
 	return append(request, response...)
 }
 
-// headerChanges converts the header changes of a request or response, in the order set, add, remove. The
-// parameter at is the path of the changes. It returns nil if from is nil. A change with an invalid template
-// becomes a problem.
+// headerChanges converts the header changes of a request or response, in the order set, add, remove. Problems
+// name fields below the path that is the first argument. There is one for each template that is invalid, and
+// one for a body. headerChanges returns nil if from is nil.
 func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil

@@ -16,7 +16,7 @@ func (r *Resolved) Sets(field ir.Field) bool {
 	return slices.ContainsFunc(r.Origins, func(o FieldOrigin) bool { return o.Field == field })
 }
 
-// Only returns a result that has only the fields for which keep returns true. The result has no Uses.
+// Only returns a copy of r with only the fields for which keep returns true. The copy has no Uses.
 func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	out := Resolved{}
 	for _, field := range Fields() {
@@ -28,8 +28,8 @@ func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	return out
 }
 
-// Under returns a result with the fields of r. A field that r does not set is that of host, the policies of the
-// virtual host. The result has no Uses.
+// Under returns the fields of r together with fields of host, the policies of the virtual host. A field of host
+// is used only if r does not set it. The result has no Uses.
 func (r *Resolved) Under(host *Resolved) Resolved {
 	out := Resolved{Spec: r.Spec}
 	from := func(origins []FieldOrigin) map[ir.Field][]manifest.Key {

@@ -92,8 +92,9 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK decodes and checks one key. why says why the key cannot be used, or is "". secret is true if the key
-// is not a public key. key is nil if secret is true, or if raw is not a JSON object with texts.
+// readJWK decodes and checks one key. secret is true if the key is not a public key. why says why a public key
+// cannot be used, or is "". If secret is true or why is not "", the returned key must not be used: it may be
+// nil.
 func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {

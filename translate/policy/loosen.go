@@ -10,13 +10,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Loosening is a field of a policy that protects requests, and that a policy of a child route overrides.
+// Loosening is the reason for a warning: a policy or filter of a child route turns off or replaces a field that
+// protects requests, and that a parent route has.
 type Loosening struct {
 	Field         ir.Field
-	Parent, Child manifest.Key // policies; for the filter ExternalAuth they are routes
+	Parent, Child manifest.Key // policies, or routes: see Filter and At
 	// Filter is true if the Parent is a route with the filter ExternalAuth.
 	Filter bool
-	// At is the path of the filter in the route Child. It is "" if Child is a policy.
+	// At is the path of the filter if Child is a route with the filter ExternalAuth. It is "" if Child is a
+	// policy.
 	At string
 	// Off is true if Child turns the protection off, and false if Child replaces it.
 	Off bool

@@ -84,6 +84,7 @@ type Level struct {
 
 // NewLevel returns a Level with the policies in specs, sorted by standing, weight (the larger first) and tie,
 // the conflict resolution order. A policy that applies in two ways is listed once, with the lower Standing.
+// priority is the Priority of the Level.
 func NewLevel(specs []*Attached, priority Strategy, tie func(a, b *ir.Origin) int) Level {
 	specs = slices.Clone(specs)
 	slices.SortStableFunc(specs, func(a, b *Attached) int {
@@ -194,9 +195,9 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// merge merges the fields of the spec from, which is that of the higher level, into the spec into. s is the
-// strategy. origins has the policies that set each field of into, and theirs those of from. merge also updates
-// origins.
+// merge merges the fields of the spec of a higher level, from, into the spec of a lower level, into. s is the
+// strategy. origins has the policies that set each field of into, and theirs has those of from. merge updates
+// into and origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name

@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ForStreams reports whether the field name applies to connections and datagrams.
+// ForStreams reports whether a field of policies applies to connections and datagrams. It returns false for an
+// unknown field.
 func ForStreams(name ir.Field) bool {
 	for _, field := range Fields() {
 		if field.Name == name {
@@ -39,8 +40,9 @@ func Unchecked(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// CheckStreams returns the problems of a policy that targets a route of a kind for connections or datagrams. A
-// field that does not apply to them is an error, so that the target fails closed instead of being unprotected.
+// CheckStreams returns the problems of a policy that targets a TCPRoute, TLSRoute or UDPRoute. kind is the kind
+// of the route. A field that does not apply to connections and datagrams is an error, so that the target fails
+// closed instead of being unprotected.
 func CheckStreams(spec *api.TrafficPolicySpec, kind string) (problems []manifest.Problem) {
 	for _, name := range SetFields(spec) {
 		if !ForStreams(name) {

@@ -56,7 +56,8 @@ func parseTemplate(value string) (ir.Template, *manifest.Problem) {
 	return out, nil
 }
 
-// templateFault returns the problem that a template does not support something. The parameter what names it.
+// templateFault returns the problem that something in a template is not supported. what is its name, with which
+// the message begins.
 func templateFault(what string) *manifest.Problem {
 	return &manifest.Problem{
 		Code: "UnsupportedValue", Severity: manifest.Error,
@@ -84,7 +85,8 @@ func parseExpr(source string) (ir.Expr, *manifest.Problem) {
 	return expr, nil
 }
 
-// shorten returns the beginning of a long text, so that a message stays readable.
+// shorten returns the text, or its first 80 bytes followed by "…" if it is longer, so that a message stays
+// readable.
 func shorten(text string) string {
 	const limit = 80
 	if len(text) <= limit {
@@ -136,7 +138,8 @@ func (p *parser) call(name string, depth int) (ir.Expr, bool) {
 	return build(name, args)
 }
 
-// sign skips the token want. It returns false if the next token is another one.
+// sign skips the next token if it is the punctuation mark want. If the next token is another one, sign returns
+// false and skips nothing.
 func (p *parser) sign(want string) bool {
 	if len(p.rest) == 0 || p.rest[0][4] != want {
 		return false
