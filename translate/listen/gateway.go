@@ -30,7 +30,7 @@ type Gateway struct {
 	spans  map[manifest.Key]span
 	hosts  map[Place]*Listener
 	shared map[Place]bool
-	// allowsSets is true if the Gateway accepts ListenerSets of at least one namespace.
+	// allowsSets is false if spec.allowedListeners accepts no ListenerSets (None, the default).
 	allowsSets bool
 	// Settings are the settings from the Gateway's annotations.
 	Settings ir.Settings

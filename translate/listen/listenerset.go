@@ -102,8 +102,8 @@ func allowedFrom(gateway *gwv1.Gateway) (gwv1.FromNamespaces, *metav1.LabelSelec
 	return *allowed.Namespaces.From, allowed.Namespaces.Selector
 }
 
-// readAllowedListeners sets allowsSets. It reports an invalid selector, with which the Gateway accepts no
-// ListenerSet.
+// readAllowedListeners sets allowsSets from spec.allowedListeners. It reports an invalid selector, with which
+// the Gateway accepts no ListenerSet.
 func (r *specReader) readAllowedListeners(gateway *gwv1.Gateway) {
 	from, by := allowedFrom(gateway)
 	r.allowsSets = from != gwv1.NamespacesFromNone
@@ -159,8 +159,8 @@ func (g *Gateway) ListenersOf(owner manifest.Key) []*Listener {
 }
 
 // AttachedSets returns how many ListenerSets have at least one served listener (Gateway API,
-// GatewayStatus.attachedListenerSets). The result allowed reports whether the Gateway accepts ListenerSets of
-// any namespace.
+// GatewayStatus.attachedListenerSets). allowed is false if spec.allowedListeners accepts no ListenerSets (None,
+// the default).
 func (g *Gateway) AttachedSets() (count int32, allowed bool) {
 	seen := map[manifest.Key]bool{g.Origin.Key: true}
 	for _, l := range g.Listeners {

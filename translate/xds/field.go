@@ -111,28 +111,29 @@ func fillCORS(action *ir.Action, extras *ir.Extras) { extras.CORS = action.CORSI
 // fillExtAuth sets the authorization of the extras to that of the route's own filter, if the route has one.
 func fillExtAuth(action *ir.Action, extras *ir.Extras) { extras.ExtAuth = action.AuthInForce() }
 
-// fillRequestTimeout sets the request timeout of policies, if the route has none.
+// fillRequestTimeout sets the request timeout of a route to that of policies, if the route has none of its own.
 func fillRequestTimeout(action *ir.Action, extras *ir.Extras) {
 	if action.RequestTimeout == nil {
 		action.RequestTimeout = extras.RequestTimeout
 	}
 }
 
-// setIdleTimeout sets the idle timeout of policies.
+// setIdleTimeout sets the idle timeout of a route to that of policies, if they have one.
 func setIdleTimeout(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras.IdleTimeout != nil {
 		action.IdleTimeout = durationpb.New(*extras.IdleTimeout)
 	}
 }
 
-// fillRetry sets the retries of policies, if the route has none.
+// fillRetry sets the retries of a route to those of policies, if the route has none of its own.
 func fillRetry(action *ir.Action, extras *ir.Extras) {
 	if action.Retry == nil {
 		action.Retry = extras.Retry
 	}
 }
 
-// setAutoHost sets autoHostRewrite, unless the route rewrites the host.
+// setAutoHost makes Envoy send the DNS name of the chosen endpoint as Host, if policies set autoHostRewrite and
+// the route has no new host of its own.
 func setAutoHost(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras.AutoHost && action.HostRewriteSpecifier == nil {
 		action.HostRewriteSpecifier = &routev3.RouteAction_AutoHostRewrite{AutoHostRewrite: wrapperspb.Bool(true)}

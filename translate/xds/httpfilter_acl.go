@@ -34,7 +34,7 @@ const (
 	rbacNamespace = "envoy.filters.http.rbac"
 )
 
-// aclFilter returns the filter of acl.
+// aclFilter returns the HTTP filter for the policy field acl.
 func aclFilter() httpFilter {
 	return httpFilter{name: aclName, since: 1, chain: emptyRBAC, route: aclRules}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// corsFilter returns the filter of cors.
+// corsFilter returns the HTTP filter for the policy field cors.
 func corsFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.cors", joined: true, chain: func() message { return &corsv3.Cors{} }, route: corsPolicy}
 }

@@ -16,7 +16,7 @@ import (
 // the request.
 const realm = "restricted"
 
-// basicAuthFilter returns the filter of basicAuth.
+// basicAuthFilter returns the HTTP filter for the policy field basicAuth.
 func basicAuthFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.basic_auth", since: 1, chain: basicAuthOff, route: basicAuth}
 }
@@ -55,7 +55,7 @@ func dropPassword(extras *ir.Extras) message {
 	}}}
 }
 
-// apiKeyAuthFilter returns the filter of apiKeyAuth.
+// apiKeyAuthFilter returns the HTTP filter for the policy field apiKeyAuth.
 func apiKeyAuthFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.api_key_auth", since: 1, chain: func() message { return &keyv3.ApiKeyAuth{} }, route: apiKeyAuth}
 }

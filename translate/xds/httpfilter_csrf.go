@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// csrfFilter returns the filter of csrf.
+// csrfFilter returns the HTTP filter for the policy field csrf.
 func csrfFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.csrf", chain: csrfOff, route: csrfPolicy}
 }

@@ -20,7 +20,7 @@ import (
 
 const extAuthName = "gatefold/" + string(ir.FieldExtAuth)
 
-// extAuthFilter returns the filter of extAuth.
+// extAuthFilter returns the HTTP filter for the policy field extAuth.
 func extAuthFilter() httpFilter {
 	return httpFilter{
 		name: extAuthName, chain: emptyChain, joined: true,

@@ -22,12 +22,12 @@ const (
 	globalRateLimitName = "gatefold/" + string(ir.FieldGlobalRateLimit)
 )
 
-// extProcFilter returns the filter of extProc.
+// extProcFilter returns the HTTP filter for the policy field extProc.
 func extProcFilter() httpFilter {
 	return httpFilter{name: extProcName, chain: emptyChain, joined: true, service: extProcessor, upgradeService: upgradeProcessor}
 }
 
-// globalRateLimitFilter returns the filter of rateLimit.global.
+// globalRateLimitFilter returns the HTTP filter for the policy field rateLimit.global.
 func globalRateLimitFilter() httpFilter {
 	return httpFilter{name: globalRateLimitName, chain: emptyChain, joined: true, service: globalLimit}
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// headerModifiersFilter returns the filter of headerModifiers, whose values are plain. The router makes the
-// route's own changes: after this filter for requests, before this filter for responses.
+// headerModifiersFilter returns the HTTP filter for the policy field headerModifiers. Its values are plain
+// text. The header changes of the route itself are made by Envoy's router: after this filter for requests,
+// before this filter for responses.
 func headerModifiersFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.header_mutation/headerModifiers", joined: true, chain: emptyMutation, route: modifiersOf}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// jwtFilter returns the filter of jwtAuth.
+// jwtFilter returns the HTTP filter for the policy field jwtAuth.
 func jwtFilter() httpFilter {
 	return httpFilter{name: JWTFilter, since: 1, resource: true, route: jwtAuth}
 }

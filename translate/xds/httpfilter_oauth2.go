@@ -19,7 +19,7 @@ const tokenTimeout = 15 * time.Second
 
 const oauth2Name = "envoy.filters.http.oauth2"
 
-// oauth2Filter returns the filter of oauth2.
+// oauth2Filter returns the HTTP filter for the policy field oauth2.
 func oauth2Filter() httpFilter {
 	return httpFilter{name: oauth2Name, since: 1, chain: func() message { return &oauth2v3.OAuth2{} }, route: oauth2}
 }

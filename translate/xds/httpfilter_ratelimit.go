@@ -12,7 +12,7 @@ import (
 // limitStat is the prefix of the counters of localRateLimitFilter.
 const limitStat = "http_local_rate_limiter"
 
-// localRateLimitFilter returns the filter of rateLimit.local.
+// localRateLimitFilter returns the HTTP filter for the policy field rateLimit.local.
 func localRateLimitFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.local_ratelimit", chain: noLimit, route: tokenBucket}
 }

@@ -14,7 +14,7 @@ import (
 
 const mutationName = "envoy.filters.http.header_mutation"
 
-// transformationFilter returns the filter of transformation.
+// transformationFilter returns the HTTP filter for the policy field transformation.
 func transformationFilter() httpFilter {
 	return httpFilter{name: mutationName, joined: true, chain: emptyMutation, route: transformationOf}
 }

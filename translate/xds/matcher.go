@@ -44,7 +44,7 @@ func stringMatcher(match ir.StringMatch) *matcherv3.StringMatcher {
 	return m
 }
 
-// percentage returns a percentage that no runtime key changes.
+// percentage converts a percentage of requests to Envoy's type, without a runtime key that could change it.
 func percentage(percent uint32) *corev3.RuntimeFractionalPercent {
 	return &corev3.RuntimeFractionalPercent{
 		DefaultValue: &typev3.FractionalPercent{Numerator: percent, Denominator: typev3.FractionalPercent_HUNDRED},

@@ -249,8 +249,8 @@ func (f *feature) lack(p Piece) Lack {
 	return Lack{Part: p.Part, Fault: Fault{Sum: p.Sum()}, Field: f.field, What: f.what, Since: f.routes}
 }
 
-// changesCase reports whether a configuration of header_mutation changes the case of a text. The functions of
-// CEL for this must be enabled in the formatter.
+// changesCase reports whether a configuration of header_mutation uses the functions lower or upper of a
+// template. Older releases of Envoy cannot enable them in the CEL formatter.
 func changesCase(config []byte) bool {
 	mutations, _ := bytesAt(config, anyValue, perRouteMutations)
 	if _, computes := bytesAt(mutations, mutationsFormatters); !computes {
