@@ -226,7 +226,7 @@ func (c PathChange) Of(path Path) *PathChange {
 // Mirror sends copies of requests to a cluster and discards the answers.
 type Mirror struct {
 	Cluster string
-	// Of every Denominator requests, Numerator are copied. A Denominator of 0 means all requests.
+	// Numerator of every Denominator requests are copied. A Denominator of 0 means all requests.
 	Numerator, Denominator uint32
 }
 
@@ -234,7 +234,8 @@ type Mirror struct {
 type Retry struct {
 	Codes    []uint32 // sorted
 	Attempts uint32
-	// Backoff is the shortest wait between attempts. 0 means Envoy's default.
+	// Backoff is the longest wait before the first retry, from which Envoy computes the waits before further
+	// retries. 0 means Envoy's default.
 	Backoff time.Duration
 	// On are Envoy's retry conditions. If there are none, attempts that fail before the backend answers are
 	// retried. Answers with one of Codes are retried in any case.

@@ -39,7 +39,8 @@ type Cluster struct {
 type Endpoint struct {
 	Host string // an IP address, or a host name for DNS
 	Port uint32
-	// Draining is true if the endpoint keeps its sessions but gets no new requests.
+	// Draining is true if the endpoint is about to stop. It keeps its sessions, and gets new requests only if no
+	// other endpoint is healthy.
 	Draining bool
 	// Weight is the weight among the endpoints of the cluster. 0 means that all are equal.
 	Weight uint32

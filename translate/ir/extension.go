@@ -32,9 +32,9 @@ type Service struct {
 	Retry *ServiceRetry
 }
 
-// ServiceRetry configures retries of failed calls. Attempts is the number of retries. The wait between two
-// attempts grows from Base to Max. A Base of 0 means a default, and Max then has no effect. A Max of 0 means
-// ten times Base.
+// ServiceRetry configures retries of failed calls. Attempts is the number of retries. The longest wait before a
+// retry grows from Base to Max. A Base of 0 means a default, and Max then has no effect. A Max of 0 means ten
+// times Base.
 type ServiceRetry struct {
 	Attempts  uint32
 	Base, Max time.Duration
@@ -74,8 +74,8 @@ type HTTPAuth struct {
 	OnSuccess []string
 }
 
-// Receives reports whether the service receives the client's header name, which is in lower case. Without
-// Headers, a gRPC service receives all headers. An HTTP service always receives authorization.
+// Receives reports whether the service receives a header of the client's request. name is in lower case.
+// Without Headers, a gRPC service receives all headers. An HTTP service always receives authorization.
 func (a *AuthService) Receives(name string) bool {
 	return slices.Contains(a.Headers, name) || a.HTTP == nil && len(a.Headers) == 0 || a.HTTP != nil && name == "authorization"
 }

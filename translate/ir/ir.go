@@ -122,9 +122,10 @@ type Rule struct {
 	// position in the order. All rules below the match stay together at this position. Blocks is nil unless
 	// weights order only siblings (see route.Compare).
 	Blocks []*Rule
-	// Position has the index of the rule and the index of the match in Source. Ref is the index of the backendRef
-	// that leads to Source, in the last rule of Chain. Ref is 0 for an included route and for a root. Chain,
-	// Position and Ref are the last criterion of the order.
+	// Position has the index of the rule and the index of the match in Source. A rule with SignIn has a constant
+	// instead of the index of a match. Ref is the index of the backendRef that leads to Source, in the last rule
+	// of Chain. Ref is 0 for an included route and for a root. Chain, Position and Ref are the last criterion of
+	// the order.
 	Position []int
 	Ref      int
 	// Section is the name of the rule in its object (rules[].name). It is "" if the rule has no name.
@@ -173,7 +174,7 @@ type Origin struct {
 	// Created is metadata.creationTimestamp, or zero if there is none. Objects with a creationTimestamp come first
 	// (docs/design/inputs.md).
 	Created time.Time
-	// Outside is true if path policies are used and the object is not from cluster paths. Objects from cluster
-	// paths come first; their Created is then zero.
+	// Outside is true if path policies are used and the object is not from cluster paths. Outside objects come
+	// last, and their Created is always zero.
 	Outside bool
 }

@@ -7,13 +7,14 @@ type OAuth2 struct {
 	ExtensionUse
 }
 
-// SignIn configures how users sign in at an identity provider (OAuth 2.0, OpenID Connect). Envoy calls the
-// token endpoint as the Extension's Service.
+// SignIn configures how users sign in at an identity provider (OAuth 2.0, OpenID Connect). The Service of the
+// Extension says how Envoy reaches the provider's token endpoint.
 type SignIn struct {
-	// Extension is the key of the GatewayExtension. The names of the xDS secrets (ClientSecretName,
-	// CookieSecretName) and of the cookies contain it.
+	// Extension is the key of the GatewayExtension. It is part of the names of the xDS secrets (ClientSecretName,
+	// CookieSecretName). The default names of the cookies end in its hash.
 	Extension manifest.Key
-	// The endpoints are https URIs. EndSession is "" if there is none.
+	// The endpoints are https URIs. Authorization and Token are "" only while they are unknown: then no route has
+	// the SignIn. EndSession is "" if there is none.
 	Authorization, Token, EndSession string
 	ClientID                         string
 	// RedirectURI is where the identity provider sends browsers back to, with Envoy's formatters. RedirectPath is

@@ -29,7 +29,8 @@ type Delegation struct {
 	Chain []Hop
 	// Match is the condition of the requests that arrive here, combined from the root on.
 	Match *Match
-	// To says in words which routes the rule selects. Names are the routes that the rule names one by one.
+	// The field To says in words which routes the rule selects. Names are the routes that the rule names one by
+	// one.
 	To    []string
 	Names []manifest.Key
 	// NotAccepted are routes that the rule does not delegate to, although the rule selects them or they name the

@@ -86,11 +86,12 @@ func (s *Set) AttachNothing() Attachment {
 // maxOwned bounds how many hosts, or how many other listeners, a message lists one by one.
 const maxOwned = 4
 
-// Attach attaches a route to the listeners that ref selects and that admit the route. A listener is selected by
-// sectionName and port, and admits a route by kind, namespace and hostname (Envoy Gateway's translator design,
-// Outline 2). The parameter parent is the object that ref names: the Gateway or one of its ListenerSets. Attach
-// considers only the listeners of this object. The function owner returns the ID of the listener that serves a
-// domain of a port. Attach calls it only for a listener that is Part.Shared.
+// Attach returns to which listeners a route attaches by one of its parentRefs, ref, and where its rules are
+// added. The listeners must be selected by ref (sectionName and port), and admit the route by kind, namespace
+// and hostname (Envoy Gateway's translator design, Outline 2). parent is the object that ref names: the Gateway
+// or one of its ListenerSets. Attach considers only the listeners of this object. The function owner returns
+// the ID of the listener that serves a domain of a port. Attach calls it only for a listener that is
+// Part.Shared.
 func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {

@@ -22,8 +22,8 @@ type Loss struct {
 
 // Contest returns, by key, the routes that one listener does not accept. An HTTPRoute and a GRPCRoute must not
 // have a host in common: the listener accepts only the first of the two (Gateway API, GRPCRouteSpec.hostnames).
-// The parameter all has the routes of both kinds, in the conflict resolution order. A route that is not
-// accepted does not exclude other routes.
+// all has the routes of both kinds, in the conflict resolution order. A route that is not accepted does not
+// exclude other routes.
 func Contest(all []*Contender) map[manifest.Key]Loss {
 	lost := map[manifest.Key]Loss{}
 	taken := map[string]*holdings{} // by kind

@@ -25,8 +25,8 @@ type Set struct {
 	Problems  []manifest.Problem
 }
 
-// CompareSets orders ListenerSets by precedence: the older first, then by namespace and name (Gateway API,
-// ListenerSetSpec.listeners).
+// CompareSets orders ListenerSets by the conflict resolution order. If listeners of two sets conflict, the set
+// that comes first wins (Gateway API, ListenerSetSpec.listeners).
 func CompareSets(a, b *Set) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
 // ParentOf returns the key of a ListenerSet's parent. By default it is a Gateway of the same namespace.

@@ -21,8 +21,8 @@ type Field struct {
 	take func(into, from *api.TrafficPolicySpec)
 	// lower converts the value and sets it in the Extras. Problems name fields, but not the object.
 	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
-	// join merges the field of two specs deeply, and sets the result in the spec into. If first and last
-	// contradict each other, last wins. join is called for deep strategies. It is nil if the field cannot be
+	// join merges the field of the specs first and last deeply, and sets the result in its first argument. If the
+	// two contradict each other, last wins. join is called for deep strategies. It is nil if the field cannot be
 	// merged deeply.
 	join func(into, first, last *api.TrafficPolicySpec)
 	// protects is set if the field can keep requests away from backends. Loosened then reports policies of child
@@ -175,8 +175,8 @@ const (
 	Joined                // both values, merged
 )
 
-// merge merges one field of the spec of a higher level, from, into the spec of a lower level, into (see Level).
-// s is the strategy. The result says where the new value comes from.
+// merge merges one field of two specs by the strategy s. The spec from belongs to the higher level, and the
+// spec into to the lower one (see Level). The result is in into. Outcome says where the new value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):

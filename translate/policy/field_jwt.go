@@ -31,9 +31,9 @@ func lowerJWTAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Pro
 	return nil
 }
 
-// LowerJWT converts the tokens that the GatewayExtension key accepts. It does not set the clusters of remote
-// keys. configMap returns the keys in a ConfigMap, or why there are none. Problems name fields. If a problem is
-// an error, the extension must not be used.
+// LowerJWT converts the tokens that a GatewayExtension accepts. It does not set the clusters of remote keys.
+// configMap returns the keys in a ConfigMap, or why there are none. Problems name fields. If a problem is an
+// error, the extension must not be used.
 func LowerJWT(key manifest.Key, from *api.JWT, configMap func(name string) (text string, fault *CredentialFault)) (*ir.JWT, []manifest.Problem) {
 	mode := api.Text(from.ValidationMode)
 	to := &ir.JWT{

@@ -36,7 +36,7 @@ const (
 	scopeDefault = "user" // Envoy's default
 )
 
-// lowerSignIn converts the identity provider of the GatewayExtension key. Problems name fields. If there are
+// lowerSignIn converts the identity provider of a GatewayExtension. Problems name fields. If there are
 // problems, the extension must not be used.
 func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []manifest.Problem) {
 	to := &ir.SignIn{
@@ -121,7 +121,7 @@ func hasDots(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
-// signInCookies returns the cookies of the extension key. Their default names end in a hash of the extension's
+// signInCookies returns the cookies of a GatewayExtension. Their default names end in a hash of the extension's
 // name, as in kgateway, because several extensions can serve one host.
 func signInCookies(key manifest.Key, from *api.OAuth2Cookies) ir.SignInCookies {
 	sum := sha256.Sum256([]byte(key.Namespace + "/" + key.Name))
@@ -168,7 +168,8 @@ const (
 	CookieSecretEntry = "cookie-secret"
 )
 
-// ClientSecret returns the key of the Secret that an identity provider names.
+// ClientSecret returns the key of the Secret that an identity provider names. The Secret is in the namespace of
+// the GatewayExtension, which has the key that is the first argument.
 func ClientSecret(key manifest.Key, from *api.OAuth2Provider) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: key.Namespace, Name: string(from.Credentials.ClientSecretRef.Name)}
 }

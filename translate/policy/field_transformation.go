@@ -48,7 +48,7 @@ func join(first, last *api.Transform) *api.Transform {
 	return out
 }
 
-// writes reports whether list has a header with this name, in any case.
+// writes reports whether a list has a header with this name. It ignores case.
 func writes(list []api.HeaderTemplate, name string) bool {
 	return slices.ContainsFunc(list, func(h api.HeaderTemplate) bool { return strings.EqualFold(h.Name, name) })
 }

@@ -72,8 +72,9 @@ func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	return out
 }
 
-// protector returns the outermost policy that sets the field without turning it off. below is the index of the
-// next level. If there is no such policy, policy is zero and below is len(levels).
+// protector returns the outermost policy that protects requests by the field, and does not only turn it off.
+// below is the index of the next lower level. If there is no such policy, policy is zero and below is
+// len(levels).
 func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	for i, level := range levels {
 		for _, a := range level.Specs {

@@ -195,9 +195,9 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// merge merges the fields of the spec of a higher level, from, into the spec of a lower level, into. s is the
-// strategy. origins has the policies that set each field of into, and theirs has those of from. merge updates
-// into and origins.
+// merge merges all fields of two specs by the strategy s, and records which policies set them. The spec from
+// belongs to the higher level, and the spec into to the lower one. origins has the policies that set each field
+// of into, and theirs those of from. The result is in into and origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name

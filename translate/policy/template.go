@@ -98,7 +98,8 @@ func shorten(text string) string {
 // maxNesting is how deep function calls may be nested.
 const maxNesting = 4
 
-// expr parses an expression: a function call or a quoted text. It returns false if there is none.
+// expr parses an expression: a function call or a quoted text. It returns false if there is none, or if calls
+// are nested deeper than maxNesting.
 func (p *parser) expr(depth int) (ir.Expr, bool) {
 	if len(p.rest) == 0 || depth > maxNesting {
 		return ir.Expr{}, false
@@ -119,7 +120,8 @@ func unquote(token []string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\'`, `'`).Replace(token[2] + token[3])
 }
 
-// call parses the arguments of the function name. It returns false if the call is not supported.
+// call parses the arguments of a call of the function with this name. It returns false if the call is not
+// supported.
 func (p *parser) call(name string, depth int) (ir.Expr, bool) {
 	var args []ir.Expr
 	for open := "("; ; open = "," {

@@ -123,7 +123,8 @@ func smaller(a, b *time.Duration) *time.Duration {
 	return a
 }
 
-// mirrors returns the policies that copy requests. Mirrors that are not resolved are left out.
+// mirrors returns Envoy's mirror policies, by which it copies requests. Mirrors that are not resolved are left
+// out.
 func mirrors(list []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	var policies []*routev3.RouteAction_RequestMirrorPolicy
 	for _, mirror := range list {

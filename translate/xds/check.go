@@ -288,8 +288,8 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// protectedFault returns why a filter or policy must not change the header name, and what to do. The change is
-// a removal if remove is true. Both results are "" if the change is allowed.
+// protectedFault returns why a filter or policy must not change a header, and what to do. The change is a
+// removal if remove is true. Both results are "" if the change is allowed.
 func protectedFault(name string, remove bool) (fault, hint string) {
 	switch {
 	case isProtected(name):

@@ -23,9 +23,10 @@ func hostBodiesOf(table []byte) hostBodies {
 	return out
 }
 
-// Frozen returns a copy of the RouteConfiguration after, in which the frozen virtual hosts are those of the
-// encoded RouteConfiguration before. hosts are the domains to freeze. A frozen host that before does not have
-// is left out. differs reports whether the result differs from before.
+// Frozen merges two versions of a RouteConfiguration: the new version is after, and the old version, encoded,
+// is before. The result has the virtual hosts of the new version, but the domains in hosts are frozen: their
+// virtual hosts are those of the old version. A frozen domain without a virtual host in the old version is left
+// out. differs reports whether the result differs from the old version.
 //
 // Every request gets the answer of one of the two RouteConfigurations. For this, Frozen may have to freeze
 // other hosts, too. If the result lacks a host of one of the two, a wildcard gets its requests. Then the host
@@ -47,8 +48,8 @@ func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resour
 	return RouteConfiguration(after.Name, bodies), !maps.EqualFunc(all, old, slices.Equal)
 }
 
-// freeze returns hosts together with all other hosts that must be frozen (see Frozen). old has the virtual
-// hosts before, now has those after.
+// freeze returns the domains in hosts together with all other domains that must be frozen (see Frozen). old and
+// now have the virtual hosts of the old and the new version.
 func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	union, frozen := maps.Clone(old), maps.Clone(hosts)
 	maps.Copy(union, now)
@@ -73,8 +74,8 @@ func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	return frozen
 }
 
-// cover returns the domain that gets the requests for the host name if name itself is not in domains. It
-// returns "" if there is none.
+// cover returns the wildcard in domains that gets the requests for a host if the host itself is not in domains.
+// It returns "" if there is no such wildcard.
 func cover(name string, domains hostBodies) string {
 	if name == "*" {
 		return ""

@@ -48,7 +48,8 @@ func RequirementOf(from *ir.JWT) Requirement {
 	return Requirement{Part: Part{Requirement: from.Name}, Body: marshal(jwtMessage(from))}
 }
 
-// CheckJWT returns what Envoy would reject in the tokens of the GatewayExtension key.
+// CheckJWT returns what Envoy would reject in the tokens of a GatewayExtension. The problems name fields of the
+// object key.
 func CheckJWT(key manifest.Key, from *ir.JWT) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}
 	for i, p := range from.Providers {

@@ -8,8 +8,8 @@ import (
 )
 
 // Prefix returns the beginning of the path, with query, of every request that the match accepts. For example,
-// it returns "/foo" for the prefix /foo, which also accepts "/foo?x". It returns "" if there is no common
-// beginning. Prefix must agree with routeMatch.
+// it returns "/foo" for the prefix /foo, which also accepts "/foo?x". It returns "" if a regular expression has
+// no such beginning, or if Prefix cannot find it. Prefix must agree with routeMatch.
 func Prefix(match *ir.Match) string {
 	prefix := match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
@@ -37,7 +37,7 @@ func Covers(match *ir.Match, key string) bool {
 func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
 
 // regexPrefix returns the common beginning of all texts that a regular expression matches as a whole. It
-// returns "" if there is none.
+// returns "" if there is none, or if it cannot be found.
 func regexPrefix(pattern string) string {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -26,13 +26,14 @@ func protectedHeaders() []string {
 	}
 }
 
-// isProtected reports whether name is in protectedHeaders, in any case. "_" counts as "-", because
-// servers that pass headers as variables (CGI, WSGI) do not distinguish them.
+// isProtected reports whether a header is one of protectedHeaders. It ignores case, and "_" counts as "-",
+// because servers that pass headers as variables (CGI, WSGI) do not distinguish them.
 func isProtected(name string) bool {
 	return slices.Contains(protectedHeaders(), strings.ReplaceAll(strings.ToLower(name), "_", "-"))
 }
 
-// isEnvoyHeader reports whether name begins with envoyPrefix, in any case. "_" counts as "-".
+// isEnvoyHeader reports whether the name of a header begins with envoyPrefix. It ignores case, and "_" counts
+// as "-".
 func isEnvoyHeader(name string) bool {
 	return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", "-"), envoyPrefix)
 }

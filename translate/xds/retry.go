@@ -16,7 +16,7 @@ import (
 const (
 	// leastBackoff is the shortest wait that Envoy supports.
 	leastBackoff = time.Millisecond
-	// backoffGrowth is the ratio of the longest wait between retries to the first wait.
+	// backoffGrowth is the ratio of the longest wait before any retry to the longest wait before the first retry.
 	backoffGrowth = 10
 	// longestBackoff is below the longest duration that Envoy accepts, 292 years, and above any duration that the
 	// schema accepts.
