@@ -40,7 +40,8 @@ func GatewayKey(name string) manifest.Key {
 	return manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
 }
 
-// Settings are the settings of a whole port.
+// Settings apply to all listeners of a port. They are from annotations of the Gateway and from options of
+// gatefold.
 type Settings struct {
 	// ProxyProtocol is true if each connection begins with a PROXY header.
 	ProxyProtocol bool

@@ -29,7 +29,7 @@ type JWTProvider struct {
 	// ClockSkew is 0 for Envoy's default, which is a minute.
 	ClockSkew time.Duration
 	Cache     *JWTCache
-	// Keys are a JWKS as JSON. It is "" if Envoy fetches the keys (Remote).
+	// Keys is a JWKS as JSON. It is "" if Envoy fetches the keys (Remote).
 	Keys   string
 	Remote *RemoteKeys
 }

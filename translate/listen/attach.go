@@ -163,7 +163,7 @@ func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 		openTo(named, r)+"set allowedRoutes.namespaces of a listener, or move the route")
 }
 
-// maxOpenTo is how many listeners the hint of openTo describes.
+// maxOpenTo is how many listeners the hint of openTo describes, at most.
 const maxOpenTo = 3
 
 // openTo returns a hint with the namespaces whose routes the listeners accept, for at most maxOpenTo listeners.

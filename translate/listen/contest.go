@@ -90,7 +90,8 @@ func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	return loss, held
 }
 
-// wildcards returns the wildcards that cover a domain: "*.example.com", "*.com" and "*" for "a.example.com".
+// wildcards returns the wildcards that cover a domain, the narrowest first: "*.example.com", "*.com" and "*"
+// for "a.example.com". It leaves out the domain itself.
 func wildcards(domain string) []string {
 	var out []string
 	for rest := strings.TrimPrefix(domain, "*."); ; {

@@ -19,7 +19,8 @@ type Field struct {
 	has func(*api.TrafficPolicySpec) bool
 	// take copies the field from its second argument to its first. The value is shared and never changed.
 	take func(into, from *api.TrafficPolicySpec)
-	// lower converts the value and sets it in the Extras. Problems name fields, but not the object.
+	// lower converts the value and sets it in the Extras. It sets nothing for a value that only turns the field
+	// off. Problems name fields, but not the object.
 	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
 	// join merges the field of the specs first and last deeply, and sets the result in its first argument. If the
 	// two contradict each other, last wins. join is called for deep strategies. It is nil if the field cannot be
@@ -192,7 +193,7 @@ func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	return Joined
 }
 
-// lowerBuffer is Field.lower for buffer.
+// lowerBuffer converts the policy field buffer (see Field.lower).
 func lowerBuffer(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if size := from.Buffer.MaxRequestSize; size != nil { // from 1 to 4 GiB - 1, by the schema
 		extras.BufferBytes = uint32(size.Value())
@@ -200,13 +201,13 @@ func lowerBuffer(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Prob
 	return nil
 }
 
-// lowerAutoHostRewrite is Field.lower for autoHostRewrite.
+// lowerAutoHostRewrite converts the policy field autoHostRewrite (see Field.lower).
 func lowerAutoHostRewrite(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	extras.AutoHost = *from.AutoHostRewrite
 	return nil
 }
 
-// lowerTimeouts is Field.lower for timeouts.
+// lowerTimeouts converts the policy field timeouts (see Field.lower).
 func lowerTimeouts(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	extras.RequestTimeout = api.ParseDuration(from.Timeouts.Request)
 	extras.IdleTimeout = api.ParseDuration(from.Timeouts.StreamIdle)

@@ -19,9 +19,9 @@ func aclOff(s *api.TrafficPolicySpec) bool {
 		!slices.ContainsFunc(s.ACL.Rules, func(r api.ACLRule) bool { return r.Action == api.ACLDeny })
 }
 
-// joinACLs is Field.join for acl. The result has the rules of first and last. If both have a range, the rule of
-// last applies. The defaultAction is that of last. The denyResponse is that of last, or that of first if last
-// has none.
+// joinACLs merges the policy field acl of two specs (see Field.join). The result has the rules of first and
+// last. If both have a range, the rule of last applies. The defaultAction is that of last. The denyResponse is
+// that of last, or that of first if last has none.
 func joinACLs(into, first, last *api.TrafficPolicySpec) {
 	out := *last.ACL
 	preferred := map[netip.Prefix]bool{}
@@ -47,7 +47,7 @@ func joinACLs(into, first, last *api.TrafficPolicySpec) {
 	into.ACL = &out
 }
 
-// lowerACL is Field.lower for acl.
+// lowerACL converts the policy field acl (see Field.lower).
 func lowerACL(spec *api.TrafficPolicySpec, extras *ir.Extras) (problems []manifest.Problem) {
 	from := spec.ACL
 	to := &ir.ACL{Allow: from.DefaultAction == api.ACLAllow}

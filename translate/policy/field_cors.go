@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// lowerCORS is Field.lower for cors.
+// lowerCORS converts the policy field cors (see Field.lower).
 func lowerCORS(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if from.CORS.Disable != nil {
 		return nil

@@ -23,7 +23,7 @@ const BadCredentials = "InvalidCredentials"
 func basicAuthOff(s *api.TrafficPolicySpec) bool  { return s.BasicAuth.Disable != nil }
 func apiKeyAuthOff(s *api.TrafficPolicySpec) bool { return s.APIKeyAuth.Disable != nil }
 
-// basicAuthIn is Field.inNamespace for basicAuth.
+// basicAuthIn sets the namespace of references in the policy field basicAuth (see Field.inNamespace).
 func basicAuthIn(spec *api.TrafficPolicySpec, namespace string) {
 	auth := *spec.BasicAuth
 	if auth.SecretRef != nil && auth.SecretRef.Namespace == nil {
@@ -34,7 +34,7 @@ func basicAuthIn(spec *api.TrafficPolicySpec, namespace string) {
 	spec.BasicAuth = &auth
 }
 
-// apiKeyAuthIn is Field.inNamespace for apiKeyAuth.
+// apiKeyAuthIn sets the namespace of references in the policy field apiKeyAuth (see Field.inNamespace).
 func apiKeyAuthIn(spec *api.TrafficPolicySpec, namespace string) {
 	auth := *spec.APIKeyAuth
 	if auth.SecretRef != nil && auth.SecretRef.Namespace == nil {
@@ -53,7 +53,7 @@ func namespaceOf(name string) *gwv1.Namespace {
 	return &namespace
 }
 
-// lowerBasicAuth is Field.lower for basicAuth.
+// lowerBasicAuth converts the policy field basicAuth (see Field.lower).
 func lowerBasicAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	from := spec.BasicAuth
 	switch {
@@ -70,7 +70,8 @@ func lowerBasicAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.P
 	return problems
 }
 
-// lowerAPIKeyAuth is Field.lower for apiKeyAuth.
+// lowerAPIKeyAuth converts the policy field apiKeyAuth (see Field.lower). Without keySources, the key is in the
+// header api-key.
 func lowerAPIKeyAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	from := spec.APIKeyAuth
 	if from.Disable != nil {

@@ -11,8 +11,8 @@ func csrfOff(s *api.TrafficPolicySpec) bool {
 	return s.CSRF.PercentageShadowed != nil || number(s.CSRF.PercentageEnabled, 100) == 0
 }
 
-// lowerCSRF is Field.lower for csrf. Without a percentage, Envoy checks every request. With percentageShadowed,
-// Envoy rejects no request.
+// lowerCSRF converts the policy field csrf (see Field.lower). Without a percentage, Envoy checks every request.
+// With percentageShadowed, Envoy rejects no request.
 func lowerCSRF(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	from := spec.CSRF
 	to := &ir.CSRF{Enabled: number(from.PercentageEnabled, 100)}

@@ -9,7 +9,7 @@ import (
 // extAuthOff reports whether the field turns authorization off.
 func extAuthOff(s *api.TrafficPolicySpec) bool { return s.ExtAuth.Disable != nil }
 
-// extAuthIn is Field.inNamespace for extAuth.
+// extAuthIn sets the namespace of references in the policy field extAuth (see Field.inNamespace).
 func extAuthIn(spec *api.TrafficPolicySpec, namespace string) {
 	auth := *spec.ExtAuth
 	if auth.ExtensionRef != nil {
@@ -18,7 +18,7 @@ func extAuthIn(spec *api.TrafficPolicySpec, namespace string) {
 	spec.ExtAuth = &auth
 }
 
-// lowerExtAuth is Field.lower for extAuth.
+// lowerExtAuth converts the policy field extAuth (see Field.lower).
 func lowerExtAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if auth := from.ExtAuth; auth.ExtensionRef != nil {
 		extras.ExtAuth = &ir.ExtAuth{
@@ -29,7 +29,7 @@ func lowerExtAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Pro
 	return nil
 }
 
-// extProcIn is Field.inNamespace for extProc.
+// extProcIn sets the namespace of references in the policy field extProc (see Field.inNamespace).
 func extProcIn(spec *api.TrafficPolicySpec, namespace string) {
 	proc := *spec.ExtProc
 	if proc.ExtensionRef != nil {
@@ -38,7 +38,7 @@ func extProcIn(spec *api.TrafficPolicySpec, namespace string) {
 	spec.ExtProc = &proc
 }
 
-// lowerExtProc is Field.lower for extProc.
+// lowerExtProc converts the policy field extProc (see Field.lower).
 func lowerExtProc(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if proc := from.ExtProc; proc.ExtensionRef != nil {
 		extras.ExtProc = &ir.ExtProc{

@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// lowerHashPolicies is Field.lower for hashPolicies.
+// lowerHashPolicies converts the policy field hashPolicies (see Field.lower).
 func lowerHashPolicies(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	for _, source := range from.HashPolicies {
 		hash := ir.Hash{SourceIP: source.SourceIP != nil, Terminal: isTrue(source.Terminal)}

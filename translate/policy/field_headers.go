@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// lowerHeaderModifiers is Field.lower for headerModifiers.
+// lowerHeaderModifiers converts the policy field headerModifiers (see Field.lower).
 func lowerHeaderModifiers(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	extras.RequestHeaders = headerMods(from.HeaderModifiers.Request)
 	extras.ResponseHeaders = headerMods(from.HeaderModifiers.Response)

@@ -14,7 +14,7 @@ import (
 // jwtAuthOff reports whether the field turns the check of tokens off.
 func jwtAuthOff(s *api.TrafficPolicySpec) bool { return s.JWTAuth.Disable != nil }
 
-// jwtAuthIn is Field.inNamespace for jwtAuth.
+// jwtAuthIn sets the namespace of references in the policy field jwtAuth (see Field.inNamespace).
 func jwtAuthIn(spec *api.TrafficPolicySpec, namespace string) {
 	auth := *spec.JWTAuth
 	if auth.ExtensionRef != nil {
@@ -23,7 +23,7 @@ func jwtAuthIn(spec *api.TrafficPolicySpec, namespace string) {
 	spec.JWTAuth = &auth
 }
 
-// lowerJWTAuth is Field.lower for jwtAuth.
+// lowerJWTAuth converts the policy field jwtAuth (see Field.lower).
 func lowerJWTAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if auth := from.JWTAuth; auth.ExtensionRef != nil {
 		extras.JWTAuth = &ir.JWTAuth{ExtensionUse: extensionUse(ir.FieldJWTAuth, auth.ExtensionRef)}

@@ -19,12 +19,12 @@ import (
 // never is protection.off for a field that cannot be turned off. It returns false.
 func never(*api.TrafficPolicySpec) bool { return false }
 
-// oauth2In is Field.inNamespace for oauth2.
+// oauth2In sets the namespace of references in the policy field oauth2 (see Field.inNamespace).
 func oauth2In(spec *api.TrafficPolicySpec, namespace string) {
 	spec.OAuth2 = &api.OAuth2{ExtensionRef: spec.OAuth2.ExtensionRef.In(namespace)}
 }
 
-// lowerOAuth2 is Field.lower for oauth2.
+// lowerOAuth2 converts the policy field oauth2 (see Field.lower).
 func lowerOAuth2(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	extras.OAuth2 = &ir.OAuth2{ExtensionUse: extensionUse(ir.FieldOAuth2, from.OAuth2.ExtensionRef)}
 	return nil

@@ -9,14 +9,14 @@ import (
 // rateLimit.local and rateLimit.global are merged as two fields
 // (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 
-// takeLocalRateLimit is Field.take for rateLimit.local.
+// takeLocalRateLimit copies rateLimit.local from one spec to another (see Field.take).
 func takeLocalRateLimit(into, from *api.TrafficPolicySpec) {
 	limits := rateLimits(into)
 	limits.Local = from.RateLimit.Local
 	into.RateLimit = &limits
 }
 
-// takeGlobalRateLimit is Field.take for rateLimit.global.
+// takeGlobalRateLimit copies rateLimit.global from one spec to another (see Field.take).
 func takeGlobalRateLimit(into, from *api.TrafficPolicySpec) {
 	limits := rateLimits(into)
 	limits.Global = from.RateLimit.Global
@@ -35,7 +35,7 @@ func rateLimits(spec *api.TrafficPolicySpec) api.RateLimit {
 // remove the limit of a parent route.
 func localRateLimitOff(s *api.TrafficPolicySpec) bool { return s.RateLimit.Local.TokenBucket == nil }
 
-// lowerLocalRateLimit is Field.lower for rateLimit.local.
+// lowerLocalRateLimit converts the policy field rateLimit.local (see Field.lower).
 func lowerLocalRateLimit(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	if localRateLimitOff(spec) {
 		return nil
@@ -48,7 +48,8 @@ func lowerLocalRateLimit(spec *api.TrafficPolicySpec, extras *ir.Extras) []manif
 	return nil
 }
 
-// globalRateLimitIn is Field.inNamespace for rateLimit.global.
+// globalRateLimitIn sets the namespace of references in the policy field rateLimit.global (see
+// Field.inNamespace).
 func globalRateLimitIn(spec *api.TrafficPolicySpec, namespace string) {
 	limits, global := rateLimits(spec), *spec.RateLimit.Global
 	global.ExtensionRef = *global.ExtensionRef.In(namespace)
@@ -56,7 +57,7 @@ func globalRateLimitIn(spec *api.TrafficPolicySpec, namespace string) {
 	spec.RateLimit = &limits
 }
 
-// lowerGlobalRateLimit is Field.lower for rateLimit.global.
+// lowerGlobalRateLimit converts the policy field rateLimit.global (see Field.lower).
 func lowerGlobalRateLimit(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	from := spec.RateLimit.Global
 	to := &ir.GlobalLimit{ExtensionUse: extensionUse(ir.FieldGlobalRateLimit, &from.ExtensionRef)}

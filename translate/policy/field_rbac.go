@@ -17,7 +17,7 @@ func rbacOff(s *api.TrafficPolicySpec) bool {
 		len(policy.AllowedCIDRs)+len(policy.BlockedCIDRs) == 0
 }
 
-// lowerRBAC is Field.lower for rbac.
+// lowerRBAC converts the policy field rbac (see Field.lower).
 func lowerRBAC(spec *api.TrafficPolicySpec, extras *ir.Extras) (problems []manifest.Problem) {
 	from := spec.RBAC.Policy
 	to := &ir.RBAC{Deny: spec.RBAC.Action == api.RBACDeny, Expressions: from.MatchExpressions}

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// joinTransformations is Field.join for transformation. It joins the changes of first and last; those of last
-// come last.
+// joinTransformations merges the policy field transformation of two specs (see Field.join). The result has the
+// changes of first, and after them those of last (see join).
 func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	into.Transformation = &api.Transformation{
 		Request:  join(first.Transformation.Request, last.Transformation.Request),
@@ -53,7 +53,7 @@ func writes(list []api.HeaderTemplate, name string) bool {
 	return slices.ContainsFunc(list, func(h api.HeaderTemplate) bool { return strings.EqualFold(h.Name, name) })
 }
 
-// lowerTransformation is Field.lower for transformation.
+// lowerTransformation converts the policy field transformation (see Field.lower).
 func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	var request, response []manifest.Problem
 	extras.Request, request = headerChanges(ir.FieldTransformation.Path()+".request", spec.Transformation.Request)

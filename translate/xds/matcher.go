@@ -51,8 +51,8 @@ func percentage(percent uint32) *corev3.RuntimeFractionalPercent {
 	}
 }
 
-// substitute returns a rewrite that replaces what a regular expression matches by substitution, a text that may
-// refer to groups of the expression.
+// substitute returns a rewrite of the text that pattern, a regular expression, matches. The new text is
+// substitution, which may refer to groups of the expression.
 func substitute(pattern, substitution string) *matcherv3.RegexMatchAndSubstitute {
 	return &matcherv3.RegexMatchAndSubstitute{Pattern: regex(pattern), Substitution: substitution}
 }
