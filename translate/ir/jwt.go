@@ -52,7 +52,8 @@ type RemoteKeys struct {
 	Retry        *ServiceRetry
 }
 
-// JWTAuth requires a token of clients, as its Extension says.
+// JWTAuth requires a token of clients. Its Extension says which tokens are accepted, and whether a token may be
+// missing.
 type JWTAuth struct {
 	ExtensionUse
 }

@@ -191,8 +191,8 @@ func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	return main
 }
 
-// oddProtocol returns the problem message for a listener whose protocol conflicts on its port. The message
-// lists the listeners in all whose protocol is of another family, at most maxOwned.
+// oddProtocol returns the problem message for a listener whose protocol conflicts on its port. all has the
+// listeners of the port. The message lists those with a protocol of another family, at most maxOwned of them.
 func oddProtocol(odd *Listener, all []*Listener) string {
 	var others []string
 	for _, l := range all {

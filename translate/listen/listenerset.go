@@ -58,7 +58,7 @@ type SetReferences struct {
 	Certificate func(gwv1.SecretObjectReference) Certificate
 }
 
-// ReadSet validates a ListenerSet. The parameter gateway is the Gateway of the parentRef, nil if it does not
+// ReadSet validates a ListenerSet. gateway is the Gateway of its parentRef, or nil if that Gateway does not
 // exist.
 func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	from, _ := manifest.As[*gwv1.ListenerSet](object)

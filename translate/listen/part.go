@@ -15,7 +15,7 @@ import (
 type Part struct {
 	// Gateway is the "namespace/name" of the Gateway.
 	Gateway string
-	// Unusable is Gateway.Unusable.
+	// Unusable is the reason why the Gateway serves nothing, or zero (Gateway.Unusable).
 	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
 	// Listeners are in the order of the object. They must not be changed.
 	Listeners []*Listener

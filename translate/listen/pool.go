@@ -52,7 +52,8 @@ func isOpen(a gwv1.GatewaySpecAddress) bool {
 	return a.Value == "" && (a.Type == nil || *a.Type == gwv1.IPAddressType)
 }
 
-// CheckPool returns an error for a prefix that cannot be a pool.
+// CheckPool returns an error for a prefix that cannot be a pool: it has bits after its length, or Envoy cannot
+// bind its addresses.
 func CheckPool(pool netip.Prefix) error {
 	switch addr := pool.Addr(); {
 	case pool != pool.Masked():

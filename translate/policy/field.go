@@ -227,7 +227,7 @@ func warning(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "NoEffect", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
-// number returns *p, or unset if p is nil.
+// number converts *p. If p is nil, it returns the default, which is its second argument.
 func number(p *int32, unset uint32) uint32 {
 	if p == nil {
 		return unset
