@@ -20,7 +20,7 @@ const weightOfClosed = math.MinInt32
 func closedHosts(object *manifest.Object, over overload) *flatOut {
 	origin := route.OriginOf(object)
 	rule := &ir.Rule{
-		Name: object.Key.String() + "/closed", Source: origin, Root: origin, Position: []int{0, 0}, Weight: weightOfClosed,
+		Name: fmt.Sprintf("%s/%s/%s/closed", object.Key.Kind, object.Key.Namespace, object.Key.Name), Source: origin, Root: origin, Position: []int{0, 0}, Weight: weightOfClosed,
 		Match: ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}},
 		Action: ir.Action{
 			Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: "TooManyCopies: " + over.String()},

@@ -32,7 +32,7 @@ func (f fleetRow) For() string { return gatewayWords(f.Gateway) }
 // or the Gateway of a fleet. For "all" and "", the text is "all Gateways". Any other name is returned
 // unchanged.
 func gatewayWords(name string) string {
-	if name == "" || name == "all" {
+	if !strings.Contains(name, "/") {
 		return "all Gateways"
 	}
 	return name

@@ -190,9 +190,9 @@ func (b *connectionReporter) problems() {
 	}
 }
 
-// streams returns suggestions: URLs of connections that a listener accepts. These are the first maxSuggestions
-// different URLs, and the one most like the query's URL comes first. If the query names a Gateway, it considers
-// only the listeners of that Gateway.
+// streams returns suggestions: URLs of connections that a listener accepts. These are the
+// URLs that are most similar to the query's. If the query names a Gateway, it considers only the listeners of
+// that Gateway.
 func (b *connectionReporter) streams() []string {
 	var urls []string
 	for _, gateway := range b.facts.View.Gateways {
@@ -205,7 +205,7 @@ func (b *connectionReporter) streams() []string {
 			}
 		}
 	}
-	return nearest(b.query.URL(), unique(urls))
+	return nearest(b.query.URL(), urls)
 }
 
 // streamWords returns, as text, which connections an ir.Stream accepts.

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -100,9 +101,17 @@ func localLimitWords(extras *ir.Extras) string {
 	return fmt.Sprintf("%d requests at first, %d more every %s", limit.Max, limit.Fill, limit.Interval)
 }
 
-// modifiersWords returns, as text, how the policies' headerModifiers change requests and answers.
+// modifiersWords returns, as text, how the policies' headerModifiers change requests and answers, or TurnedOff
+// if they change nothing.
 func modifiersWords(extras *ir.Extras) string {
-	return strings.TrimPrefix(modsWords(extras.RequestHeaders)+"; answers: "+modsWords(extras.ResponseHeaders), "; ")
+	var words []string
+	if !extras.RequestHeaders.IsZero() {
+		words = append(words, modsWords(extras.RequestHeaders))
+	}
+	if !extras.ResponseHeaders.IsZero() {
+		words = append(words, "answers: "+modsWords(extras.ResponseHeaders))
+	}
+	return cmp.Or(strings.Join(words, "; "), TurnedOff)
 }
 
 // modify applies the policies' headerModifiers to the headers of a request.

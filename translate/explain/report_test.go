@@ -135,6 +135,25 @@ func TestProblemsWhereNothingListens(t *testing.T) {
 	}
 }
 
+// Of many listeners, the proposals are those that are most similar to the query.
+func TestTheNearestConnectionIsProposed(t *testing.T) {
+	view := &ir.View{Gateways: []ir.GatewayView{{Name: "n/g"}}}
+	for port := uint32(7000); port < 7020; port++ {
+		view.Gateways[0].Ports = append(view.Gateways[0].Ports, ir.PortView{Port: &ir.Port{Name: fmt.Sprint(port), Gateway: "n/g", Port: port, Streams: []ir.Stream{{}}}})
+	}
+	query, err := explain.NewQuery("", "tcp://a.test:7918", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := explain.Explain(explain.Facts{View: view}, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "tcp://a.test:7018"; len(report.Suggestions) == 0 || report.Suggestions[0] != want {
+		t.Errorf("the proposals are %q, the first should be %s", report.Suggestions, want)
+	}
+}
+
 func TestInsteadIsNearestAndBounded(t *testing.T) {
 	var rules []*ir.Rule
 	for i := range 50 {

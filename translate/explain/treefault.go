@@ -55,8 +55,8 @@ func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
 	}
 }
 
-// answers500 reports whether an action answers 500 itself, or has a backend reference that is not resolved. For
-// a GRPCRoute, such a reference is answered with UNAVAILABLE.
+// answers500 reports whether an action answers 500 itself, or has a backend reference that is not resolved and
+// has a weight above 0. For a GRPCRoute, such a reference is answered with UNAVAILABLE.
 func answers500(a *ir.Action) bool {
 	switch {
 	case a.Redirect != nil:
@@ -64,5 +64,5 @@ func answers500(a *ir.Action) bool {
 	case a.Forward == nil:
 		return a.Respond != nil && a.Respond.Status == 500
 	}
-	return slices.ContainsFunc(a.Forward.Backends, func(b ir.Backend) bool { return b.Cluster == "" })
+	return slices.ContainsFunc(a.Forward.Backends, func(b ir.Backend) bool { return b.Cluster == "" && b.Weight > 0 })
 }

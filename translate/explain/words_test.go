@@ -57,6 +57,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 		"oauth2":          "users sign in at https://idp.test, which sends them back to /back; /bye signs them out",
 		"csrf":            "requests that change something from another origin are answered with 403, but for b.test",
 		"transformation":  "set x-a, remove x-b, in answers add x-c",
+		"headerModifiers": "remove x",
 		"autoHostRewrite": "the host becomes the DNS name of the endpoint",
 		"hashPolicies":    "the endpoint follows from header x-user, cookie id, client address",
 		"timeouts":        "request 5s, streamIdle 5s",
