@@ -21,8 +21,8 @@ func (s *Store) Former(key manifest.Key) Withheld {
 }
 
 // Applied records that the objects of all Changes so far are served, except for the objects in withheld. For
-// each such object, withheld has the earlier version that is served instead. The Store saves that earlier
-// version.
+// each such object, withheld has the earlier version that is served instead. Applied ignores a version in
+// withheld that was not served when it was last called. With Options.Save, the earlier versions are saved.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.history.previous {
 		now, ok := withheld[key]

@@ -13,12 +13,12 @@ import (
 // text, for different n. The mistake is at the end of the shortest such beginning that the parser rejects for
 // the same reason as the whole text.
 
-// blameBudget is how many bytes the search for one mistake may parse. The place of a mistake in a longer text
-// is not searched.
+// blameBudget is how many bytes the search for the place of one mistake may parse. In a longer text, there is
+// no search.
 const blameBudget = 2 << 20
 
-// blamer searches for the place of the mistake for which the parser rejects a text. Its reason is the parser's
-// error without the line. Its budget is how many bytes it may still parse.
+// blamer searches for the place of the mistake for which the parser rejects a text. Its field reason is the
+// parser's error without the line. Its field budget is how many bytes it may still parse.
 type blamer struct {
 	text   []byte
 	reason string
@@ -26,8 +26,8 @@ type blamer struct {
 }
 
 // blame returns the offset of the mistake for which the parser rejects text with err. For a text longer than
-// blameBudget, it returns the offset of the beginning of the line that err names. If blameBudget is used up during
-// the search, the result may be after the mistake.
+// blameBudget, it returns the offset of the beginning of the line that err names. If blameBudget is used up
+// during the search, the result may be after the mistake.
 func blame(text []byte, err error) int {
 	if len(text) > blameBudget {
 		return lineStart(text, lineIn(err))

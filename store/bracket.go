@@ -20,7 +20,7 @@ func (b bracket) closer() byte {
 }
 
 // unclosedFlow sets the message and hint for a list or object in brackets that has neither a comma nor the
-// closing bracket after an item.
+// closing bracket after an item. If it finds the opening bracket, it moves the mistake to that bracket.
 func (m *mistake) unclosedFlow() {
 	open, found := openBracket(m.text[:m.at])
 	if !found {

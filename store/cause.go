@@ -14,7 +14,7 @@ type spotOfError struct {
 }
 
 // causeOf returns the place and code of the error that comes first in the text of a document. The result is
-// zero if problems has no error. Its file is always "".
+// zero if problems has no error. The file in the result is always "".
 func causeOf(problems []finding) (first spotOfError) {
 	for _, p := range problems {
 		at := spotOfError{line: p.Line, column: p.Column, code: p.Code}
@@ -26,7 +26,8 @@ func causeOf(problems []finding) (first spotOfError) {
 	return first
 }
 
-// cause is a file and an object of the file. The key is zero for errors that name no object.
+// cause is a file, and the object that an error of the file names. The key is zero for errors that name no
+// object.
 type cause struct {
 	path string
 	key  manifest.Key

@@ -18,7 +18,8 @@ type Change struct {
 	Invalid []*Invalid
 	// Problems has every current problem, new or old, in the order of SortProblems.
 	Problems []manifest.Problem
-	// Ignored has the number of documents of each kind that gatefold does not use.
+	// Ignored has the number of documents of each kind that gatefold does not use. It leaves out kinds for which
+	// Problems has a warning.
 	Ignored []Ignored
 	// Stale has every object whose last valid version is served, sorted by key. If nothing in it changed, it is
 	// the same slice as in the previous Change (SameStale).

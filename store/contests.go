@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// contests returns a problem for each definition that is not served because another definition of the same key
-// is served. It leaves out definitions that the path policies reject.
+// contests returns the problems of keys with several definitions that could be served. Each definition that is
+// not served has a problem, unless the path policies reject it.
 func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {

@@ -15,13 +15,13 @@ import (
 // The limits of one document (docs/design/safety.md).
 const (
 	maxDepth      = 64      // depth of mappings and lists inside each other
-	maxAliasNodes = 10_000  // values that aliases add when the values of their anchors replace them
+	maxAliasNodes = 10_000  // values inside aliases, counted again at each use of an anchor
 	maxNodes      = 300_000 // values and keys, estimated before parsing: at most 256 MB and 2 s
 	maxMistakes   = 20      // YAML mistakes that are listed for one document
 )
 
-// errExtraDocument means that splitDocuments did not find the second document of a text. The line break before
-// its "---" is a line break only in YAML, such as U+2028.
+// errExtraDocument means that a text has a second document. In a text that splitDocuments returned, the line
+// break before the second "---" is one only in YAML, such as U+2028.
 var errExtraDocument = errors.New("yaml: a second document begins without a line of its own for ---")
 
 // parseYAML returns the root node of one document. It returns nil for an empty document, and errExtraDocument
@@ -70,9 +70,9 @@ type decoder struct {
 	loose    bool                // the mode of readLoosely
 }
 
-// decodeYAML returns the value of a document's root, and its mistakes. Values with a mistake are nil or missing
-// in the result. If a key is repeated, the result has each later value under the key, the constant repeated and
-// a number. Lines count from the beginning of the document.
+// decodeYAML returns the value of a document's root, and at most maxMistakes of its mistakes. Values with a
+// mistake are nil or missing in the result. If a mapping has a key twice, the later value gets another name in
+// the result: the key, the constant repeated and a number. Lines count from the beginning of the document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
@@ -153,7 +153,7 @@ func (d *decoder) collection(n *yaml.Node) any {
 	return object
 }
 
-// alias calls the function then with the node to which the alias n refers, and returns the function's result.
+// alias returns the result of the function argument, which it calls with the node to which the alias n refers.
 // If the alias is inside that node, alias reports a mistake and returns nil without the call. It also returns
 // nil without the call after a limit was exceeded.
 func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {

@@ -80,7 +80,8 @@ func (f *file) unread() bool {
 
 // namespacesOf returns the namespaces of the objects in a file, before and after an edit, and of the objects
 // that are kept for the file. It contains "" for cluster-scoped objects. A Namespace belongs to the namespace
-// that it declares. A broken document belongs to every namespace that its text mentions.
+// that it declares. A broken document belongs to every namespace that its text mentions. Documents that are not
+// read yet do not count.
 func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	all := map[string]struct{}{}
 	add := func(key manifest.Key) {
@@ -126,7 +127,7 @@ func (e edit) mentioned() map[string]struct{} {
 }
 
 // mention adds to the set all each namespace that a document's text mentions. It adds "" for the word
-// GatewayClass. It adds "default" if the first metadata has no namespace.
+// GatewayClass. It adds "default" if the first metadata has no namespace, or if the text has the word items.
 func mention(text []byte, all map[string]struct{}) {
 	if bytes.Contains(text, []byte("GatewayClass")) {
 		all[""] = struct{}{}

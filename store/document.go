@@ -44,7 +44,8 @@ func (r reader) read(text []byte) *result {
 }
 
 // open parses a document and reads the object in it. If the document is a list, open reads no object; each call
-// of step reads one. If the document has YAML mistakes, open only records the policies in it.
+// of step reads one. If the document has YAML mistakes, open only records the policies in it. If the document
+// cannot be parsed at all, open sets unparsed, and file.finish looks for policies.
 func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
@@ -205,8 +206,8 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 }
 
 // readObject validates the object at a path. It adds a valid object to the items of the result, and also an
-// object whose only mistake is twins. It adds another invalid object to the rejected objects. If the kind of an
-// invalid object is not known, it records the policies in the object.
+// object whose only mistake is twins (see twinRules). It adds another invalid object to the rejected objects.
+// If the kind of an invalid object is not known, it records the policies in the object.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	known := len(d.problems)
 	gvk, ok := d.identify(at, object)

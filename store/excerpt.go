@@ -18,8 +18,8 @@ const maxExcerptLine = 16 * 1024
 // line is longer than maxExcerptLine.
 func excerpt(text []byte, at place) string { return excerptLine(lineOf(text, at.line), at) }
 
-// excerptLine returns a line, and below it carets that mark the place. It returns "" if the line is longer than
-// maxExcerptLine. Of a line longer than excerptWidth it returns the part around the place.
+// excerptLine returns at most excerptWidth characters of a line around a place, and below them carets that mark
+// the place. It returns "" if the line is longer than maxExcerptLine.
 func excerptLine(line []byte, at place) string {
 	if len(line) > maxExcerptLine {
 		return ""
@@ -27,8 +27,8 @@ func excerptLine(line []byte, at place) string {
 	return marked(bytes.TrimSuffix(line, []byte{'\r'}), at)
 }
 
-// marked returns the visible part of a line, and below it carets that mark the place. The parameter text has no
-// line ending, and its length is not checked.
+// marked returns the visible part of a line (window), and below it carets that mark the place. The parameter
+// text has no line ending, and its length is not checked.
 func marked(text []byte, at place) string {
 	line, column := window(text, at.column)
 	var shown, marks strings.Builder
@@ -54,8 +54,8 @@ func marked(text []byte, at place) string {
 	return shown.String() + "\n" + marks.String()
 }
 
-// window returns the visible part of a line, and the column of the same character in that part. If the line is
-// longer, "…" replaces its beginning or its end, or both.
+// window returns at most excerptWidth characters of a line around a column, and the column of the same
+// character in that part. "…" replaces what is left out at the beginning and at the end.
 func window(line []byte, column int) (part string, at int) {
 	count := utf8.RuneCount(line)
 	column = min(max(column, 1), count+1)

@@ -107,8 +107,8 @@ func (f *fence) admits(file string, key manifest.Key) bool {
 // rejects reports whether the path policies reject a definition.
 func (f *fence) rejects(d *definition) bool { return !f.permits(d.file.path, d.object) }
 
-// inside returns, of the definitions of a key, those that the path policies accept. It adds the key to
-// f.outside if the path policies reject any of the definitions, and removes the key from f.outside if not.
+// inside returns the definitions of a key that the path policies accept. It adds the key to f.outside if the
+// path policies reject any of the definitions, and removes the key from f.outside if not.
 func (f *fence) inside(key manifest.Key, definitions []*definition) []*definition {
 	delete(f.outside, key)
 	if !slices.ContainsFunc(definitions, f.rejects) {

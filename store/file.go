@@ -85,8 +85,8 @@ type edit struct {
 }
 
 // split splits the content of a file into documents. A .json file is one document. A document with the same
-// text as a document in one of the files known gets the result of that document. If the content has more
-// documents than limit, the file gets a problem and no documents.
+// text as a document of the files in known gets the result of that document. If the content has more documents
+// than limit, the file gets a problem and no documents.
 func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" {
@@ -139,13 +139,14 @@ func adopt(parts []part, old []*document) []*document {
 
 // The limits on problems of one file.
 const (
-	maxExplained = 20  // syntax errors whose place is searched; also texts in which policies are searched
+	maxExplained = 20  // syntax errors that are explained; also documents in whose text finish looks for policies
 	maxProblems  = 200 // problems in total
 )
 
 // finish collects and counts the definitions, rejected objects and problems of the file's documents. All
-// documents must be read. It lists at most maxProblems problems, and one for the number of the others. In the
-// first maxExplained documents without a value, it searches policies.
+// documents must be read. It lists at most maxProblems problems, and one for the number of the others.
+// Documents that cannot be parsed may contain policies. So finish looks for policies in the text of the first
+// maxExplained of them (salvageText), so that the policies' targets fail closed.
 func (f *file) finish(r reader) {
 	all := f.oddities()
 	if all.skipped != nil && all.skipped.Detail != "" {

@@ -24,8 +24,8 @@ type Invalid struct {
 	// Nameless is true if metadata.name is missing or is not a valid name. Such an object has no status.
 	Nameless   bool
 	Generation int64
-	// Mistakes has the errors, sorted by field; the first is shown. It has at least one element. More is the
-	// number of errors that are not in Mistakes.
+	// Mistakes has at most maxMistakeFields errors, and at least one. Message shows only the first. More is the
+	// number of the other errors.
 	Mistakes []Mistake
 	More     int
 	// Class is the gatewayClassName of a Gateway, or the controllerName of a GatewayClass. It is "" if the
@@ -261,8 +261,8 @@ func firstText(fields map[string]any, name string) (text string, written bool) {
 	return "", written
 }
 
-// withTargets returns a copy of the Invalid that also has the targets of others, each once. Lost is true if it
-// is true for any of them. The others are definitions of the same key.
+// withTargets returns a copy of i that also has the targets of the Invalids in others, each target once. These
+// are definitions of the same key. Lost is true if it is true for any of them.
 func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 	out := *i
 	for _, other := range others {

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// spot is a field of a definition.
+// spot is a field of a definition. It is a key of problemLists.places.
 type spot struct {
 	definition *definition
 	field      string
@@ -47,8 +47,8 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 }
 
 // placesFor returns the line, column and excerpt of each field that the problems name, as fields of a Problem.
-// Lines count from the beginning of the document. Fields of stale objects are left out. It reuses places of the
-// previous call.
+// Lines count from the beginning of the document. Fields of objects that are stale or not served are left out.
+// It reuses places of the previous call.
 func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
 	found, missing := make(map[spot]manifest.Problem, len(problems)), []spot(nil)
 	want := func(key manifest.Key, field string) {

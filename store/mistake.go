@@ -18,9 +18,8 @@ const InternalError = "InternalError"
 // ReportHint is the hint of problems with the code InternalError.
 const ReportHint = "please report it; gatefold tries again when the object changes and at a restart"
 
-// PanickedAt returns the innermost places of gatefold's code on the stack, such as "explain/build.go:274". It
-// returns at most as many places as the parameter most says. Only a deferred function that recovers may call
-// it.
+// PanickedAt returns the innermost places of gatefold's code on the stack, such as "explain/build.go:274". The
+// parameter most is the maximum number of places. Only a deferred function that recovers may call it.
 func PanickedAt(most int) []string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])

@@ -41,8 +41,8 @@ func (s *Store) PlacesNow() func(fields []manifest.Field) []Place {
 	}
 }
 
-// whereabouts is where an object is. If definition is nil, place is the place of all fields. Otherwise the
-// place of a field is searched in the definition's document.
+// whereabouts is where an object is. If definition is nil, place is the place of all fields. Otherwise placesOf
+// finds the place of a field in the definition's document.
 type whereabouts struct {
 	place      Place
 	definition *definition

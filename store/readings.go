@@ -17,10 +17,11 @@ var (
 	template = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)
 )
 
-// readings returns variants of a text that is not YAML, the most similar first. If the text without templates
-// and merge markers is YAML, it is the only variant. Otherwise the first variants have one or two closing
-// braces at the end. The next variants leave out one line near the line that the parser's error names. The last
-// variants end before one of these lines.
+// readings returns variants of a text that is not YAML, the most similar first. salvageText looks for policies
+// in them. All variants are without templates and merge markers. If this alone makes the text YAML, there is
+// only one variant. Otherwise the first variants have one or two closing braces at the end. The next variants
+// leave out one line near the line that the parser's error names. The last variants end before one of these
+// lines.
 func readings(text []byte) iter.Seq[string] {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\t' {

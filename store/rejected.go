@@ -35,9 +35,9 @@ func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	}
 }
 
-// reported returns the rejected definition that is reported for a key without a served object. Only definitions
-// with an Invalid, in files that the path policies allow, can be reported. It is the first of these, by file
-// and place. It returns nil if there is none.
+// reported returns the rejected definition that is reported for a key without a served object. This is the
+// first definition, by file and place, that has an Invalid and is in a file that the path policies allow. It
+// returns nil if there is none.
 func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }

@@ -21,7 +21,8 @@ type Saved struct {
 	// Text is a document with only this object. It is nil if the content must not be saved. Without
 	// Options.SaveSecrets, this is the content of a Secret, or of a policy with users and password hashes.
 	Text []byte
-	// Checked is the validated object of Text. It is nil if Text has a problem or another object.
+	// Checked is the validated object of Text. It is nil if the object must be read from Text (result.isPlain),
+	// for example because Text has a problem.
 	Checked *Checked
 	// Since is the time at which the object became stale, because its file no longer had a valid version. It is
 	// zero for an object that is not stale.
@@ -89,7 +90,8 @@ func (s *Store) save(key manifest.Key) Saved {
 // Restore initializes a Store, before its first Tree, with the saved objects of another Store. If sound is
 // true, the objects passed validation under the same schema.Fingerprint, and are not validated again. Restore
 // returns the keys of the objects that cannot be used, sorted. If there are more objects than Options.Limits
-// allows, no object is used. The next Change has all restored objects.
+// allows, no object is used. The first Change that applies a Tree has all restored objects. An earlier Change
+// of a frozen Tree has what Restored returns.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })

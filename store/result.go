@@ -22,7 +22,7 @@ type remarks struct {
 	problems []finding
 	unlisted int   // number of problems that are not in problems
 	syntax   error // the parser's error; document.explain explains it
-	unparsed bool  // the text has no value: file.finish searches policies in it (reader.salvageText)
+	unparsed bool  // the text cannot be parsed: file.finish looks for policies in it (reader.salvageText)
 }
 
 // remarks returns everything in the document other than items. The result is empty if the document has only

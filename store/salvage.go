@@ -17,12 +17,12 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// If a policy is invalid, its targets must answer an error. So gatefold searches policies and their targets
+// If a policy is invalid, its targets must answer an error. So gatefold looks for policies and their targets
 // also in documents that it cannot read as objects. Such a document has YAML mistakes, or a kind or version
 // that is probably misspelt.
 
-// reject records an object that findings make invalid. The parameter problems has the problems for these
-// findings. For a policy, it also records the targets.
+// reject records an object that is invalid because of findings. The parameter problems has the problems for
+// these findings. For a policy, it also records the targets.
 func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
 	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
 	if k.policy() {
@@ -58,7 +58,7 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 	d.broken = broken
 }
 
-// foreignTargets returns kinds that gatefold serves. Policies of other programs can have them as targets.
+// foreignTargets returns the kinds of targets that servedWithout looks for in policies of other programs.
 func foreignTargets() []apischema.GroupKind {
 	return []apischema.GroupKind{
 		{Group: gatewayGroup, Kind: kindGateway}, {Group: gatewayGroup, Kind: "HTTPRoute"},
@@ -140,8 +140,8 @@ func (d *documentReader) valueAt(at fieldPath) any {
 	return value
 }
 
-// salvageObject records the policies in an object whose kind is not known because of problems. The object may
-// be a policy, or a list of policies.
+// salvageObject records the policies in an object whose kind is not known. problems has the reasons. The object
+// may be a policy, or a list of policies.
 func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	object := d.written(at)
 	if !d.closeFor(at, object, problems) && len(valuesOf(object, "kind")) == 0 {
@@ -149,7 +149,7 @@ func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	}
 }
 
-// maxSalvageDepth is how deep in lists and mappings salvage searches policies.
+// maxSalvageDepth is how deep in lists and mappings salvage looks for policies.
 const maxSalvageDepth = 6
 
 // salvage records the policies in a value, which is all or a part of a document that cannot be read as objects.
@@ -207,11 +207,12 @@ func itemOf(list, item map[string]any) map[string]any {
 	return item
 }
 
-// maxSalvaged is the length in bytes up to which salvageText searches policies in a text. Policies are short.
+// maxSalvaged is the length in bytes up to which salvageText looks for policies in a text. Policies are short.
 const maxSalvaged = 16 << 10
 
-// salvageText returns the policies in a text that is not YAML, nil if it finds none with targets. The parameter
-// problems has those of the text. It parses about ten texts (readings), so few documents of a file get it.
+// salvageText returns the policies in a text that is not YAML. It returns nil for a text longer than
+// maxSalvaged, or if no policy has targets. problems are those of the text. It parses about ten variants of the
+// text (readings).
 func (r reader) salvageText(text []byte, problems []finding) (found []rejectedObject) {
 	lower := bytes.ToLower(text)
 	if len(text) > maxSalvaged || !bytes.Contains(lower, []byte("polic")) || !bytes.Contains(lower, []byte("target")) {
@@ -313,9 +314,9 @@ func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *ki
 	return nil
 }
 
-// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k.
-// Without a group in its versions, it may. A policy of gatefold's own group needs a group of kgateway
-// (meansKgateway). Another policy needs its own group, and a kind that is missing or contains "tls".
+// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k. If
+// no version of the object has a group, it returns true. A policy of gatefold's own group needs a group of
+// kgateway (meansKgateway). Another policy needs its own group, and a kind that is missing or contains "tls".
 func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
 	word := ""
 	for _, name := range valuesOf(object, "kind") {

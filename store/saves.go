@@ -30,8 +30,8 @@ type history struct {
 }
 
 // remember records the object that was served under a key before the first Change since Applied was last
-// called. If it was called for the key already, it does nothing. The parameter before is zero if no object was
-// served.
+// called. It does nothing if the key already has a record, or before the first call of Restore or Applied. The
+// parameter before is zero if no object was served.
 func (s *history) remember(key manifest.Key, before served) {
 	if _, known := s.previous[key]; !known && s.begun { // otherwise nothing was served
 		s.previous[key] = before

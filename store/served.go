@@ -14,7 +14,7 @@ type served struct {
 	kept       *kept       // nil if the object is not kept
 }
 
-// kept is what is known of an object whose last valid version is served, because no valid definition of it
+// kept has what is known of an object whose last valid version is served, because no valid definition of it
 // exists.
 type kept struct {
 	path  string    // the file that should define the object
@@ -34,7 +34,8 @@ func (s served) path() string {
 	return ""
 }
 
-// hasConflictingListeners reports whether the served version has twins (see twinRules). If so, no valid version is known.
+// hasConflictingListeners reports whether the served version has twins (see twinRules). If so, no valid version
+// is known.
 func (s served) hasConflictingListeners() bool {
 	return s.kept != nil && s.kept.twins || s.definition != nil && s.definition.twins
 }

@@ -139,9 +139,9 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	change.Gone = append(change.Gone, key)
 }
 
-// preferred returns the definitions of cluster paths, or all definitions if none is of cluster paths. Of
-// several Namespaces of cluster paths it returns only the first, so that the result does not depend on the
-// order of edits.
+// preferred returns the definitions of cluster paths, or all definitions if none is of cluster paths. If
+// cluster paths define one Namespace several times, it returns only the first definition, so that the result
+// does not depend on the order of edits.
 func preferred(definitions []*definition) []*definition {
 	if definitions[0].file.source == manifest.AnyFile {
 		return definitions

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// showing finds fields in documents and returns excerpts. It keeps the parsed text of the last document. So its
-// text is parsed once if the calls for one document follow each other.
+// showing finds the places of fields in documents, and returns excerpts of these places. It keeps the parsed
+// text of the last document. So a document is parsed once if the calls for it follow each other.
 type showing struct {
 	document *document
 	root     *yaml.Node
@@ -18,7 +18,7 @@ type showing struct {
 	users    func() bool // whether the text may have users and hashes
 }
 
-// begin makes s ready for the document to. If s has another document, it discards that document's parsed text.
+// begin makes s ready for a document. If s has another document, it discards that document's parsed text.
 func (s *showing) begin(to *document) {
 	if s.document == to {
 		return

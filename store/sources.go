@@ -128,9 +128,9 @@ func (s *sources) noteUnread(e edit) {
 	}
 }
 
-// firstFence returns the first Namespace, in the order of files, that has the annotation for paths and for
-// whose key the function argument returns true. It searches the files that the Store would have after the
-// edits. It returns nil if there is no such Namespace.
+// firstFence returns the first Namespace with the annotation for paths, in the order of files. The function
+// argument decides by key which Namespaces count. firstFence looks at the files that the Store would have after
+// the edits. It returns nil if there is no such Namespace.
 func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
 	look := func(f *file) {
 		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {

@@ -106,7 +106,7 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 	return change, nil
 }
 
-// The codes of the problems for which freeze freezes the folder.
+// The codes of problems that freeze the folder (Store.freeze).
 const (
 	folderEmptied   = "FolderEmptied"
 	folderMissing   = "FolderMissing"

@@ -106,7 +106,7 @@ func placeAt(text []byte, at int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1, 1}
 }
 
-// mistake is a syntax error for which an explanation is searched.
+// mistake is a syntax error for which explainSyntax makes an explanation.
 type mistake struct {
 	finding
 	text   []byte

@@ -14,7 +14,7 @@ import (
 // whole.
 type Turn struct {
 	// Length is how long the files of a Tree are read before something is applied. Then the files that are read
-	// are applied first, if divide returns some as ready. 0 means no limit.
+	// are applied first, if they do not depend on the others. 0 means no limit.
 	Length time.Duration
 	// Newer reports whether a newer Tree waits. It is called after each Length if no file can be applied. It
 	// may be nil if Length is 0.
@@ -190,7 +190,8 @@ func inOrderOfReading(edits []edit) (ordered []edit) {
 	return ordered
 }
 
-// parted returns the first files or directories in which two paths differ.
+// parted returns the beginnings of two paths, up to the first file or directory in which the paths differ. For
+// a/b/x.yaml and a/c.yaml these are a/b and a/c.yaml.
 func parted(a, b string) (string, string) {
 	common := 0
 	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {

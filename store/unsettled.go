@@ -8,7 +8,7 @@ import (
 )
 
 // settleSafely runs settle and settleInvalid for a key. If settle or settleInvalid panics, only this key is
-// affected, because unsettle restores the served object and records a problem.
+// affected, because restorePrevious restores the served object and records a problem.
 func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) {
 	before, serving := s.served[key]
 	set, gone, invalid := len(change.Set), len(change.Gone), len(change.Invalid)
@@ -27,9 +27,9 @@ func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) 
 	s.settleInvalid(key, change)
 }
 
-// restorePrevious restores the object that was served under a key before a panic, and records a problem. The parameter
-// places has the places in gatefold's code at which the panic happened. If no object was served, a policy's
-// targets answer an error. The next Tree decides again.
+// restorePrevious restores the object that was served under a key before a panic, and records a problem. The
+// parameter places has the places in gatefold's code at which the panic happened. If no object was served,
+// closeUnsettled adds an Invalid for the first definition. The next Tree decides again.
 func (s *serving) restorePrevious(key manifest.Key, before served, serving bool, places []string, change *Change) {
 	p := manifest.Problem{
 		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,
