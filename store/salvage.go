@@ -140,8 +140,8 @@ func (d *documentReader) valueAt(at fieldPath) any {
 	return value
 }
 
-// salvageObject records the policies in an object whose kind is not known. problems has the reasons. The object
-// may be a policy, or a list of policies.
+// salvageObject records the policies in an object whose kind is not known, for example because of a
+// misspelling. The object may also be a list of policies. The parameter problems has the reasons.
 func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	object := d.written(at)
 	if !d.closeFor(at, object, problems) && len(valuesOf(object, "kind")) == 0 {
@@ -210,9 +210,8 @@ func itemOf(list, item map[string]any) map[string]any {
 // maxSalvaged is the length in bytes up to which salvageText looks for policies in a text. Policies are short.
 const maxSalvaged = 16 << 10
 
-// salvageText returns the policies in a text that is not YAML. It returns nil for a text longer than
-// maxSalvaged, or if no policy has targets. problems are those of the text. It parses about ten variants of the
-// text (readings).
+// salvageText looks for policies in a text that is not YAML, in about ten variants of the text (readings). It
+// returns nil for a text longer than maxSalvaged, or if no policy has targets. problems has those of the text.
 func (r reader) salvageText(text []byte, problems []finding) (found []rejectedObject) {
 	lower := bytes.ToLower(text)
 	if len(text) > maxSalvaged || !bytes.Contains(lower, []byte("polic")) || !bytes.Contains(lower, []byte("target")) {

@@ -75,8 +75,8 @@ func (s *settings) say(n *nginx, class Class, name, message string) {
 	n.add(class, s.ingress.place, s.ingress.name(), message, join("metadata.annotations", name))
 }
 
-// failClosed makes the paths of the Ingress answer 500 because of fields that cannot be expressed. message is the
-// reason.
+// failClosed makes the paths of the Ingress answer 500 because of fields that cannot be expressed. message is
+// the reason.
 func (s *settings) failClosed(n *nginx, message string, fields ...string) {
 	s.closed = cmp.Or(s.closed, fields[0])
 	accept := s.ingress.name() + "/" + removable(fields[0])
@@ -87,9 +87,9 @@ func (s *settings) failClosed(n *nginx, message string, fields ...string) {
 		"write a policy for it, or leave it out with --accept "+accept, fields...)
 }
 
-// annotation sets the settings for the ingress-nginx annotation key, and adds the verdict. If import cannot
-// express the annotation, the paths of the Ingress answer 500 (see shut). Some annotations also make all paths
-// of its hosts answer 500 (see ofHost).
+// annotation sets the settings for one annotation of ingress-nginx, and adds the verdict. key is the
+// annotation's name without the prefix. If import cannot express the annotation, the paths of the Ingress
+// answer 500 (failClosed). Some annotations also make all paths of its hosts answer 500 (see ofHost).
 func (s *settings) annotation(n *nginx, key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
@@ -189,9 +189,9 @@ func isSwitch(key string) bool {
 	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough"}, key)
 }
 
-// ofHost returns why the annotation key makes all paths of the Ingress's hosts answer 500. It returns "" if the
-// annotation does not. Paths of other Ingresses are included, because in nginx such an annotation applies to
-// the whole host. The parameter on is the value of a boolean annotation.
+// ofHost returns why an annotation (key) makes all paths of the Ingress's hosts answer 500. It returns "" if
+// the annotation does not. Paths of other Ingresses are included, because in nginx such an annotation applies
+// to the whole host. The parameter on is the value of a boolean annotation.
 func (s *settings) ofHost(key string, on bool) (reason string) {
 	switch {
 	case key == "server-snippet":
@@ -218,7 +218,7 @@ func (s *settings) readAliases(value string) bool {
 	return all
 }
 
-// protection sets fields of the TrafficPolicy for the annotation key. If import cannot express the annotation,
+// protection sets fields of the TrafficPolicy for an annotation (key). If import cannot express the annotation,
 // class is Refused, and message is the reason. For an annotation that is not about policies, class is "".
 func (s *settings) protection(key, value string) (class Class, message string) {
 	switch key {
@@ -276,8 +276,8 @@ func (s *settings) harmless(n *nginx, key, field string) {
 	s.say(n, Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))
 }
 
-// readRedirect sets s.redirect to the redirect of the annotation key. It returns false if import cannot express
-// the redirect.
+// readRedirect sets s.redirect to the redirect of an annotation (key). It returns false if import cannot
+// express the redirect.
 func (s *settings) readRedirect(key, value string) bool {
 	target, err := url.Parse(value)
 	if err != nil || strings.ContainsAny(value, "$ ") || target.RawQuery != "" || target.Fragment != "" || target.User != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// closeTargets makes the targets of a policy fail closed (see shut), because the policy cannot be imported. If
-// a target is not in the input, routes that refer to it fail closed. If objects of a target's kind cannot fail
-// closed, such as a GatewayClass, the import is blocked.
+// closeTargets makes the targets of a policy fail closed (Objects.failClosed), because the policy cannot be
+// imported. If a named target is not in the input, routes that refer to it fail closed. If objects of a
+// target's kind cannot fail closed, such as a GatewayClass, the import is blocked.
 func (o *Objects) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
 		if !t.closable() {
@@ -31,10 +31,11 @@ func (o *Objects) closeTargets(policy *item, targets []target) {
 	}
 }
 
-// failClosed makes an object fail closed. The parameter because names the refused object or field that is the reason.
-// An HTTPRoute or GRPCRoute answers 500; with a section, only its rules of that name do (see closeRules). Other
-// routes, Gateways, ListenerSets, Services and Backends are left out of the import. shut does nothing for
-// objects of other kinds, and for objects that are closed or left out already.
+// failClosed makes an object fail closed. The parameter because names the refused object or field that is the
+// reason. All rules of an HTTPRoute answer 500, and those of a GRPCRoute UNAVAILABLE. If section is the name of
+// some of the rules, only these change (closeRules). Other routes, Gateways, ListenerSets, Services and
+// Backends are left out of the import. failClosed does nothing for other kinds, and for objects that are closed
+// or left out already.
 func (o *Objects) failClosed(object *item, section, because string) {
 	switch {
 	case object.left || object.closed:
@@ -50,8 +51,8 @@ func (o *Objects) failClosed(object *item, section, because string) {
 }
 
 // closeRules removes everything except name and matches from the rules of a route. Envoy then answers 500 for
-// these rules, and no other rule gets their requests. It changes only rules with the name section, but all
-// rules if section is "" or no rule has that name. Child routes of the route fail closed, too.
+// these rules (UNAVAILABLE for a GRPCRoute), and no other rule gets their requests. If section is the name of
+// some rules, it changes only these rules, otherwise all. Child routes of the route fail closed, too.
 func (o *Objects) closeRules(route *item, section, because string) {
 	rules := list(route.spec()["rules"])
 	named := func(rule any) bool { return section == "" || text(at(rule, "name")) == section }
@@ -156,8 +157,8 @@ func (o *Objects) shutReferring(route, gone *item) {
 	}
 }
 
-// names reports whether a reference in the object from names the object to. A reference without a kind matches
-// an object of any kind.
+// names reports whether ref, a reference in one object (from), names another object (to). A reference without a
+// kind matches an object of any kind. Groups are not compared.
 func (o *Objects) names(from *item, ref any, to *item) bool {
 	kind := text(at(ref, "kind"))
 	return text(at(ref, "name")) == to.key.Name && (kind == "" || kind == to.key.Kind) &&
@@ -268,7 +269,7 @@ func (o *Objects) leaveTarget(policy *item, p manifest.Problem) bool {
 // settleReference makes an object fail closed if the field of the problem refers to a refused object. A route
 // that names a refused object as parent loses the parent instead. It returns false if it changes nothing: the
 // object is closed already, or the reference is to an object outside the input. Such a reference stays:
-// gatefold answers 500 until that object exists.
+// gatefold answers an error until that object exists.
 func (o *Objects) settleReference(object *item, p manifest.Problem) bool {
 	_, ref := lookup(object.fields, parse(p.Field))
 	for key := range o.gone {

@@ -151,7 +151,7 @@ func (o *Objects) acceptFields() {
 	}
 }
 
-// clean removes fields that have a meaning only in a cluster.
+// clean removes fields that have a meaning only in a cluster, and adds a verdict about them.
 func (o *Objects) clean(object *item) {
 	before := runtime.DeepCopyJSON(object.fields)
 	delete(object.fields, "status")
@@ -329,7 +329,7 @@ func (o *Objects) leaveUnused() {
 // replaced reports whether options.Replace contains the Service NAMESPACE/NAME.
 func (o *Objects) replaced(service string) bool { _, ok := o.options.Replace[service]; return ok }
 
-// referred returns the NAMESPACE/NAME of all objects that the remaining objects refer to.
+// referred returns the NAMESPACE/NAME of all objects that the remaining objects may refer to, of any kind.
 func (o *Objects) referred() map[string]bool {
 	names := map[string]bool{}
 	for _, object := range o.objects {

@@ -18,8 +18,8 @@ func cutName(name string) (namespace, rest string) {
 	return namespace, rest
 }
 
-// Manifests returns the files of all remaining objects, for validation. The files include Secrets, which are
-// never written in this form.
+// Manifests returns the files of all remaining objects, for validation. The files include Secrets, so they must
+// not be written. Result returns the files to write.
 func (o *Objects) Manifests() []File {
 	var files []File
 	for _, object := range o.objects {
@@ -30,7 +30,8 @@ func (o *Objects) Manifests() []File {
 	return files
 }
 
-// maxFileName leaves space for a hash and the extension: file systems allow 255 bytes.
+// maxFileName is the length in bytes up to which pathOf uses a name unchanged. Of a longer name it uses the
+// beginning, and a hash. File systems allow 255 bytes, and the rest is for the hash and the extension.
 const maxFileName = 180
 
 // pathOf returns NAMESPACE/KIND-NAME.yaml. An object without a namespace is in the folder cluster-scoped. Names

@@ -160,7 +160,8 @@ func (n *nginx) addVerdict(ingress *item, class Class, message string, fields ..
 	}
 }
 
-// paths returns the paths of an Ingress, and sets s.hosts to its hosts. Rules for an invalid host are left out.
+// paths returns the paths of an Ingress, and sets s.hosts to its hosts. A default backend becomes the path / of
+// each host, or of the host "" if no rule has a host. Rules for an invalid host are left out.
 func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	var all []*ingressPath
 	for i, rule := range list(ingress.spec()["rules"]) {
@@ -192,7 +193,8 @@ func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 }
 
 // path returns one path of an Ingress. value is the entry of the path, and field is its position. If the
-// backend is unknown, the path answers 500. If the path or its type is invalid, all paths of the host do.
+// backend is unknown, the path answers 500. If the path or its type is invalid, all paths of the host answer
+// 500.
 func (n *nginx) path(ingress *item, s *settings, host string, value any, field string) *ingressPath {
 	p := &ingressPath{
 		ingress: ingress, settings: s, host: host, field: field,
@@ -264,8 +266,9 @@ func (p *ingressPath) matchesAs(o *ingressPath) bool {
 	return p.path == o.path && (p.pathType == o.pathType || p.path == "/" && p.pathType != "Exact" && o.pathType != "Exact")
 }
 
-// keep adds a path to its host, unless an older Ingress has the same path. If the age of one of them is unknown
-// and they protect the path differently, the path answers 500. The path of a canary is added to n.canaries.
+// keep adds a path to its host, unless the host already has the path from an older Ingress. If the age of one
+// of the two Ingresses is unknown and they protect the path differently, the path answers 500. The path of a
+// canary is added to n.canaries.
 func (n *nginx) keep(p *ingressPath) {
 	if p.settings.canary {
 		n.canaries = append(n.canaries, p)

@@ -123,8 +123,8 @@ func guard(l *location) string {
 // prefixOf returns a path as the value of a PathPrefix: without a slash at its end.
 func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
 
-// plain sets the matches of a host without regular expressions. If two paths differ only in their type, it sets
-// h.closed.
+// plain sets the matches of a host without regular expressions. If two paths that are not Exact differ only in
+// the type or in a slash at the end, it sets h.closed. stringPrefix may also set it.
 func (h *ingressHost) plain(all []*location) {
 	ordered := slices.ContainsFunc(all, func(l *location) bool {
 		return l.pathType == "ImplementationSpecific" && overlaps(l, all)
@@ -173,7 +173,8 @@ func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	return append(matches, pathMatch("RegularExpression", regexp.QuoteMeta(l.path)+"[^/].*"))
 }
 
-// appRoots adds the redirects of the path / that the annotation app-root configures.
+// appRoots adds the redirects of the path / that the annotation app-root configures. It adds none if the host
+// is closed or already has a path / of type Exact.
 func (n *nginx) appRoots(host *ingressHost, all *[]*location) {
 	for _, l := range slices.Clone(*all) {
 		root := l.settings.appRoot

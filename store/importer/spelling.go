@@ -74,9 +74,10 @@ const clusterSpellingsTold = "answers 500 where a path has // or an escaped /: r
 
 // closeSpellings adds a rule for ambiguous paths to each HTTPRoute that has rules which fail closed. Its
 // regular expression wins over path prefixes of other routes of the hosts. Without the rule, these prefixes
-// would get ambiguous paths that the cluster's gateway sent to the protected rules. Routes of kgateway need no
-// such rule, because kgateway configures Envoy to match paths as gatefold does. If a route has maxRules rules
-// already, the import is blocked.
+// would get ambiguous paths that the cluster's gateway sent to the protected rules. Two kinds of routes need no
+// such rule: routes that answer 500 to all requests of their hosts, and routes of kgateway, because kgateway
+// configures Envoy to match paths as gatefold does. If a route has maxRules rules already, the import is
+// blocked.
 func (o *Objects) closeSpellings() {
 	for _, route := range o.objects {
 		if route.left || !route.refusing || !route.is("HTTPRoute") || o.ofKgateway(route) {

@@ -175,8 +175,8 @@ func (t *traefik) say(p *part, class Class, message string, fields ...string) {
 	}
 }
 
-// failClosed makes routers answer 500 if they use the part p, because fields of p cannot be expressed. message is the
-// reason.
+// failClosed makes routers answer 500 if they use the part p, because fields of p cannot be expressed. message
+// is the reason.
 func (t *traefik) failClosed(p *part, message, hint string, fields ...string) {
 	reason := p.id()
 	if len(fields) > 0 {

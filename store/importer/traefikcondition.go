@@ -86,7 +86,8 @@ func merge(a, b []pair) (all []pair, whole bool) {
 	return all, whole
 }
 
-// covers reports whether a pattern includes all hosts of another one. "" is every host.
+// covers reports whether a pattern of hosts includes all hosts of another pattern, the parameter host. The
+// pattern "" includes every host.
 func covers(pattern, host string) bool {
 	tail, wild := strings.CutPrefix(pattern, "*")
 	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, tail)

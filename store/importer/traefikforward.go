@@ -13,7 +13,8 @@ import (
 
 // forwardAuth writes extAuth for a service that also has an endpoint for Envoy: Authelia or Authentik. Traefik
 // calls one path with GET. Envoy calls a prefix followed by the path of the request, with the method of the
-// request (docs/guides/sign-in.md). For any other service, routers with this middleware answer 500.
+// request (docs/guides/sign-in.md). For any other service, or an address without http, routers with this
+// middleware answer 500.
 func (t *traefik) forwardAuth(p *part, e *effect) {
 	target, err := url.Parse(text(p.get("forwardAuth.address")))
 	if err != nil || target.Host == "" {

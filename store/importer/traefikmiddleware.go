@@ -59,7 +59,8 @@ func (e *effect) add(next *effect) {
 }
 
 // middleware returns the effect of the middleware with a name. The effect is empty if options.Accept names the
-// middleware. It has closed set if the middleware does not exist, or is part of a loop.
+// middleware. Its field closed is set if the middleware does not exist, is part of a loop, or cannot be
+// expressed.
 func (t *traefik) middleware(name string) *effect {
 	plain, ok := local(name)
 	p := t.parts["middleware/"+plain]
@@ -314,7 +315,8 @@ func (t *traefik) strictTransport(p *part, h map[string]any, e *effect) {
 	}
 }
 
-// cors sets the field cors of e.policy. It sets nothing if plainOrigins returns no origins.
+// cors sets the field cors of e.policy. It sets nothing if plainOrigins returns no origins. If it allows
+// credentials for any origin, routers that use p answer 500.
 func (t *traefik) cors(p *part, h map[string]any, e *effect) {
 	cors := map[string]any{}
 	fields := map[string]string{

@@ -47,8 +47,8 @@ func common(a, b entry) (both condition, ok bool) {
 	return mine.and(other)
 }
 
-// kept reports whether Envoy sends the common requests of a and b to another entry than b already. This entry
-// has exactly the common condition, and belongs to the router of a or to a router with a higher priority.
+// kept reports whether another entry than b already gets the requests that meet both a and b. This entry has
+// exactly the common condition, and belongs to the router of a or to a router with a higher priority.
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -80,7 +80,8 @@ func (l *listener) refined(host string, all []entry) []entry {
 	return all
 }
 
-// conflict is a pair of routers that the Gateway API tries in the opposite order of Traefik.
+// conflict is a pair of routers that the Gateway API tries in another order than Traefik. The first has the
+// higher priority, or both have the same.
 type conflict struct{ first, second *router }
 
 // conflicts returns the conflicts between the routers of a host.

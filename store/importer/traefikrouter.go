@@ -239,8 +239,8 @@ func (t *traefik) closeBehindLost() {
 	}
 }
 
-// meet reports whether two routers have a port in common: an entry point, or two whose port is taken to be the
-// same, for which import writes one listener.
+// meet reports whether two routers have entry points with the same port. import writes one listener for each
+// port.
 func (t *traefik) meet(a, b *router) bool {
 	return slices.ContainsFunc(a.points, func(name string) bool {
 		return slices.ContainsFunc(b.points, func(other string) bool { return t.port(name) == t.port(other) })

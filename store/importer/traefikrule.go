@@ -304,6 +304,7 @@ func hostRegexp(expression string) condition {
 }
 
 // headerCondition returns the condition for a header. regex reports whether the value is a regular expression.
+// The condition is wide if import cannot express the header.
 func headerCondition(args []string, regex bool) condition {
 	if len(args) != 2 || !headerName.MatchString(args[0]) || args[1] == "" || len(args[1]) > 4000 || strings.EqualFold(args[0], "host") {
 		return condition{wide: true}
@@ -321,8 +322,9 @@ func headerCondition(args []string, regex bool) condition {
 // found returns a regular expression that matches whole texts if they contain a match of expression.
 func found(expression string) string { return ".*(?:" + expression + ").*" }
 
-// queryConditions returns the conditions of Query(`k`, `v`) of version 3, or Query(`k=v`, …) of version 2. It
-// returns nil if the arguments contradict each other.
+// queryConditions returns the conditions of Query(`k`, `v`) of version 3, or Query(`k=v`, …) of version 2. A
+// condition is wide if import cannot express an argument. The result is nil if the arguments contradict each
+// other.
 func queryConditions(args []string) []condition {
 	one := func(name, value string) condition {
 		if !headerName.MatchString(name) || value == "" || len(value) > 1000 || strings.ContainsAny(value, "{}") {

@@ -176,7 +176,7 @@ func (t *traefik) weighted(p *part, depth int) *backends {
 }
 
 // mirroring returns the backends of a service that copies requests to other services. A mirror that import
-// cannot express is left out.
+// cannot express is left out. If import cannot express the main service, routers that use p answer 500.
 func (t *traefik) mirroring(p *part, depth int) *backends {
 	main := t.service(text(p.get("mirroring.service")), depth+1)
 	b := &backends{refs: main.refs, rewriteHost: main.rewriteHost}
