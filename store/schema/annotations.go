@@ -24,8 +24,8 @@ func annotationsOf(kind string) []string {
 	return nil
 }
 
-// kindWithAnnotation returns the kind that can have the annotation name, which includes ownPrefix. It returns
-// "" if no kind can.
+// kindWithAnnotation returns the kind that can have an annotation of gatefold. The parameter name is the name
+// of the annotation with ownPrefix. It returns "" if no kind can have the annotation.
 func kindWithAnnotation(name string) string {
 	for _, kind := range []string{"Gateway", "Namespace"} {
 		if slices.Contains(annotationsOf(kind), name) {

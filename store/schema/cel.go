@@ -135,8 +135,8 @@ type self struct{ value ref.Val }
 func (s *self) ResolveName(name string) (any, bool) { return s.value, name == cel.ScopedVarName }
 func (s *self) Parent() celgo.Activation            { return nil }
 
-// runRules runs the rules of n on v, and the rules of the nodes in n on the values in v. It stops when the budget
-// is used up.
+// runRules runs the rules of n on v, and the rules of the nodes in n on the values in v. It stops when the
+// budget is used up.
 func (w *walk) runRules(n *node, v any) {
 	if !n.ruled || v == nil || w.budget < 0 {
 		return
@@ -197,7 +197,7 @@ func (w *walk) run(n *node, v any) {
 	}
 }
 
-// violated records that the value at the current path violates a rule.
+// violated records that the value at the current path violates a rule, with the given message and hint.
 func (w *walk) violated(r rule, message, hint string) {
 	field := pathText(w.path)
 	if r.field != "" {

@@ -39,9 +39,9 @@ func (f Finding) OfKey() bool {
 	return f.Code == UnknownField || f.Code == NotServed && strings.HasPrefix(f.Message, fieldNotServed)
 }
 
-// blocks reports whether a finding with this code prevents the CEL rules of the object from running. The API
-// server does the same, because the rules may need the invalid fields. NotServed also blocks, so that no rule
-// reports the same field again.
+// blocks reports whether a finding with this code prevents the CEL rules of the object, and checker.more, from
+// running. The API server does the same, because the rules may need the invalid fields. NotServed also blocks,
+// so that no rule reports the same field again.
 func blocks(code string) bool {
 	switch code {
 	case NotServed, RequiredField, NotAllowedValue, WrongType, TooLong, TooMany:

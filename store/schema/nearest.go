@@ -61,8 +61,8 @@ func pattern(path []step) string {
 	return text.String()
 }
 
-// closestPlaces returns, at most two, the places with the most leading parts in common with the pattern here.
-// If two places have equally many, it prefers the shorter place.
+// closestPlaces returns at most two of the places: those with the most leading parts in common with the pattern
+// here. If two places have equally many, it prefers the shorter place.
 func closestPlaces(places []string, here string) []string {
 	best := slices.Clone(places)
 	slices.SortFunc(best, func(a, b string) int {

@@ -13,24 +13,27 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// The library counts the cost of each evaluation of a rule, and stops a rule that costs too much. Counting takes
-// more time than the rules of a small object. So such an object is checked without it (docs/design/inputs.md#cost-of-rules).
+// The library counts the cost of each evaluation of a CEL rule, and stops a rule that costs too much. For a small
+// object, the counting takes more time than the rules. So a small object is checked without the counting
+// (docs/design/inputs.md#cost-of-rules).
 
-// maxPlain is the number of values in an object up to which the cost of its rules is not counted. A text counts once
-// more for every textUnit bytes. The rules of the served kinds compare pairs of items at most, so that the cost of
-// so little is bounded.
+// maxPlain is the number of values in an object up to which the cost of its rules is not counted. A text counts
+// once more for every textUnit bytes. The rules of the served kinds compare at most each item with each other
+// item. So the cost is limited by the number of values.
 const (
 	maxPlain = 256
 	textUnit = 1024
 )
 
-// isSmall reports whether a value of JSON has at most maxPlain values in it.
+// isSmall reports whether a value of JSON has at most maxPlain values, so that the cost of its rules is not
+// counted.
 func isSmall(v any) bool {
 	left := maxPlain
 	return fits(v, &left)
 }
 
-// fits reduces left by the number of values in v, and reports whether it is not negative then. It stops when it is.
+// fits subtracts the number of values in v from left. It returns false, and counts no further, when left is
+// negative.
 func fits(v any, left *int) bool {
 	*left--
 	switch v := v.(type) {
@@ -65,8 +68,9 @@ func (r *ruleEnvs) RuleEnv(set *environment.EnvSet, expression string) *celgo.En
 	return env
 }
 
-// plainProgram returns a function that returns the program of a rule without the counting of costs. The program is
-// made at the first call. env is the environment with which the library compiled the rule.
+// plainProgram returns a function that returns the program of a rule without the counting of costs. The program
+// is compiled at the first call of the function. env is the environment with which the library compiled the
+// rule. The function returns an error if the rule cannot be compiled without the library's options.
 func plainProgram(env *celgo.Env, expression string) func() (celgo.Program, error) {
 	return sync.OnceValues(func() (celgo.Program, error) {
 		ast, issues := env.Compile(expression)
@@ -86,8 +90,8 @@ func plainProgram(env *celgo.Env, expression string) func() (celgo.Program, erro
 	})
 }
 
-// usesOptionalOr reports whether an expression calls or or orValue of an optional value. cel-go implements both in
-// options of an environment, which plainProgram leaves out.
+// usesOptionalOr reports whether an expression calls the functions "or" or "orValue" of an optional value.
+// cel-go implements both in options of an environment, which plainProgram leaves out.
 func usesOptionalOr(ast *celgo.Ast) bool {
 	for _, reference := range ast.NativeRep().ReferenceMap() {
 		if slices.ContainsFunc(reference.OverloadIDs, func(id string) bool { return strings.HasPrefix(id, "optional_or") }) {

@@ -34,7 +34,8 @@ const (
 	aKey   = -2
 )
 
-// into appends the field or key name of n to the path. out removes the last step.
+// into appends one step with the given name to the path: a field of n, or a key if n is a map. The method out
+// removes the last step.
 func (w *walk) into(name string, n *node) {
 	if n.fields[name] == nil && n.values != nil {
 		w.path = append(w.path, step{name, aKey})
@@ -54,8 +55,8 @@ func (w *walk) add(code, message, hint string) {
 	w.addAt(code, pathText(w.path), message, hint)
 }
 
-// addAt records a finding at the path field. After maxFindings findings it records no more. If blocks returns
-// true for the code, the CEL rules of the object do not run.
+// addAt records a finding. The parameter field is its path. After maxFindings findings it records no more. If
+// blocks returns true for the code, the CEL rules of the object do not run.
 func (w *walk) addAt(code, field, message, hint string) {
 	w.blocked = w.blocked || blocks(code)
 	if len(w.found) < maxFindings {
@@ -142,7 +143,7 @@ func (w *walk) object(n *node, object map[string]any) {
 }
 
 // fill removes nulls and then sets defaults, in the order of the API server. So a field that is null gets its
-// default.
+// default. A null stays if the field is unknown or nullable.
 func (w *walk) fill(n *node, object map[string]any) {
 	for name, v := range object {
 		if v != nil {
