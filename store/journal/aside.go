@@ -15,9 +15,9 @@ const asidePrefix = nameOfJournal + ".unusable-"
 const maxAside = 3
 
 // SetAside renames the journal in the state folder dir and returns its new path. So no start reads it, and a
-// person can examine it. It removes older renamed journals, except for the newest maxAside. It returns "" and
-// an error if the journal cannot be renamed. If only the removal fails, it returns the path and an error. The
-// next Write of an open Journal writes a new file.
+// person can examine it. Of all renamed journals, it keeps only the newest maxAside. It returns "" and an error
+// if the journal cannot be renamed. If only the removal of older ones fails, it returns the path and an error.
+// The next Write of an open Journal writes a new file.
 func SetAside(dir string, now time.Time) (path string, err error) {
 	path = filepath.Join(dir, asidePrefix+now.UTC().Format("20060102T150405.000000000"))
 	if err := os.Rename(filepath.Join(dir, nameOfJournal), path); err != nil {

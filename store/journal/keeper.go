@@ -78,11 +78,12 @@ func (k *Keeper) Save(changes []store.Saved) {
 // Failing reports whether the last write failed. It is true from the start if the journal could not be opened.
 func (k *Keeper) Failing() bool { return k.failing.Load() }
 
-// Size returns the length of the journal in bytes.
+// Size returns the length of the journal in bytes after the last successful write.
 func (k *Keeper) Size() int64 { return k.size.Load() }
 
 // Close writes the pending changes, unlocks the folder and stops the Keeper. It returns nil after that, even if
-// the write failed. It returns errSlow if the write takes longer than patience.
+// the write failed. If this takes longer than the time patience, it returns errSlow, and the write continues in
+// the background.
 func (k *Keeper) Close(patience time.Duration) error {
 	close(k.stop)
 	select {

@@ -188,7 +188,7 @@ func (p *Pair) CertificatePEM() []byte {
 	return out.Bytes()
 }
 
-// KeyPEM returns the private key as PEM.
+// KeyPEM returns the private key as PEM. The text has no key if the function Leaf returned the pair.
 func (p *Pair) KeyPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: p.key})
 }

@@ -85,7 +85,7 @@ func (p *Policy) CheckNamespace(file, namespace string) Violation {
 
 // CheckPort returns a Violation if a Gateway or ListenerSet of a namespace must not open a port, and the zero
 // Violation otherwise. For port 0, it checks whether the namespace may have Gateways and ListenerSets at all.
-// The parameter file is the file of the object.
+// The parameter file is the file of the object. Files of the cluster paths may open every port.
 func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
@@ -109,7 +109,7 @@ func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 
 // CheckSharedPort returns a Violation if a port belongs to another namespace, and the zero Violation otherwise.
 // A port that is granted to several namespaces belongs to the first namespace by name. Existing Gateways do not
-// matter, so that no team takes a port from another team.
+// matter, so that no team takes a port from another team. Files of the cluster paths may open every port.
 func (p *Policy) CheckSharedPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
