@@ -48,9 +48,9 @@ func blame(text []byte, err error) int {
 	return b.within(begin, end)
 }
 
-// within returns the offset of the mistake between the offsets begin and end of one line. The parser rejects
-// the first end bytes of the text for b.reason, and not the first begin bytes. The result is the offset of a
-// whole character.
+// within returns the offset of the mistake, which is in one line, between two offsets. The parser rejects the
+// beginning of the text up to the offset end for b.reason, and not the beginning up to the offset begin. The
+// result is the offset of a whole character.
 func (b *blamer) within(begin, end int) int {
 	for end-begin > 64 {
 		if middle := (begin + end) / 2; b.rejects(middle) {

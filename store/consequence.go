@@ -59,9 +59,9 @@ func numbered(targets []Target, one, several string) string {
 // error if gatefold finds them in a document that is no policy, for example in a list.
 const maxConsequences = 5
 
-// addConsequences appends the effect on traffic to the message of the first error of each invalid policy. It
-// changes the problems in all in place. It skips a policy whose file may not define objects of the policy's
-// namespace.
+// addConsequences appends the effect on traffic to the message of the first error of each invalid definition of
+// a policy. It changes the elements of the parameter all in place. It skips a policy whose file may not define
+// objects of the policy's namespace.
 func (s *problemLists) addConsequences(all []manifest.Problem) {
 	effects := map[spotOfError][]string{}
 	s.fresh.targets = map[manifest.Key]struct{}{}

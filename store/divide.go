@@ -126,8 +126,9 @@ func (e edit) mentioned() map[string]struct{} {
 	return all
 }
 
-// mention adds to the set all each namespace that a document's text mentions. It adds "" for the word
-// GatewayClass. It adds "default" if the first metadata has no namespace, or if the text has the word items.
+// mention adds each namespace that a document's text mentions to a set, the parameter all. It adds "" for the
+// word GatewayClass. It adds "default" if the first metadata has no namespace, or if the text has the word
+// items.
 func mention(text []byte, all map[string]struct{}) {
 	if bytes.Contains(text, []byte("GatewayClass")) {
 		all[""] = struct{}{}

@@ -195,7 +195,8 @@ func (f *file) finish(r reader) {
 	}
 }
 
-// define adds the valid objects of a document to the definitions, and adds what the document has to the tally.
+// define adds the valid objects of a document to the definitions, and adds the document to the counts of the
+// tally.
 func (f *file) define(d *document) {
 	for i := range d.items {
 		f.definitions = append(f.definitions, &definition{&d.items[i], f, d, len(f.definitions)})

@@ -25,7 +25,8 @@ type Turn struct {
 // read.
 var ErrNewer = errors.New("a newer state of the folder waits")
 
-// openFiles has the files that are not applied yet, by path, and their documents that are not read completely.
+// openFiles has the files that are read, but not applied yet, so that the next Apply does not read them again.
+// files has them by path, and readings has their documents that are not read completely.
 type openFiles struct {
 	files    map[string]*file
 	readings map[*document]*documentReader

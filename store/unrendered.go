@@ -35,9 +35,8 @@ type unrendered struct {
 }
 
 // strip returns tree without the files of folders that Kustomize or Helm renders. These files are added to its
-// Skipped. A marker file counts only if the function argument returns true for it. Under path policies this is
-// so only for files of --cluster-paths, because any other marker could keep files of other teams from being
-// loaded.
+// Skipped. The function argument decides which marker files count. Under path policies these are only files of
+// --cluster-paths, because any other marker could keep files of other teams from being loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files

@@ -123,7 +123,8 @@ func (s *settings) readBodySize(value string) (class Class, message string) {
 	return Different, "buffer.maxRequestSize: Envoy reads the whole request before it sends it on"
 }
 
-// readCanary sets the setting of a canary's annotation. It returns false if the value is invalid.
+// readCanary sets the setting for one of the annotations of a canary (key). It returns false if the value is
+// invalid.
 func (s *settings) readCanary(key, value string) bool {
 	number, err := strconv.ParseInt(value, 10, 32)
 	switch key {

@@ -142,8 +142,8 @@ func (o *Objects) leaveParents(route, gone *item) {
 	}
 }
 
-// shutReferring makes a route fail closed if one of its rules refers to the removed object gone. It does
-// nothing if gone is a Gateway or ListenerSet.
+// shutReferring makes a route fail closed if one of its rules refers to a removed object, the parameter gone.
+// It does nothing for a removed Gateway or ListenerSet.
 func (o *Objects) shutReferring(route, gone *item) {
 	if gone.is("Gateway", "ListenerSet") || route.left {
 		return

@@ -37,8 +37,8 @@ type Address struct {
 	Port int
 }
 
-// Objects is a set of objects that become files. Call Settle with the problems of validate until it changes
-// nothing more. Then call Result.
+// Objects is a set of objects that become files. Call Settle with the problems that gatefold validate finds
+// until Settle changes nothing more. Then call Result.
 type Objects struct {
 	report
 	options Options

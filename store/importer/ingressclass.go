@@ -98,7 +98,7 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 }
 
 // closeOtherPath makes a path of another class answer 500 on a host. If the host has the same path, it may make
-// that path answer 500 (see shadow). It reports whether the host now has a path that answers 500.
+// that path answer 500 (see shadow). It reports whether one of the two answers 500 because of this.
 func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
 	if slices.Contains(host.paths, path) {
 		return true // two rules of the Ingress have the same host

@@ -24,9 +24,9 @@ type item struct {
 	fields map[string]any
 	// left is true if no file is written for the object.
 	left bool
-	// closed is true if the object answers 500 to all requests that it matches.
+	// closed is true if the object answers an error to all requests that it matches.
 	closed bool
-	// refusing is true if some rules of the object answer 500.
+	// refusing is true if some rules of the object answer an error, because they fail closed.
 	refusing bool
 	// class is the class that a Gateway had before the import.
 	class string

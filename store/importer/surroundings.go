@@ -158,8 +158,8 @@ func (o *Objects) networkPolicy(policy *item) {
 		"if it is for Pods of applications alone, leave it out with --accept "+policy.name()+", or all of them with --accept NetworkPolicy.networking.k8s.io")
 }
 
-// annotated makes routes, Gateways, ListenerSets and used Services fail closed if they have an annotation of
-// another controller. If options.Accept names the annotation, the object stays.
+// annotated makes routes, Gateways, ListenerSets, and Services to which something refers, fail closed if they
+// have an annotation of another controller. If options.Accept names the annotation, the object stays.
 func (o *Objects) annotated() {
 	referred := o.referred()
 	for _, object := range o.objects {

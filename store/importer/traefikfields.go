@@ -67,7 +67,7 @@ func (t *traefik) respell(p *part) {
 }
 
 // respelled returns a value in which the known fields have the documented spelling. The parameter at is the
-// path of the value in that spelling, and was is the path as the user wrote it.
+// path of the value in that spelling. The parameter was is the path as the user wrote it.
 func (t *traefik) respelled(p *part, value any, at, was string, known []string) any {
 	object, isMap := value.(map[string]any)
 	if !isMap {
@@ -129,7 +129,7 @@ func nextNames(known []string) (names []string, below map[string][]string) {
 	return names, below
 }
 
-// cutAll returns the texts that have the prefix begin, without this prefix.
+// cutAll returns the texts that have a prefix, without this prefix.
 func cutAll(all []string, begin string) []string {
 	var rest []string
 	for _, text := range all {

@@ -243,7 +243,7 @@ func (j *Journal) append(changes []store.Saved) error {
 	return nil
 }
 
-// rewrite replaces the journal by a new file with the objects in all. After an error, the old file is still
+// rewrite replaces the journal by a new file with the given objects. After an error, the old file is still
 // there, unless only the last step failed, which makes the rename durable.
 func (j *Journal) rewrite(all []store.Saved) error {
 	next := j.path(nameOfNext)

@@ -53,7 +53,7 @@ func (s *Set) JSONSchema(kinds ...schema.GroupKind) JSONSchema {
 
 func compareGroupKinds(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) }
 
-// suggested returns a schema that accepts any text. Editors suggest the texts that are keys of the map.
+// suggested returns a schema that accepts any text. Editors suggest the keys of the map texts.
 func suggested(texts map[string]bool) JSONSchema {
 	var all []any
 	for _, text := range slices.Sorted(maps.Keys(texts)) {

@@ -61,8 +61,8 @@ func pattern(path []step) string {
 	return text.String()
 }
 
-// closestPlaces returns at most two of the places: those with the most leading parts in common with the pattern
-// here. If two places have equally many, it prefers the shorter place.
+// closestPlaces returns at most two of the places: those with the most leading parts in common with a pattern,
+// the parameter here. If two places have equally many, it prefers the shorter place.
 func closestPlaces(places []string, here string) []string {
 	best := slices.Clone(places)
 	slices.SortFunc(best, func(a, b string) int {
@@ -87,8 +87,9 @@ func shared(a, b string) int {
 	return n
 }
 
-// collectPlaces adds the fields of n, and of the nodes in n, to the map into. A key of this map is the name of
-// a field, and its value has the paths of the objects with that field. The parameter at is the path of n.
+// collectPlaces adds the fields of n, and of the nodes in n, to a map, the parameter into. A key of this map is
+// the name of a field, and its value has the paths of the objects with that field. The parameter at is the path
+// of n.
 func collectPlaces(n *node, at string, into map[string][]string) {
 	for name, child := range n.fields {
 		where := at

@@ -68,8 +68,8 @@ func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	return n, c.descend(n, s)
 }
 
-// limit sets limits, regexp, formed and rest of n from a schema. It returns an error if the pattern cannot be
-// compiled.
+// limit sets the checks of the values of n from a schema: limits, and with it regexp, formed and rest. It
+// returns an error if the pattern cannot be compiled.
 func (n *node) limit(s *structural.Structural) (err error) {
 	if s.ValueValidation == nil {
 		return nil

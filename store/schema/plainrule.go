@@ -13,8 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// The library counts the cost of each evaluation of a CEL rule, and stops a rule that costs too much. For a small
-// object, the counting takes more time than the rules. So a small object is checked without the counting
+// The library counts the cost of each evaluation of a CEL rule, and stops a rule that costs too much. For a
+// small object, the counting takes more time than the rules. So a small object is checked without the counting
 // (docs/design/inputs.md#cost-of-rules).
 
 // maxPlain is the number of values in an object up to which the cost of its rules is not counted. A text counts

@@ -9,7 +9,7 @@ import (
 )
 
 // walk goes through one object once, along its schema. It removes unknown fields, sets defaults and checks
-// values. It allocates memory only for findings.
+// values.
 type walk struct {
 	*checker
 	path    []step

@@ -184,8 +184,8 @@ func (w *walk) tooShort(s string, least int64) {
 	w.add(InvalidValue, fmt.Sprintf("%s%s has fewer than %d characters", w.name(), w.quoted(s), least), "")
 }
 
-// count reports a list or map that has too many or too few items. The parameter n is the number of items, and
-// what is the word for items in the message. If least or most is nil, there is no such limit.
+// count reports a list or map that has too many or too few items. The parameter n is the number of items. The
+// parameter what is the word for items in the message. If least or most is nil, there is no such limit.
 func (w *walk) count(least, most *int64, n int, what string) {
 	switch count := int64(n); {
 	case most != nil && count > *most:
