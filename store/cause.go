@@ -26,8 +26,8 @@ func causeOf(problems []finding) (first spotOfError) {
 	return first
 }
 
-// cause is a file, and the object that an error of the file names. The key is zero for errors that name no
-// object.
+// cause is a map key of causes: a file, and the object that an error of the file names. The object is zero for
+// errors that name none.
 type cause struct {
 	path string
 	key  manifest.Key

@@ -16,7 +16,8 @@ type Change struct {
 	// Invalid has objects without a served version, sorted by key. An object is in Invalid if it became
 	// invalid, or if its mistakes changed. If a version was served until now, its key is also in Gone.
 	Invalid []*Invalid
-	// Problems has every current problem, new or old, in the order of SortProblems.
+	// Problems has the current problems, new and old, in the order of SortProblems. If a file has very many
+	// problems, one problem is the number of those that are not listed (MoreProblems).
 	Problems []manifest.Problem
 	// Ignored has the number of documents of each kind that gatefold does not use. It leaves out kinds for which
 	// Problems has a warning.

@@ -28,7 +28,7 @@ type file struct {
 // oddities has everything in a file other than definitions. Most files have only definitions.
 type oddities struct {
 	skipped  *watcher.Skip         // why the file is skipped; nil if it was read
-	rejected []*rejectedDefinition // objects that the schema rejects
+	rejected []*rejectedDefinition // objects that cannot be served
 	problems []manifest.Problem    // with their places in the file
 	foreign  []foreign
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// rejectedDefinition is an object that its schema rejects, in its file and document.
+// rejectedDefinition is an object that cannot be served, in its file and document. Its schema rejects it, or it
+// is a policy in a document that cannot be read.
 type rejectedDefinition struct {
 	*rejectedObject
 	file     *file

@@ -82,7 +82,8 @@ func (i *item) alone() []byte {
 	return i.part.alone
 }
 
-// rejectedObject is an object that its schema rejects.
+// rejectedObject is an object that cannot be served. Its schema rejects it, or it is a policy in a document
+// that cannot be read.
 type rejectedObject struct {
 	key     manifest.Key
 	invalid *Invalid    // nil if the object is not reported

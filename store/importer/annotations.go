@@ -204,7 +204,8 @@ func (s *settings) ofHost(key string, on bool) (reason string) {
 	return ""
 }
 
-// readAliases adds the hosts in value that are DNS names to s.aliases. It reports whether all are.
+// readAliases adds the hosts in value that are DNS names to s.aliases. It returns false if at least one host is
+// no DNS name.
 func (s *settings) readAliases(value string) bool {
 	all := true
 	for _, alias := range strings.Split(value, ",") {

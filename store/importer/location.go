@@ -173,8 +173,8 @@ func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	return append(matches, pathMatch("RegularExpression", regexp.QuoteMeta(l.path)+"[^/].*"))
 }
 
-// appRoots adds the redirects of the path / that the annotation app-root configures. It adds none if the host
-// is closed or already has a path / of type Exact.
+// appRoots adds the redirects of the path / that the annotation app-root configures. It adds none for a host or
+// Ingress that answers 500, or if the host already has a path / of type Exact.
 func (n *nginx) appRoots(host *ingressHost, all *[]*location) {
 	for _, l := range slices.Clone(*all) {
 		root := l.settings.appRoot

@@ -84,8 +84,8 @@ func index(path, prefix string) int {
 	return n
 }
 
-// removable returns the field itself, or the list if the field is an item of a list: remove cannot remove
-// items.
+// removable returns the field to name in --accept if the given field must be removed. This is the field itself,
+// or the list if the field is an item of a list, because remove cannot remove items.
 func removable(field string) string {
 	i := strings.LastIndexByte(field, '[')
 	if i < 0 || !strings.HasSuffix(field, "]") {

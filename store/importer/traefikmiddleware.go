@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// effect is the combined effect of middlewares.
+// effect is what all middlewares of a router together do to its requests and responses.
 type effect struct {
 	paths     []pathStep
 	redirects []*redirect       // the first one that applies answers

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// found is what was read of one object.
+// found is one object as it was read from the journal.
 type found struct {
 	saved  store.Saved
 	length int64 // of its line, in bytes

@@ -9,7 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// notServedFile has the fields, values and kinds of kgateway's API that gatefold does not serve.
+// notServedFile has the fields and values of kgateway's API that gatefold does not serve, and the kinds of
+// KindNotServed.
 const notServedFile = "notserved.yaml"
 
 // fieldNotServed is the beginning of a message about a field that is not served.
@@ -26,7 +27,8 @@ type notServed struct {
 	Kinds  []KindNotServed             `json:"kinds"`
 }
 
-// KindNotServed is a kind of kgateway or agentgateway that gatefold does not serve.
+// KindNotServed is a kind that gatefold knows and does not serve, such as a kind of kgateway, agentgateway or
+// Gloo Gateway.
 type KindNotServed struct {
 	Group string `json:"group"`
 	Kind  string `json:"kind"`
@@ -48,8 +50,7 @@ func readNotServed() (all notServed) {
 	return all
 }
 
-// KindNotServed returns the entry of a kind of kgateway or agentgateway that gatefold does not serve. ok is
-// false for all other kinds.
+// KindNotServed returns the entry of a kind in notServedFile. ok is false for all other kinds.
 func (s *Set) KindNotServed(gk schema.GroupKind) (k KindNotServed, ok bool) {
 	i := slices.IndexFunc(s.unserved, func(k KindNotServed) bool { return k.Group == gk.Group && k.Kind == gk.Kind })
 	if i < 0 {

@@ -56,8 +56,8 @@ func serviceRules(w *walk, object map[string]any) {
 	}
 }
 
-// twice reports the port with the index i at the path at, if an earlier port has the same id. Otherwise it adds
-// the port to first, which has the index of the first port with each id.
+// twice reports the port with the index i if an earlier port has the same id. Otherwise it adds the port to
+// first, which has the index of the first port with each id. The parameter at is the path of the finding.
 func twice(w *walk, first map[string]int, id, at string, i int) {
 	if earlier, found := first[id]; found {
 		w.addAt(DuplicateEntry, at, fmt.Sprintf("%s is in spec.ports[%d] already", id, earlier), "remove one of the two, or tell them apart")
