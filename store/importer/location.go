@@ -151,8 +151,9 @@ func (h *ingressHost) plain(all []*location) {
 	}
 }
 
-// overlaps reports whether another path of the host continues the path of l within a segment. For such requests
-// nginx uses the longer path, but Envoy would use the regular expression for l.
+// overlaps reports whether another path of the host continues the path of l within a segment. Paths of type
+// Exact do not count. For such requests nginx uses the longer path, but Envoy would use the regular expression
+// for l.
 func overlaps(l *location, all []*location) bool {
 	return slices.ContainsFunc(all, func(other *location) bool {
 		rest, ok := strings.CutPrefix(other.path, l.path)

@@ -117,8 +117,8 @@ type target struct {
 	labels                     map[string]any // the labels to select objects by, instead of a name
 }
 
-// targetsOf returns the targets of an object, in any form that policies use. lost is true if an entry was left
-// out, because it has no kind, or neither name nor labels.
+// targetsOf returns the targets of an object, in any form that policies use. lost is true if something was left
+// out: an entry that has no kind, or neither name nor labels, or a field that should be a list and is not.
 func targetsOf(spec map[string]any) (targets []target, lost bool) {
 	var entries []any
 	for _, key := range []string{"targetRefs", "targetSelectors"} {
