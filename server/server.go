@@ -106,7 +106,7 @@ func New(options Options, log zerolog.Logger) *Server {
 
 // Run listens on both addresses and serves until ctx ends. Then it ends the streams at once, and other calls
 // after at most five seconds, and returns nil. It returns an error if an address or the TLS files cannot be
-// used. It may be called once.
+// used, or if one of the servers fails. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.transport.OpenTLS(); err != nil {
 		return err

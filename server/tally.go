@@ -28,7 +28,8 @@ func (v *verdicts) lack(st *stream, c *scope, more int) {
 	}
 }
 
-// recount counts, for each Gateway of the stream, the route tables that the stream does not request.
+// recount counts, for each Gateway of the stream, the route tables that the stream does not request. A table of
+// a listener that Envoy could not bind counts as requested.
 func (v *verdicts) recount(st *stream) {
 	for _, c := range v.served(st) {
 		lacks := 0
@@ -41,8 +42,9 @@ func (v *verdicts) recount(st *stream) {
 	}
 }
 
-// retable corrects the counts of all streams that do not request a route table. The parameter by is 1 after a
-// Gateway got the table, and -1 after it lost the table.
+// retable is called after the Gateway of c got a route table (by is 1) or lost it (by is -1). It adds by to the
+// number of the Gateway's route tables that a stream does not request, for each stream of c or of the union
+// that does not request this one.
 func (v *verdicts) retable(c *scope, table string, by int) {
 	for _, streams := range []map[*stream]struct{}{c.streams, v.union.streams} {
 		for st := range streams {

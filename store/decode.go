@@ -289,7 +289,8 @@ func (d *decoder) key(n *yaml.Node) (string, bool) {
 }
 
 // scalar returns the value that a scalar has in JSON. It reports a mistake and returns nil if the scalar is
-// invalid. In the mode of readLoosely it returns the scalar's text, or nil for null.
+// invalid. In the mode of readLoosely it returns the scalar's text, or nil for null. A scalar with the tag
+// !!binary is the same in both modes.
 func (d *decoder) scalar(n *yaml.Node) any {
 	if d.loose && n.Tag != "!!binary" {
 		if n.Style == 0 && resolvePlain(n.Value) == nil {

@@ -15,8 +15,8 @@ type document struct {
 	*result
 }
 
-// definition is one valid object of a file. If an edit of the file does not change the object, the definition
-// is kept, and only its place is updated.
+// definition is one valid object of a file. An edit of the file keeps the definitions at its beginning and its
+// end that it does not change, and only updates their places (carryOver).
 type definition struct {
 	*item    // the object in the document
 	file     *file

@@ -132,7 +132,8 @@ func (d *documentReader) fail(p finding) {
 }
 
 // report adds a problem of an object, by default an error. An error marks the document as broken. The parameter
-// at is the path of the object in the document. The problem's place is that of its Field.
+// at is the path of the object in the document. The problem's place is that of its Field. After maxProblems
+// problems, further ones are only counted.
 func (d *documentReader) report(at fieldPath, object map[string]any, p manifest.Problem) {
 	d.reportAt(at, object, p, find)
 }

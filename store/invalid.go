@@ -34,8 +34,9 @@ type Invalid struct {
 	// Refs are the references to parents and targets, as far as they can be read: the parentRefs of a route,
 	// the parentRef of a ListenerSet, the targetRefs of a policy.
 	Refs []gwv1.ParentReference
-	// Targets are the objects that answer an error because the policy is invalid. Lost is true if the policy
-	// has other targets that cannot be read.
+	// Targets are the objects that answer an error because the policy is invalid. A Target without a name means
+	// all objects of its kind. Lost is true if the policy has targets that cannot be read: other ones than
+	// Targets, or all of them.
 	Targets []Target
 	Lost    bool
 	// Listeners are the listeners of a Gateway or ListenerSet that have a valid name.

@@ -146,9 +146,10 @@ func (r reader) again(saved Saved) *result {
 	return r.read(saved.Text)
 }
 
-// restorePolicies declares the restored Namespaces, and removes restored objects that the path policies reject.
-// Objects can be rejected because the cluster paths changed. Without path policies it does nothing. So a
-// Namespace with annotations of path policies stays, and the first Tree can be frozen (freezeForFlag).
+// restorePolicies passes the restored Namespaces to the path policies, and removes restored objects that these
+// reject, for example because --cluster-paths changed. Without path policies it does nothing. A restored
+// Namespace with their annotations then stays served, because freezeForFlag decides by it whether
+// --cluster-paths was forgotten.
 func (s *Store) restorePolicies() {
 	if !s.fence.policy.InForce() {
 		return

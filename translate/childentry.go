@@ -175,7 +175,8 @@ func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, sever
 }
 
 // besideProblems appends a warning for each rule that rejects the child although another rule of the parent
-// accepts it. It skips rejections that are Unfit or already Reported.
+// accepts it. It skips a rule that no match of the child fits (Unfit), and a rejection about which the route
+// already has a problem (Reported).
 func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
 		if why.Unfit || why.Reported {

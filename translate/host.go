@@ -98,8 +98,8 @@ func (h *hostOut) extras() *ir.Extras {
 	return withForged(held, h.Forged)
 }
 
-// withForged returns a copy of extras with the names of identity headers (see identityAt) that a virtual host
-// removes. Without names it returns extras.
+// withForged returns a copy of extras whose Forged is names: the identity headers (see identityAt) that a
+// virtual host removes from clients' requests. If names is empty, it returns extras itself.
 func withForged(extras *ir.Extras, names []string) *ir.Extras {
 	if len(names) == 0 {
 		return extras

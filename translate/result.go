@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Result is the output for one Change. It is immutable.
+// Result is the output for one Change. What it refers to is never changed. The caller of Apply sets Stale.
 type Result struct {
 	// Delta has only the resources that changed, sorted by Gateway, type and name.
 	Delta []xds.Update

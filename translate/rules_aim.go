@@ -147,7 +147,8 @@ func (a targetRules) addSelectors(sides []*objects) {
 
 // runAt returns the policies that apply to an object: those whose targetRefs name the object, and those whose
 // selector matches its labels. If more than maxAims targets must be examined, or if more than maxPolicies
-// policies are for the whole object, it returns only a Crowded entry.
+// policies are for the whole object, it returns only a Crowded entry. A section with more than maxPolicies
+// policies has a Crowded entry of its own.
 func (a targetRules) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	groups, labels := a.groups(c, key)
 	targets := 0

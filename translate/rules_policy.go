@@ -159,9 +159,9 @@ func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
 	return ""
 }
 
-// tooLongForRoutes returns an error for each field that is too large for a policy of a Gateway, ListenerSet or
-// listener. It considers only fields that virtual hosts cannot set, because each route of the listeners
-// contains these fields. It returns nil for a policy without such targets.
+// tooLongForRoutes returns an error for each field that is too large, if the policy is for a Gateway,
+// ListenerSet or listener. It examines only fields that virtual hosts cannot have: they are copied into each
+// route of the listeners. For other policies it returns nil.
 func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, attached *policy.Attached) (problems []manifest.Problem) {
 	if !slices.ContainsFunc(targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...), func(t store.Target) bool { return t.Kind == "Gateway" || t.Kind == kindListenerSet }) {
 		return nil

@@ -245,10 +245,11 @@ func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	return out
 }
 
-// where returns where a route attaches. If the route has too many copies, attach rejects it at all parentRefs,
-// and closed has the one rule that its virtual hosts then contain. If even this rule exceeds the limit, or if
-// the route is a TCPRoute, TLSRoute or UDPRoute, the route has no places and closed is nil. Without too many
-// copies, closed is nil, too.
+// where returns where a route attaches. For a route without too many copies, attach is the result of
+// in.admitted, and closed is nil. A route with too many copies is rejected at each parentRef that accepted it,
+// so that its hosts answer 500: attach keeps the places, and closed has the one rule for that. There are no
+// places, and closed is nil, if even that rule exceeds the limit, or if the route is a TCPRoute, TLSRoute or
+// UDPRoute.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
 	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]

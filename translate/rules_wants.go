@@ -8,8 +8,8 @@ import (
 // overOut are the exceeded budgets that stop a node (flatKey) from delegating.
 type overOut struct {
 	heavy map[string]int // fanoutOut.Heavy of the node
-	// stopped has the exceeded budgets, by the Space of their branch. The entry "" is the budget of the node's
-	// own branch (branchKey), for all namespaces that are not in heavy.
+	// stopped has the exceeded budgets, by namespace. Each namespace in heavy has a budget of its own in this
+	// node. The entry "" is the budget that all other namespaces share.
 	stopped map[string]*budgetOut
 }
 

@@ -118,9 +118,10 @@ func (told pairCounts) count(t twin) bool {
 	return told[a] <= maxRivals || told[b] <= maxRivals
 }
 
-// rivals returns the routes of two namespaces that compete for the same requests. If the two rules are in
-// different namespaces, their routes are returned. Otherwise the routes where the chains of the rules differ
-// first are returned. rivals is false if both routes are in one namespace.
+// rivals returns two routes of different namespaces that compete for the same requests by this pair of rules.
+// If the rules are of routes in different namespaces, it returns these routes. Otherwise it returns the routes
+// at the first step where the two ways from the root differ (route.Parting). The result rivals is false if
+// these two are in one namespace, too.
 func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	x, y = t.First.Rule.Source.Key, t.Later.Rule.Source.Key
 	if x.Namespace != y.Namespace {

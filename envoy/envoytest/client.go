@@ -62,7 +62,7 @@ func (k *Client) take(request Request, fresh bool) (*conn, error) {
 	return c, nil
 }
 
-// place returns a key for a connection. Requests with the same key may use the same connection.
+// place returns the key of a kept connection. Requests with the same key use it in turn.
 func (r Request) place() string {
 	if r.TLS == nil {
 		return r.Address

@@ -100,8 +100,9 @@ func (d Documents) Labels(objects []manifest.Key) []map[string]string {
 	return d.options.Folder.Labels(objects)
 }
 
-// Explain returns what happens to a request. asked has its method, url, header (as "name: value", repeatable),
-// gateway and from. It returns an error if asked is invalid, and ErrUnloaded before the first publication.
+// Explain returns what happens to a request or connection. asked has its method, url, header (as "name: value",
+// repeatable), gateway and from. It returns an error if asked is invalid, if asked fits no Gateway or several,
+// or if its regular expressions cost too much, and ErrUnloaded before the first publication.
 func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	facts, err := d.facts()
 	if err != nil {

@@ -55,8 +55,8 @@ func sameOrBelow(dir, folder string) (bool, error) {
 	return inside(resolved(above), resolved(below)), nil
 }
 
-// resolved returns a path with its symbolic links resolved. Elements of the path that do not exist stay
-// unchanged.
+// resolved returns a path with its symbolic links resolved. Elements of the path that cannot be resolved, for
+// example because they do not exist, stay unchanged.
 func resolved(name string) string {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		return target

@@ -34,7 +34,8 @@ type moves struct {
 	soon map[string]tries
 }
 
-// tries counts how often one version of a listener was sent because its address should be free soon.
+// tries counts how often one version of a listener was sent again after Envoy could not bind its address,
+// because the address should be free soon.
 type tries struct {
 	version string
 	count   int

@@ -197,7 +197,8 @@ func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	return nil
 }
 
-// due reports whether a resource of a type must be sent.
+// due reports whether a resource of a type must be sent, now or when its next attempt is due. Removals do not
+// count.
 func (s *stream) due(typ string) bool {
 	l := s.ledgers[typ]
 	return l != nil && !l.nothingDue()

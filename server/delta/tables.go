@@ -22,7 +22,8 @@ type tables struct {
 	// searches is true if the bad parts of rejected resources are searched for. It is false if the client is not
 	// an Envoy.
 	searches bool
-	// waiting are the route tables that Prepare must make a form of before they can be sent.
+	// waiting are the route tables that cannot be sent yet: Prepare must first make the form that this Envoy
+	// gets.
 	waiting []string
 }
 

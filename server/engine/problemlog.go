@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxProblemLines bounds how many problems one reload logs.
+// maxProblemLines bounds how many new problems, and how many fixed ones, one reload logs.
 const maxProblemLines = 100
 
 // problemLog logs each problem once when it appears, and once when it is fixed.

@@ -173,8 +173,8 @@ func (d *secretDir) staleOf(change store.Change) []store.Stale {
 	return all
 }
 
-// overlay returns the Change all with the Secrets of this folder. They replace Secrets of the same name. all
-// has the objects of the folder of YAML, and overlay may change its list Set.
+// overlay adds the Secrets of this folder to a Change of the folder of YAML (the parameter all), and returns
+// it. They replace that folder's Secrets with the same key. It may change the list all.Set in place.
 func (d *secretDir) overlay(all store.Change) store.Change {
 	if d == nil {
 		return all

@@ -48,8 +48,9 @@ func (s *supervisor) adopt(ctx context.Context) {
 }
 
 // resume continues a hot restart at the step where the earlier gatefold was. If newest already serves, newest
-// becomes the serving Envoy. If newest still starts, resume waits until it serves. If newest was started with
-// other options than the current ones, resume ends it. Then former continues to serve, if reclaim returns true.
+// becomes the serving Envoy. If newest still starts, resume waits for it (succeed). If newest was started with
+// other options than the current ones, resume ends it. Then former continues to serve, unless it has ended or
+// newest had already taken over its listeners (reclaim).
 func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	s.note(newest)
 	s.serving = former

@@ -36,8 +36,8 @@ func orphans(folder string) map[string][]int {
 	return found
 }
 
-// bootstrapOf returns the value of --config-path of a running process. It returns "" if the process has ended
-// or the value does not end in .yaml.
+// bootstrapOf returns the value after --config-path of a running process, as a clean path. It returns "" if the
+// process has ended, or has no such option, or if the value does not end in .yaml.
 func bootstrapOf(pid int) string {
 	if _, err := startTime(pid); err != nil {
 		return ""

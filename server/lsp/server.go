@@ -112,7 +112,8 @@ func with[P any](handle func(P) (any, error)) handler {
 // ignore handles a notification that needs no work. It always returns nil.
 func ignore(json.RawMessage) (any, error) { return nil, nil } //nolint:nilnil // no result, and none is wanted
 
-// Handle answers a request with the result of answer, and a notification with nothing (jsonrpc2.Handler).
+// Handle answers a request with the result of answer or its error, and a notification with nothing
+// (jsonrpc2.Handler).
 func (s *server) Handle(ctx context.Context, conn *jsonrpc2.Conn, request *jsonrpc2.Request) {
 	s.ready.Wait()
 	result, err := s.answer(request)

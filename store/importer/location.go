@@ -14,8 +14,8 @@ type location struct {
 	*ingressPath
 	matches []any
 	rewrite map[string]any
-	// ordered is true if the position of the rule decides: all matches of the host are regular expressions, which
-	// have the same precedence.
+	// ordered is true if the order of the rules decides which of them gets a request: the host's paths that are
+	// not Exact became regular expressions, and these have the same precedence.
 	ordered bool
 }
 

@@ -236,7 +236,8 @@ func (c *Case) readTLS() error {
 	return nil
 }
 
-// prefixes returns "" and "edit N/" for each edit of the archive.
+// prefixes returns what the names of the archive's files begin with: "" for the initial folder, and "edit 1/",
+// "edit 2/" and so on for the edits.
 func (c *Case) prefixes() []string {
 	out := []string{""}
 	for n := 1; ; n++ {

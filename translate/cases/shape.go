@@ -18,8 +18,8 @@ const Namespaces = 16
 // shapeBackends is the number of backends that a Shape's routes share.
 const shapeBackends = 50
 
-// Shape describes a generated folder for measurements: one Gateway, and HTTPRoutes with one rule, one match and
-// one filter each.
+// Shape describes a generated folder for measurements: one Gateway with backends, and HTTPRoutes with one rule,
+// one match and one filter each. The root of a delegated shape has a rule for each namespace instead.
 type Shape struct {
 	// Routes is the number of HTTPRoutes.
 	Routes int

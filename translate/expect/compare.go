@@ -295,7 +295,7 @@ func changes(mods *ir.HeaderMods, name string) bool {
 }
 
 // decidedBy returns the values of a header after header changes. decided is false if the changes neither set
-// nor remove the header.
+// nor remove the header. Then values has only what they add.
 func decidedBy(mods ir.HeaderMods, name string) (values []string, decided bool) {
 	for _, removed := range mods.Remove {
 		decided = decided || strings.EqualFold(removed, name)

@@ -89,8 +89,8 @@ func newTreeMaker(facts *Facts) *treeMaker {
 	return t
 }
 
-// addProblem stores a problem if it is the first error of its object, or the first error of its object with its
-// code. It also stores the problem of a rule (see addFault).
+// addProblem stores the first error of each object, and the first error of each object and code. It also passes
+// every problem to addFault, which stores those about one rule or match.
 func (t *treeMaker) addProblem(p *manifest.Problem) {
 	if p.Severity == manifest.Error {
 		if _, more := t.mistakes[p.Object]; !more {

@@ -17,8 +17,8 @@ type ACLRule struct {
 	// Name is the name of the rule. It is "" if the rule has no name.
 	Name  string
 	Allow bool
-	// Ranges are in the form of netip.Prefix.String, without host bits, and not IPv4-mapped. A rule has no ranges
-	// if other rules have all of its ranges.
+	// Ranges are in the form of netip.Prefix.String, without host bits, and not IPv4-mapped. A range that
+	// several rules list belongs to the first of these rules alone. So a rule may have no ranges.
 	Ranges []string
 }
 

@@ -21,7 +21,7 @@ type Stream struct {
 	// Route is the route that gets the connections or datagrams. If it is nil, connections are closed and
 	// datagrams dropped.
 	Route *StreamRoute
-	// Behind are routes with the same domains that lost to Route in the conflict resolution order.
+	// Behind are routes that lost at least one of the domains to Route in the conflict resolution order.
 	Behind []Rival
 	// Access says which clients the Stream admits. nil means all clients.
 	Access *Access

@@ -78,8 +78,8 @@ func (h *holdings) take(c *Contender) {
 	}
 }
 
-// holder returns the Loss of a route that claims domain: to a route in h that has a host in common with domain.
-// held is false if no route has one.
+// holder looks for a route in h that has a host in common with domain. It returns that route and the common
+// host, as the Loss of a route that claims domain. held is false if there is no such route.
 func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	for _, at := range append(wildcards(domain), domain) {
 		if loss, held = h.at[at]; held {

@@ -75,8 +75,8 @@ type Attached struct {
 	Spec   *api.TrafficPolicySpec
 }
 
-// Level has the policies of one rule of one route, in the order of precedence. Priority says how they are
-// merged with the policies of child routes.
+// Level has the policies of one rule of one route, or of one listener, in the order of precedence. Priority
+// says how they are merged with the policies of child routes.
 type Level struct {
 	Specs    []*Attached
 	Priority Strategy

@@ -15,7 +15,7 @@ import (
 // delegation tree the counts multiply, so they are computed before a level of the tree is built
 // (docs/design/routes.md).
 type Breadth struct {
-	// Routes is the number of candidates.
+	// Routes is the number of routes that may become children.
 	Routes int
 	// Within is the number of matches that must be within the path of a Point (EP-10943, Path matching). Each is
 	// placed under only a few Points of a node.

@@ -225,8 +225,8 @@ func (l *Linked) reject(point *Point, why BindingRejection) {
 	}
 }
 
-// unmet adds a rejection for each element of refs that has no Link and no rejection yet. refs are the
-// candidate's parentRefs that name the parent.
+// unmet adds a rejection for each parentRef of child that names the parent (refs), if it led to no Link and to
+// no rejection yet.
 func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute, child *manifest.Object) {
 	for _, ref := range refs {
 		has := slices.ContainsFunc(l.Links, func(k Link) bool { return ref.Section == "" || k.Point.RuleName == ref.Section })

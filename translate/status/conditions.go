@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
-// ControllerName is gatefold's controller name in GatewayClasses and route statuses.
+// ControllerName is gatefold's controller name in GatewayClasses, and in the statuses of routes and policies.
 const ControllerName gwv1.GatewayController = "gatefold.io/gateway-controller"
 
 // condition returns a condition of the type kind. If bad is zero, the condition is True, with the reason for

@@ -27,18 +27,19 @@ type policyField struct {
 	check func(*checker, *ir.Extras)
 }
 
-// policyFields returns a row for each field. The filters are in the order of Envoy's chain. Requests pass the
-// chain from the first filter to the last, and answers from the last to the first. Reasons for the order:
+// policyFields returns one policyField for each field of TrafficPolicies that configures Envoy, in the order of
+// the filters in Envoy's chain. Requests pass the chain from the first filter to the last, and answers from the
+// last to the first. Reasons for the order:
 //
 //   - CORS answers preflight requests before a filter demands credentials of the client.
 //   - acl costs less than all later filters.
 //   - CSRF, oauth2, jwtAuth, basicAuth and apiKeyAuth need only the headers of a request.
 //   - The buffer comes before filters that wait for a service. Otherwise Envoy would not measure bytes that
 //     arrive during the wait.
-//   - Rate limits come after filters that reject requests, so that rejected requests are not counted.
-//   - Headers are changed after all other filters have read them.
+//   - Rate limits come after the filters that reject requests, except extProc. So rejected requests are not counted.
+//   - transformation and headerModifiers come last: all other filters read the headers before they are changed.
 //
-// The rows are shared: do not change them.
+// The result is shared: do not change it.
 var policyFields = sync.OnceValue(func() []policyField {
 	return []policyField{
 		{name: ir.FieldCORS, filters: []httpFilter{corsFilter()}, fill: fillCORS},

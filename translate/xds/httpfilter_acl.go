@@ -118,9 +118,9 @@ func containMapped(rules []addressRanges) (contained bool) {
 	return contained
 }
 
-// aclPolicyName returns the name of a rule in Envoy: aclPolicy and the rule's name. Rules with equal names
-// share it. Names with "-" after aclPolicy are reserved. So another "-" is added if the rule's name begins with
-// "-".
+// aclPolicyName returns the name of a rule in Envoy: aclPolicy and the rule's name, or aclUnnamed for a rule
+// without a name. Rules with equal names share it. A name that begins with "-" gets another "-" before it, so
+// that it never equals aclUnnamed or aclNoRule.
 func aclPolicyName(rule *ir.ACLRule) string {
 	switch {
 	case rule.Name == "":
