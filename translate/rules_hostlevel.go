@@ -133,8 +133,8 @@ type hostOf struct {
 }
 
 // gatherHost adds to a gathering (into) the policies of a Gateway or ListenerSet, and those of one of its
-// listeners. If the listener belongs to a ListenerSet, the policies of its Gateway come after those of the
-// ListenerSet.
+// listeners. If the listener belongs to a ListenerSet, the policies of the Gateway get the Standing
+// ByGateway.
 func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	if !r.in.aims.any(c, host.object) {
 		return

@@ -36,7 +36,8 @@ type policyField struct {
 //   - CSRF, oauth2, jwtAuth, basicAuth and apiKeyAuth need only the headers of a request.
 //   - The buffer comes before filters that wait for a service. Otherwise Envoy would not measure bytes that
 //     arrive during the wait.
-//   - Rate limits come after the filters that reject requests, except extProc. So rejected requests are not counted.
+//   - Rate limits come after the filters that reject requests, except extProc. So rejected requests are not
+//     counted.
 //   - transformation and headerModifiers come last: all other filters read the headers before they are changed.
 //
 // The result is shared: do not change it.
