@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -30,53 +31,50 @@ type rule struct {
 	field   string // the field below the node that the rule is about; "" for the node
 }
 
-// compileRules compiles the rules of the schema s and sets n.rules and n.self. The parameter root is true for
-// the schema of a whole object. It returns an error if a rule cannot be compiled.
-func (c *compiler) compileRules(n *node, s *structural.Structural, root bool) (err error) {
+// setRules sets n.rules and n.self for the schema s. The parameter root is true for the schema of a whole
+// object. The rules are compiled when the first value is checked by them: most folders use few of a kind's
+// rules, and to compile all of them takes longer than to check a hundred objects.
+func (c *compiler) setRules(n *node, s *structural.Structural, root bool) {
 	if len(s.XValidations) == 0 {
-		return nil
+		return
 	}
 	if root {
-		n.rules, err = rulesOf(s, root)
-		s = model.WithTypeAndObjectMeta(s)
-	} else {
-		n.rules, err = c.sharedRules(s)
+		n.rules = sync.OnceValue(func() []rule { return rulesOf(s, root) })
+		n.self = memoize(&model.Structural{Structural: model.WithTypeAndObjectMeta(s)})
+		return
 	}
+	n.rules = c.sharedRules(s)
 	n.self = memoize(&model.Structural{Structural: s})
-	return err
 }
 
-// sharedRules returns the compiled rules of the schema s. If s is a scalar with the same rules as an earlier
-// scalar, it returns the same slice. It returns an error if a rule cannot be compiled.
-func (c *compiler) sharedRules(s *structural.Structural) ([]rule, error) {
+// sharedRules returns a function that returns the rules of the schema s. If s is a scalar with the same rules as
+// an earlier scalar, it returns the same function.
+func (c *compiler) sharedRules(s *structural.Structural) func() []rule {
+	compile := sync.OnceValue(func() []rule { return rulesOf(s, false) })
 	if s.Items != nil || s.Properties != nil || s.AdditionalProperties != nil {
-		return rulesOf(s, false)
+		return compile
 	}
 	format := ""
 	if s.ValueValidation != nil {
 		format = s.ValueValidation.Format
 	}
 	key := fmt.Sprintf("%s %s %v %v %+v", s.Type, format, s.Nullable, s.XIntOrString, s.XValidations)
-	if rules, known := c.scalars[key]; known {
-		return rules, nil
+	if c.scalars[key] == nil {
+		c.scalars[key] = compile
 	}
-	rules, err := rulesOf(s, false)
-	c.scalars[key] = rules
-	return rules, err
+	return c.scalars[key]
 }
 
 // rulesOf compiles the rules of the schema s. It leaves out rules about the previous value (oldSelf), because
-// each Check is like the creation of an object. It returns an error if a rule cannot be compiled.
-func rulesOf(s *structural.Structural, root bool) (rules []rule, err error) {
+// each Check is like the creation of an object. It panics if a rule cannot be compiled, as must does.
+func rulesOf(s *structural.Structural, root bool) (rules []rule) {
 	envs := &ruleEnvs{cel.StoredExpressionsEnvLoader(), map[string]*celgo.Env{}}
 	results, err := cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
 		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), envs)
-	if err != nil {
-		return nil, err
-	}
+	must(err, "rules")
 	for i, result := range results {
 		if result.Error != nil {
-			return nil, result.Error
+			must(result.Error, s.XValidations[i].Rule)
 		}
 		if result.Program == nil || result.UsesOldSelf {
 			continue
@@ -88,7 +86,7 @@ func rulesOf(s *structural.Structural, root bool) (rules []rule, err error) {
 		text := s.XValidations[i].Rule
 		rules = append(rules, rule{result.Program, plainProgram(envs.of[text], text), message, result.NormalizedRuleFieldPath})
 	}
-	return rules, nil
+	return rules
 }
 
 // memoized is a schema whose properties, items and additional properties are made only once.
@@ -141,7 +139,7 @@ func (w *walk) runRules(n *node, v any) {
 	if !n.ruled || v == nil || w.budget < 0 {
 		return
 	}
-	if len(n.rules) > 0 {
+	if n.rules != nil {
 		w.run(n, v)
 	}
 	switch v := v.(type) {
@@ -176,7 +174,7 @@ func (n *node) ruledNames(object map[string]any) []string {
 // records that the object is too large.
 func (w *walk) run(n *node, v any) {
 	activation := &self{common.UnstructuredToVal(v, n.self)}
-	for _, rule := range n.rules {
+	for _, rule := range n.rules() {
 		program := rule.program
 		if w.small {
 			if plain, err := rule.plain(); err == nil {

@@ -55,7 +55,7 @@ func compileVersion(v version, patch func(*apiextensions.JSONSchemaProps)) *chec
 	}
 	full, err := structural.NewStructural(internal)
 	must(err, v.Name)
-	c := compiler{scalars: map[string][]rule{}}
+	c := compiler{scalars: map[string]func() []rule{}}
 	root, err := c.node(full, true)
 	must(err, v.Name)
 	return &checker{root: root, deprecated: deprecation(v)}

@@ -34,7 +34,7 @@ type node struct {
 	formed validation.SchemaValidator  // checks limits.Format of a string; nil without a format
 	rest   validation.SchemaValidator  // checks allOf, anyOf, oneOf, not; nil without these
 
-	rules []rule        // CEL rules
+	rules func() []rule // CEL rules, compiled at the first call; nil without rules
 	self  common.Schema // the schema of the rules' self; nil without rules
 	ruled bool          // this node or a node in it has rules
 
@@ -43,13 +43,13 @@ type node struct {
 
 // compiler makes nodes from the schema of one CRD.
 type compiler struct {
-	// scalars has the compiled rules of scalars, by their type and rules. Many fields have the same type, such
-	// as api.PositiveDuration, and the same rules.
-	scalars map[string][]rule
+	// scalars has the functions that return the rules of scalars, by their type and rules. Many fields have the
+	// same type, such as api.PositiveDuration, and the same rules.
+	scalars map[string]func() []rule
 }
 
 // node returns the node of a schema, with the nodes in it. The parameter root is true for the schema of a whole
-// object. It returns an error if a pattern or rule cannot be compiled.
+// object. It returns an error if a pattern cannot be compiled.
 func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	n := &node{
 		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString,
@@ -61,10 +61,8 @@ func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	if err := n.limit(s); err != nil {
 		return nil, err
 	}
-	if err := c.compileRules(n, s, root); err != nil {
-		return nil, fmt.Errorf("rules: %w", err)
-	}
-	n.ruled = len(n.rules) > 0
+	c.setRules(n, s, root)
+	n.ruled = n.rules != nil
 	return n, c.descend(n, s)
 }
 
