@@ -111,7 +111,7 @@ differ: envoy ## Compare explain with a real Envoy on 200,000 random requests: 1
 	  GATEFOLD_SEED=$$(($(SEED) + n)) $(GO) test -count=1 -v -timeout 1h -run TestExplainIsWhatEnvoyDoes ./server/differ || exit 1; done
 
 plans: envoy ## Compare `gatefold plan` with explain and a real Envoy on 1,000 edits and 250,000 requests
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_TIMES=32 $(GO) test -count=1 -v -timeout 3h -run "TestPlan" ./server/differ
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" GATEFOLD_TIMES=64 $(GO) test -count=1 -v -timeout 3h -run "TestPlan" ./server/differ
 
 hostile: ## Put 4,000 random attacks beside an innocent team; GATEFOLD_SEED makes others
 	GATEFOLD_TIMES=200 $(GO) test -count=1 -v -timeout 3h -run "TestHostileFolders|TestHostileKinds" ./translate

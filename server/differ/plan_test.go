@@ -268,7 +268,7 @@ func (e *edited) covers(port uint32, gateway string, before, after explain.Answe
 // gets another answer must be in a region of the plan.
 func TestPlanMissesNoRequest(t *testing.T) {
 	t.Parallel() // with TestPlannedRequestsChangeOnEnvoy, which waits for Envoys
-	worlds, seed := testsize.Of(t, 16), testsize.Seed(t)
+	worlds, seed := testsize.Of(t, 8), testsize.Seed(t)
 	backends := &recorder{seen: map[string][]*received{}}
 	with := startShared(t, backends)
 	var all planTally

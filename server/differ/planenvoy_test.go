@@ -20,7 +20,7 @@ import (
 func TestPlannedRequestsChangeOnEnvoy(t *testing.T) {
 	t.Parallel()
 	envoytest.Binary(t)
-	worlds, seed := testsize.Of(t, 16), testsize.Seed(t)
+	worlds, seed := testsize.Of(t, 8), testsize.Seed(t)
 	backends := &recorder{seen: map[string][]*received{}}
 	with := startShared(t, backends)
 	edits, sent, wrong := 0, 0, 0

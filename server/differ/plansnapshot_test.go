@@ -15,7 +15,7 @@ import (
 // TestPlanOfSnapshots writes both folders of a plan as a running gatefold gives them, and reads them again: the
 // plan is the same.
 func TestPlanOfSnapshots(t *testing.T) {
-	worlds, seed := testsize.Of(t, 4), testsize.Seed(t)
+	worlds, seed := testsize.Of(t, 2), testsize.Seed(t)
 	with := startShared(t, &recorder{seen: map[string][]*received{}})
 	changed := 0
 	for _, e := range editedBatch(t, seed, 0, worlds, with) {

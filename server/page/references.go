@@ -75,6 +75,7 @@ func sortReferrers(from []reference) {
 type referenceWalker struct {
 	fields    map[string]manifest.Key
 	types     map[reflect.Type][]structField
+	names     map[reflect.Type]nameFields
 	selecting map[reflect.Type]bool
 	wildcard  string // the namespace that means all namespaces in a reference to routes by label
 	object    manifest.Key
@@ -89,9 +90,13 @@ type structField struct {
 	name  string
 }
 
+// nameFields are the indexes of the fields of a struct that together name an object. An index is nil if the
+// struct has no such field.
+type nameFields struct{ group, kind, namespace, name []int }
+
 // newReferenceWalker returns a walker that has no references yet.
 func newReferenceWalker(wildcard string) *referenceWalker {
-	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type][]structField{}, selecting: selectingTypes(), wildcard: wildcard}
+	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type][]structField{}, names: map[reflect.Type]nameFields{}, selecting: selectingTypes(), wildcard: wildcard}
 }
 
 // fieldsOf returns the fields of a struct type that may contain references: exported fields that are structs,
@@ -114,6 +119,20 @@ func (w *referenceWalker) fieldsOf(typ reflect.Type) []structField {
 	}
 	w.types[typ] = fields
 	return fields
+}
+
+// namesOf returns the nameFields of a struct type.
+func (w *referenceWalker) namesOf(typ reflect.Type) nameFields {
+	known, ok := w.names[typ]
+	if !ok {
+		index := func(name string) []int {
+			field, _ := typ.FieldByName(name)
+			return field.Index
+		}
+		known = nameFields{index("Group"), index("Kind"), index("Namespace"), index("Name")}
+		w.names[typ] = known
+	}
+	return known
 }
 
 // add adds a reference of the current object.
@@ -144,7 +163,7 @@ func (w *referenceWalker) walk(v reflect.Value, name string) {
 			w.selected = append(w.selected, s)
 			name = "" // the value itself names no object
 		}
-		if missing, ok := w.fields[name]; ok && v.FieldByName("Name").IsValid() {
+		if missing, ok := w.fields[name]; ok && w.namesOf(v.Type()).name != nil {
 			w.add(string(w.path), w.key(v, missing))
 			name = "" // an embedded struct is part of the same reference
 		}
@@ -173,24 +192,29 @@ func (w *referenceWalker) walkFields(v reflect.Value, name string) {
 // key returns the object that a reference names. The parameter missing has the group and kind to use if the
 // reference has no kind. A reference without a namespace is to the namespace of the current object.
 func (w *referenceWalker) key(v reflect.Value, missing manifest.Key) manifest.Key {
+	fields := w.namesOf(v.Type())
 	key := manifest.Key{Group: missing.Group, Kind: missing.Kind, Namespace: w.object.Namespace}
-	if kind, ok := textOf(v, "Kind"); ok && kind != "" {
+	if kind, ok := textOf(v, fields.kind); ok && kind != "" {
 		key.Kind = kind
-		if group, ok := textOf(v, "Group"); ok {
+		if group, ok := textOf(v, fields.group); ok {
 			key.Group = group
 		}
 	}
-	if namespace, ok := textOf(v, "Namespace"); ok && namespace != "" {
+	if namespace, ok := textOf(v, fields.namespace); ok && namespace != "" {
 		key.Namespace = namespace
 	}
-	key.Name, _ = textOf(v, "Name")
+	key.Name, _ = textOf(v, fields.name)
 	return key
 }
 
-// textOf returns the text of a struct field. ok is false if the field is nil, missing or not a string.
-func textOf(v reflect.Value, name string) (text string, ok bool) {
-	field := v.FieldByName(name)
-	if field.IsValid() && field.Kind() == reflect.Pointer {
+// textOf returns the text of the struct field with an index. ok is false if the index is nil, or if the field is
+// nil or not a string.
+func textOf(v reflect.Value, index []int) (text string, ok bool) {
+	if index == nil {
+		return "", false
+	}
+	field := v.FieldByIndex(index)
+	if field.Kind() == reflect.Pointer {
 		field = field.Elem()
 	}
 	if !field.IsValid() || field.Kind() != reflect.String {
