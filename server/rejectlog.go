@@ -41,27 +41,26 @@ func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bo
 const maxFindings = 20
 
 // refused logs which parts of route tables and filters an Envoy rejects or is too old for. For each table it
-// logs at most maxFindings parts, and the number of the others. It skips parts whose match was rejected: they
-// were logged before.
+// logs at most maxFindings parts, and the number of the others.
 func (l rejectLog) refused(parts []*delta.RejectedPart) {
 	logged := map[string]int{} // by table
 	for _, part := range parts {
-		if part.Match { // it was logged before
-			continue
-		}
 		if logged[part.Table]++; logged[part.Table] > maxFindings {
 			continue
 		}
-		if part.Lack != nil {
-			l.log.Warn().Str("table", part.Table).Stringer("part", part.Part).Str("version", l.version).Msg("an Envoy is too old for a part of a table, which answers 500 there: " + part.Words)
-			continue
+		event := l.log.Warn().Str("table", part.Table).Stringer("part", part.Part)
+		switch {
+		case part.Match: // before, it was a part that answers 500
+			event.Str("envoy", part.Words).Msg("an Envoy rejects the match of a part of a table, too: the part is left out there")
+		case part.Lack != nil:
+			event.Str("version", l.version).Msg("an Envoy is too old for a part of a table, which answers 500 there: " + part.Words)
+		default:
+			event.Str("envoy", part.Words).Msg("an Envoy rejects a part of a table: it answers 500 there, and the rest of the table is served")
 		}
-		l.log.Warn().Str("table", part.Table).Stringer("part", part.Part).Str("envoy", part.Words).
-			Msg("an Envoy rejects a part of a table: it answers 500 there, and the rest of the table is served")
 	}
 	for table, count := range logged {
 		if more := count - maxFindings; more > 0 {
-			l.log.Warn().Str("table", table).Int("parts", more).Msg("an Envoy rejects more parts of the table, or is too old for them: they answer 500 there")
+			l.log.Warn().Str("table", table).Int("parts", more).Msg("an Envoy rejects more parts of the table, or is too old for them: they answer 500 there, or are left out")
 		}
 	}
 }

@@ -203,7 +203,7 @@ func consequence(part *delta.RejectedPart) string {
 	case part.Requirement != "":
 		return "whose routes answer 403 there"
 	case part.Match:
-		return "which is left out there: its requests go to the next route that matches, or are answered with 404"
+		return "which is left out there: its requests go to the next route or host that matches, or are answered with 404"
 	}
 	return "which answers 500 there"
 }

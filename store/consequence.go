@@ -87,7 +87,7 @@ func (s *problemLists) addConsequences(all []manifest.Problem) {
 func joinEffects(texts []string) string {
 	texts = slices.Compact(slices.Sorted(slices.Values(texts)))
 	if more := len(texts) - maxConsequences; more > 0 {
-		texts = append(texts[:maxConsequences:maxConsequences], fmt.Sprintf("and %d more effects", more))
+		texts = append(texts[:maxConsequences:maxConsequences], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(texts, "; ")
 }

@@ -112,8 +112,8 @@ func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	}
 }
 
-// nearestVariable returns the most similar known name. It differs from name in at most two letters, and in at
-// most one letter of three after GATEFOLD_. nearestVariable returns "" if there is none.
+// nearestVariable returns the most similar known name. It differs from name in one letter, or in two if name has
+// at least six letters after GATEFOLD_. nearestVariable returns "" if there is none.
 func nearestVariable(name string, known []string) (like string) {
 	const prefix = "GATEFOLD_"
 	least := 1 + min(2, max(1, (len(name)-len(prefix))/3))

@@ -316,6 +316,27 @@ func TestHostModeStartsAnEnvoyWhenTheOldOneEndsInAnUpgrade(t *testing.T) {
 	m.destroy()
 }
 
+// An Envoy that was not replaced, and ends, is started in the new way: it is not outdated any more.
+func TestHostModeAnEnvoyIsNotOutdatedAfterItsEnd(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
+	m := newMachine(t, "one")
+	good := m.binary
+	m.start("--envoy-keep")
+	m.waitFor("one", "a")
+	old := m.pid()
+	m.stop(syscall.SIGTERM)
+	m.binary = wrapped(t, good, `case "$*" in *validate*) exit 3;; esac`)
+	m.start("--envoy-keep")
+	m.shows("default/eg", "running (adopted)", strconv.Itoa(old), "is not replaced")
+	if err := syscall.Kill(old, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	m.metricIs("gatefold_host_envoys_outdated 0")
+	m.write("one.yaml", m.route("one", "b"))
+	m.waitFor("one", "b")
+	m.destroy()
+}
+
 // gatefold is killed while the new epoch starts: the next gatefold waits for it, or starts it
 // again when it has ended; another next one starts another. The old one serves meanwhile.
 func TestHostModeResumesAnUpgrade(t *testing.T) {

@@ -141,7 +141,7 @@ func (s *supervisor) start(ctx context.Context) {
 		p, err := s.begin(ctx)
 		if err == nil {
 			s.log.Info().Int("pid", p.pid).Int("epoch", p.run.Epoch).Msg("Envoy started")
-			s.serving = p
+			s.serving, s.attempted = p, false
 			s.set(Running, p, "")
 			return
 		}

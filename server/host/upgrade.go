@@ -31,7 +31,11 @@ const (
 // serve, the serving Envoy continues.
 func (s *supervisor) replace(ctx context.Context) {
 	old := s.serving
-	if err := s.launch().validate(ctx, s.files); err != nil {
+	err := s.launch().validate(ctx, s.files)
+	switch {
+	case old.hasEnded(): // run starts an Envoy
+		return
+	case err != nil:
 		if ctx.Err() == nil {
 			s.keepServing(err)
 		}
@@ -45,7 +49,8 @@ func (s *supervisor) replace(ctx context.Context) {
 		return
 	}
 	silent := s.losesDatagrams(ctx)
-	next, err := s.launchHot(ctx, old)
+	var next *process
+	next, err = s.launchHot(ctx, old)
 	if err != nil {
 		s.keepServing(err)
 		return

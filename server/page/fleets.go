@@ -29,8 +29,7 @@ func fleetRows(fleets []admin.Fleet) (rows []fleetRow) {
 func (f fleetRow) For() string { return gatewayWords(f.Gateway) }
 
 // gatewayWords returns in words which Gateways an Envoy or a fleet serves. The parameter name is a node.cluster
-// or the Gateway of a fleet. For "all" and "", the text is "all Gateways". Any other name is returned
-// unchanged.
+// or the Gateway of a fleet. A name without "/" means all Gateways. Any other name is returned unchanged.
 func gatewayWords(name string) string {
 	if !strings.Contains(name, "/") {
 		return "all Gateways"

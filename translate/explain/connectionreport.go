@@ -205,7 +205,7 @@ func (b *connectionReporter) streams() []string {
 			}
 		}
 	}
-	return nearest(b.query.URL(), urls)
+	return nearest(b.query.URL(), slices.Compact(slices.Sorted(slices.Values(urls))))
 }
 
 // streamWords returns, as text, which connections an ir.Stream accepts.

@@ -12,7 +12,7 @@ import (
 
 // listener reports how the Envoy listener of a port differs, and the Gateway's listeners whose connections
 // Envoy drains. It reports nothing if the Envoy listener is unchanged or unknown. It also reports nothing if
-// the port changed between http and https: then the port with the new scheme reports the one Envoy listener.
+// the port changed between https and tls: then the port with the new scheme reports the one Envoy listener.
 func (p *portPair) listener() {
 	before, after := p.ports[0], p.ports[1]
 	if after == nil && p.elsewhere[1] != nil {
