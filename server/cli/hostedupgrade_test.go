@@ -294,24 +294,38 @@ func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
 	}
 }
 
-// An Envoy that ends while its successor starts is an Envoy that crashed: another one is started at once.
-func TestHostModeStartsAnEnvoyWhenTheOldOneEndsInAnUpgrade(t *testing.T) {
-	t.Parallel() // with the others that wait for most of their time
-	m := newMachine(t, "one")
+// adopted starts an Envoy, and then a gatefold that adopts it and is to replace it by another binary: the same
+// Envoy with lines of a shell script before it.
+func adopted(t *testing.T, lines string) (m *machine, old int) {
+	t.Helper()
+	m = newMachine(t, "one")
 	good := m.binary
 	m.start("--envoy-keep")
 	m.waitFor("one", "a")
-	old := m.pid()
+	old = m.pid()
 	m.stop(syscall.SIGTERM)
-	m.binary = wrapped(t, good, `case "$*" in *"--restart-epoch 1"*) exec sleep 1000;; esac`)
+	m.binary = wrapped(t, good, lines)
 	m.start("--envoy-keep")
-	m.logs("a new epoch is started beside the one that serves")
-	if err := syscall.Kill(old, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
+	return m, old
+}
+
+// crash ends an Envoy, and waits until another one serves what is edited then.
+func (m *machine) crash(pid int) {
+	m.t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		m.t.Fatal(err)
 	}
 	m.logs("it is started again")
 	m.write("one.yaml", m.route("one", "b"))
 	m.waitFor("one", "b")
+}
+
+// An Envoy that ends while its successor starts is an Envoy that crashed: another one is started at once.
+func TestHostModeStartsAnEnvoyWhenTheOldOneEndsInAnUpgrade(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
+	m, old := adopted(t, `case "$*" in *"--restart-epoch 1"*) exec sleep 1000;; esac`)
+	m.logs("a new epoch is started beside the one that serves")
+	m.crash(old)
 	m.shows("default/eg", "running")
 	m.destroy()
 }
@@ -319,21 +333,10 @@ func TestHostModeStartsAnEnvoyWhenTheOldOneEndsInAnUpgrade(t *testing.T) {
 // An Envoy that was not replaced, and ends, is started in the new way: it is not outdated any more.
 func TestHostModeAnEnvoyIsNotOutdatedAfterItsEnd(t *testing.T) {
 	t.Parallel() // with the others that wait for most of their time
-	m := newMachine(t, "one")
-	good := m.binary
-	m.start("--envoy-keep")
-	m.waitFor("one", "a")
-	old := m.pid()
-	m.stop(syscall.SIGTERM)
-	m.binary = wrapped(t, good, `case "$*" in *validate*) exit 3;; esac`)
-	m.start("--envoy-keep")
+	m, old := adopted(t, `case "$*" in *validate*) exit 3;; esac`)
 	m.shows("default/eg", "running (adopted)", strconv.Itoa(old), "is not replaced")
-	if err := syscall.Kill(old, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	m.crash(old)
 	m.metricIs("gatefold_host_envoys_outdated 0")
-	m.write("one.yaml", m.route("one", "b"))
-	m.waitFor("one", "b")
 	m.destroy()
 }
 

@@ -49,8 +49,7 @@ func (s *supervisor) replace(ctx context.Context) {
 		return
 	}
 	silent := s.losesDatagrams(ctx)
-	var next *process
-	next, err = s.launchHot(ctx, old)
+	next, err := s.launchHot(ctx, old)
 	if err != nil {
 		s.keepServing(err)
 		return

@@ -115,8 +115,8 @@ func (c *actionComparison) targetPlaces(p pair) (out []Place) {
 		return out
 	}
 	if b.Forward == nil || a.Forward == nil {
-		if references := references(p.after); references.Field != "" && b.Redirect == nil {
-			return []Place{{Source: references}}
+		if b.Redirect == nil {
+			return []Place{{Source: references(p.after)}}
 		}
 		return []Place{placeOfRule(p.after, false)}
 	}

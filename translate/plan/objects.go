@@ -93,10 +93,10 @@ func (o *objectChanges) lostParent(root manifest.Key) string {
 }
 
 // errorWords returns a text about the error of an object whose newest version is invalid (see mistakeOf). The
-// first parameter is the beginning of this text, such as "; ". It returns "" if the object has no error.
-func (o *objectChanges) errorWords(behind string, object manifest.Key) string {
+// text begins with start, such as "; ". It returns "" if the object has no error.
+func (o *objectChanges) errorWords(start string, object manifest.Key) string {
 	if mistake := o.mistakeOf(object); mistake != "" {
-		return fmt.Sprintf("%s%s has an error (%s)", behind, object, mistake)
+		return fmt.Sprintf("%s%s has an error (%s)", start, object, mistake)
 	}
 	return ""
 }
