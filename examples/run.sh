@@ -59,7 +59,7 @@ fail() {
 
 answers() { python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=2)' "$1"; }
 
-start echo.log bin/echo a=127.0.0.1:9001 b=127.0.0.1:9002
+start echo.log bin/echo echo-a=127.0.0.1:9001 echo-b=127.0.0.1:9002
 start gatefold.log bin/gatefold serve --log-format console --state-dir $run/state $folder
 until_true "gatefold does not listen" grep -q ' listening ' $run/gatefold.log
 until_true "gatefold is not ready" bin/gatefold healthcheck

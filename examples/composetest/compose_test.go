@@ -153,14 +153,14 @@ func (p *project) read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// greeting is what backend b is greeted with.
+// greeting is what backend echo-b is greeted with.
 func (p *project) greeting() (string, error) {
 	response, err := envoytest.Try(envoytest.Request{Address: p.address, Path: "/hello/world"})
 	if err != nil {
 		return "", err
 	}
 	answer, err := response.Echoed()
-	if err == nil && answer.Backend != "b" {
+	if err == nil && answer.Backend != "echo-b" {
 		err = fmt.Errorf("%s answers", answer.Backend)
 	}
 	return strings.Join(answer.Headers["X-Greeting"], " "), err

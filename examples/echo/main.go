@@ -1,8 +1,8 @@
 // Command echo runs backends for the examples. Each backend answers every request with a JSON description of
 // the request.
 //
-//	echo a=127.0.0.1:9001 b=127.0.0.1:9002
-//	echo --name a --address 127.0.0.1:9001
+//	echo echo-a=127.0.0.1:9001 echo-b=127.0.0.1:9002
+//	echo --name echo-a --address 127.0.0.1:9001
 package main
 
 import (
@@ -78,7 +78,7 @@ func parse(args []string, stderr io.Writer) ([]backend, error) {
 		backends = append(backends, backend{name, address})
 	}
 	if len(backends) == 0 {
-		return nil, errors.New("no backend given, such as a=127.0.0.1:9001")
+		return nil, errors.New("no backend given, such as echo-a=127.0.0.1:9001")
 	}
 	return backends, nil
 }
