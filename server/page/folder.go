@@ -18,8 +18,8 @@ type folder struct {
 	beside map[manifest.Key]bool
 	// kinds are the objects of each kind, sorted by key.
 	kinds map[apischema.GroupKind][]*manifest.Object
-	// referrers are the references to each object, sorted.
-	referrers  map[manifest.Key][]reference
+	// referrers are the fields that name each object, in no order.
+	referrers  map[manifest.Key][]referrer
 	selections map[selectedBy][]selection
 	wildcard   string
 	// labels returns the labels of Secrets, which their objects do not contain.
@@ -42,7 +42,10 @@ func (p *pages) folder() (folder, error) {
 // newFolder returns a folder with the objects and their references. An object whose Value is nil is a Secret of
 // --secret-dir. wildcard is the namespace that means all namespaces in a reference to routes by label.
 func newFolder(objects []*manifest.Object, wildcard string) folder {
-	f := folder{objects: map[manifest.Key]*manifest.Object{}, beside: map[manifest.Key]bool{}, kinds: map[apischema.GroupKind][]*manifest.Object{}, referrers: map[manifest.Key][]reference{}, wildcard: wildcard}
+	f := folder{
+		objects: make(map[manifest.Key]*manifest.Object, len(objects)), beside: map[manifest.Key]bool{},
+		kinds: map[apischema.GroupKind][]*manifest.Object{}, referrers: map[manifest.Key][]referrer{}, wildcard: wildcard,
+	}
 	w := newReferenceWalker(wildcard)
 	for _, o := range objects {
 		if o.Value == nil {
@@ -51,16 +54,14 @@ func newFolder(objects []*manifest.Object, wildcard string) folder {
 		}
 		f.objects[o.Key] = o
 		f.kinds[o.Key.GroupKind()] = append(f.kinds[o.Key.GroupKind()], o)
+		w.found = w.found[:0]
 		w.read(o)
+		for _, r := range w.found {
+			f.referrers[r.To] = append(f.referrers[r.To], referrer{r.Field, o})
+		}
 	}
 	for _, kind := range f.kinds {
 		slices.SortFunc(kind, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
-	}
-	for _, r := range w.found {
-		f.referrers[r.To] = append(f.referrers[r.To], r)
-	}
-	for _, from := range f.referrers {
-		sortReferrers(from)
 	}
 	f.selections = selectionsOf(w.selected)
 	return f
@@ -86,11 +87,14 @@ func (f folder) references(o *manifest.Object, most int) (to []reference, more i
 // from returns the references by which other objects name or select the object o, sorted. It returns at most as
 // many references as the parameter most says, and the number of the others.
 func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
-	from = f.referrers[o]
-	if object := f.objects[o]; object != nil {
-		from = slices.Concat(from, f.selecting(object))
-		sortReferrers(from)
+	from = make([]reference, 0, len(f.referrers[o]))
+	for _, r := range f.referrers[o] {
+		from = append(from, reference{Field: r.field, From: r.from.Key, To: o})
 	}
+	if object := f.objects[o]; object != nil {
+		from = append(from, f.selecting(object)...)
+	}
+	sortReferrers(from)
 	shown := from[:min(len(from), most)]
 	return shown, len(from) - len(shown)
 }

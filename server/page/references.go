@@ -71,17 +71,31 @@ func sortReferrers(from []reference) {
 	})
 }
 
+// referrer is a field that names an object. It is a small form of reference, because a folder has many.
+type referrer struct {
+	field string
+	from  *manifest.Object
+}
+
 // referenceWalker collects the references in the fields of objects.
 type referenceWalker struct {
 	fields    map[string]manifest.Key
-	types     map[reflect.Type][]structField
-	names     map[reflect.Type]nameFields
+	types     map[reflect.Type]*structType
 	selecting map[reflect.Type]bool
 	wildcard  string // the namespace that means all namespaces in a reference to routes by label
 	object    manifest.Key
 	path      []byte
+	paths     map[string]string // each path that was used as the Field of a reference, so that equal paths share memory
 	found     []reference
 	selected  []selection
+}
+
+// structType is what the walker needs to know of a type of structs.
+type structType struct {
+	fields []structField
+	names  nameFields
+	// selects is true if a value may select objects (see selectingTypes).
+	selects bool
 }
 
 // structField is a field of a struct that may contain references. name is "" if the field is embedded.
@@ -96,16 +110,22 @@ type nameFields struct{ group, kind, namespace, name []int }
 
 // newReferenceWalker returns a walker that has no references yet.
 func newReferenceWalker(wildcard string) *referenceWalker {
-	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type][]structField{}, names: map[reflect.Type]nameFields{}, selecting: selectingTypes(), wildcard: wildcard}
+	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type]*structType{}, selecting: selectingTypes(), wildcard: wildcard, paths: map[string]string{}}
+}
+
+// typeOf returns the structType of a type of structs.
+func (w *referenceWalker) typeOf(typ reflect.Type) *structType {
+	known := w.types[typ]
+	if known == nil {
+		known = &structType{fieldsOf(typ), namesOf(typ), w.selecting[typ]}
+		w.types[typ] = known
+	}
+	return known
 }
 
 // fieldsOf returns the fields of a struct type that may contain references: exported fields that are structs,
 // or pointers to structs, or lists of structs. It leaves out metadata and status.
-func (w *referenceWalker) fieldsOf(typ reflect.Type) []structField {
-	fields, known := w.types[typ]
-	if known {
-		return fields
-	}
+func fieldsOf(typ reflect.Type) (fields []structField) {
 	for i := range typ.NumField() {
 		field := typ.Field(i)
 		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -117,22 +137,26 @@ func (w *referenceWalker) fieldsOf(typ reflect.Type) []structField {
 			fields = append(fields, structField{i, tag})
 		}
 	}
-	w.types[typ] = fields
 	return fields
 }
 
 // namesOf returns the nameFields of a struct type.
-func (w *referenceWalker) namesOf(typ reflect.Type) nameFields {
-	known, ok := w.names[typ]
-	if !ok {
-		index := func(name string) []int {
-			field, _ := typ.FieldByName(name)
-			return field.Index
-		}
-		known = nameFields{index("Group"), index("Kind"), index("Namespace"), index("Name")}
-		w.names[typ] = known
+func namesOf(typ reflect.Type) nameFields {
+	index := func(name string) []int {
+		field, _ := typ.FieldByName(name)
+		return field.Index
 	}
-	return known
+	return nameFields{index("Group"), index("Kind"), index("Namespace"), index("Name")}
+}
+
+// field returns the path of the current field.
+func (w *referenceWalker) field() string {
+	path, ok := w.paths[string(w.path)]
+	if !ok {
+		path = string(w.path)
+		w.paths[path] = path
+	}
+	return path
 }
 
 // add adds a reference of the current object.
@@ -158,24 +182,29 @@ func (w *referenceWalker) walk(v reflect.Value, name string) {
 			w.path = w.path[:length]
 		}
 	case reflect.Struct:
-		if s, below, ok := w.selectionOf(v); ok {
-			s.Field, s.From = string(w.path)+below, w.object
-			w.selected = append(w.selected, s)
-			name = "" // the value itself names no object
+		typ := w.typeOf(v.Type())
+		if typ.selects {
+			if s, below, ok := w.selectionOf(v); ok {
+				s.Field, s.From = w.field()+below, w.object
+				w.selected = append(w.selected, s)
+				name = "" // the value itself names no object
+			}
 		}
-		if missing, ok := w.fields[name]; ok && w.namesOf(v.Type()).name != nil {
-			w.add(string(w.path), w.key(v, missing))
-			name = "" // an embedded struct is part of the same reference
+		if typ.names.name != nil {
+			if missing, ok := w.fields[name]; ok {
+				w.add(w.field(), w.key(v, typ.names, missing))
+				name = "" // an embedded struct is part of the same reference
+			}
 		}
-		w.walkFields(v, name)
+		w.walkFields(v, typ, name)
 	}
 }
 
 // walkFields collects the references and selections in the fields of a struct. name is the name of the field
 // that has the struct.
-func (w *referenceWalker) walkFields(v reflect.Value, name string) {
+func (w *referenceWalker) walkFields(v reflect.Value, typ *structType, name string) {
 	length := len(w.path)
-	for _, field := range w.fieldsOf(v.Type()) {
+	for _, field := range typ.fields {
 		if field.name == "" {
 			w.walk(v.Field(field.index), name)
 			continue
@@ -189,10 +218,10 @@ func (w *referenceWalker) walkFields(v reflect.Value, name string) {
 	}
 }
 
-// key returns the object that a reference names. The parameter missing has the group and kind to use if the
-// reference has no kind. A reference without a namespace is to the namespace of the current object.
-func (w *referenceWalker) key(v reflect.Value, missing manifest.Key) manifest.Key {
-	fields := w.namesOf(v.Type())
+// key returns the object that a reference names. fields are the nameFields of its type. The parameter missing has
+// the group and kind to use if the reference has no kind. A reference without a namespace is to the namespace of
+// the current object.
+func (w *referenceWalker) key(v reflect.Value, fields nameFields, missing manifest.Key) manifest.Key {
 	key := manifest.Key{Group: missing.Group, Kind: missing.Kind, Namespace: w.object.Namespace}
 	if kind, ok := textOf(v, fields.kind); ok && kind != "" {
 		key.Kind = kind

@@ -95,12 +95,9 @@ func (s selection) toNone() reference {
 	return reference{Field: s.Field, From: s.From, To: none, By: "by " + s.By + ": no object is selected"}
 }
 
-// selectionOf returns the selection in the value of a field. ok is false if the value is not a selector. below
-// is the path from the value to the selector.
+// selectionOf returns the selection in the value of a field, whose type selects objects. ok is false if this value
+// does not. below is the path from the value to the selector.
 func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, below string, ok bool) {
-	if !w.selecting[v.Type()] {
-		return s, "", false
-	}
 	namespace := w.object.Namespace
 	switch from := v.Interface().(type) {
 	case api.PolicySelector:
