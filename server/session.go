@@ -190,8 +190,8 @@ func (s session) forgiveOne() {
 	s.quarantine.take(st)
 }
 
-// prepare computes what is sent of the route tables that wait for this (delta.Plan.Prepare). It logs the parts
-// that it found to be rejected by the Envoy, or that the Envoy is too old for.
+// prepare makes the next form of each route table that cannot be sent yet (delta.Plan.Prepare). If this shows
+// that the Envoy rejects parts of a table, or is too old for them, prepare logs these parts.
 func (s session) prepare() {
 	var refused []*delta.RejectedPart
 	for step := range s.stream.Prepare(s.quarantine.hints) {

@@ -103,8 +103,8 @@ func (s *staging) promote(c *scope, b batch, words, result string) {
 	s.log.Info().Str("fleet", c.fleet()).Uint64("revision", b.revision).Int("resources", len(b.entries)).Int("envoys", len(c.streams)-len(c.canaries)).Msg(words)
 }
 
-// settle requests that the Gateway of the fleet is judged again after a promotion. If a newer revision is not
-// promoted yet, the time for its canaries to answer begins now.
+// settle follows a promotion in a fleet. It marks the fleet's Gateway to be judged again. If a newer revision
+// is not promoted yet, the time for canaries to answer begins now.
 func (s *staging) settle(c *scope) {
 	if c.stage.waits() {
 		c.stage.since = time.Now()

@@ -41,7 +41,8 @@ func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	return key
 }
 
-// rejectedAt are the rejected candidates below one node (flatKey), for lookup by route.Point.
+// rejectedAt has the rejected candidates (linkKey) below one node (flatKey), each with its reasons. The method
+// under looks them up by route.Point.
 type rejectedAt struct {
 	rules  map[string][]orderedReason // by Point.At: the rule in its route
 	points map[string][]orderedReason // by Point.Name

@@ -28,8 +28,9 @@ type rejectedChild struct {
 	Cycle, Elsewhere bool
 }
 
-// rejectedChildKey is a candidate. Node is true if its node (flatKey) was rejected, and false if its link was
-// rejected before a node existed.
+// rejectedChildKey identifies a rejectedChild among those of one parent node (flatKey). Child is the candidate,
+// see linkKey. If Node is false, rules of the parent do not accept the candidate: it has no link there. If Node
+// is true, the candidate has a node, but none of its rules is below some route.Points of the parent.
 type rejectedChildKey struct {
 	Child manifest.Key
 	Node  bool

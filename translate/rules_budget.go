@@ -283,8 +283,9 @@ func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[stri
 	return level
 }
 
-// runBudget returns the budget of a branch: the smallest one of its hosts and of all hosts together. If nothing
-// stops the branch, Depth is Options.MaxDepth.
+// runBudget returns the budget of a branch. The limit of each of the root's virtual hosts, and the limit of all
+// hosts together, may cut the branch. The cut with the smallest Depth counts. If nothing cuts the branch, Depth
+// is Options.MaxDepth.
 func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	out := budgetOut{Depth: r.in.MaxDepth}
 	for _, table := range r.demand.Get(c, key).Tables {

@@ -42,8 +42,8 @@ type shadowKey struct {
 	Rule, Other string
 }
 
-// compare returns 0 if two shadows of a route are the same pair of matches, even if their virtual hosts or
-// parents differ.
+// compare orders two shadows of a route by their matches. It returns 0 if both have the same two matches, even
+// in different virtual hosts or under different parents.
 func (s *shadow) compare(other *shadow) int {
 	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), manifest.CompareKeys(s.By.Route, other.By.Route),
 		cmp.Compare(s.By.Field, other.By.Field), manifest.CompareKeys(s.To, other.To), manifest.CompareKeys(s.By.To, other.By.To))

@@ -6,14 +6,16 @@ import (
 	"strings"
 )
 
-// shares is a queue of items that share a limit. Each item has a path of directories. pop starts at the root.
-// It selects the directory with the smallest cost so far, then the directory with the smallest cost in that
-// directory, and so on. So all directories in one directory get equal parts of its limit. If one directory
-// needs less, the others get more. A directory with many items cannot use the part of a directory with few. The
-// order depends only on paths and costs.
+// shares is a queue whose items share a limit. The caller enforces the limit, and tells the queue with charge
+// what an item cost. Each item has a path of directories and an expected cost. pop goes down from the root. At
+// each level it enters the directory with the smallest sum of the cost charged so far and the cost of its next
+// item. So all directories in one directory get equal parts of its limit. If one directory needs less, the
+// others get more. A directory with many items cannot use the part of a directory with few. If the sums are
+// equal, the order of the names decides. The items of one path come in the order in which they were pushed, and
+// before the items below that path.
 //
-// The zero value is an empty queue. pop takes time in proportion to the depth of the path. In each directory on
-// the path, the time is the logarithm of the number of names.
+// The zero value is an empty queue. The time of push, pop and charge grows with the depth of the path, and at
+// each level with the logarithm of the number of directories that have queued items.
 type shares[T any] struct{ root share[T] }
 
 // share is the state of one directory in a queue of type shares.

@@ -27,8 +27,9 @@ type Verdict struct {
 	Status  metav1.ConditionStatus
 	Reason  string
 	Message string
-	// Unbound has the Envoy listeners whose address could not be bound, with Envoy's error. Status, Reason and
-	// Message ignore these listeners. If Reason is Invalid, Unbound is nil, and Message may have the errors.
+	// Unbound has the Envoy listeners whose address could not be bound, with Envoy's error. They do not affect
+	// Status and Reason. They affect Message only if Reason is Invalid: then Unbound is nil, and Message may have
+	// their errors.
 	Unbound map[string]string
 }
 

@@ -60,8 +60,9 @@ func apiVersion(group string) string {
 	return group + "/v1"
 }
 
-// Missing returns the message for a filter that names one object without a status. The message says if no
-// object of the kind has a status. It suggests a similar object if there is one.
+// Missing returns the message for a filter that names one object without a status: that the object does not
+// exist, and which similar object does. If no object of the kind has a status, the message adds that the kind
+// may have none.
 func (b *Board) Missing(filter Filter) string {
 	var same, names []string
 	hasStatus := false

@@ -71,14 +71,14 @@ func NewIntake(stopping <-chan struct{}) *Intake {
 // in which they wait.
 type turns chan struct{}
 
-// take waits for a turn. If the channel none delivers a value first, take returns without a turn and without an
-// error. It returns an error if ctx ends or stopping is closed. done ends the turn, and may be called more than
-// once.
-func (t turns) take(ctx context.Context, stopping <-chan struct{}, none <-chan time.Time) (done func(), err error) {
+// take waits for a turn. The channel limit bounds the wait: if it delivers a value first, take returns without
+// a turn, and err is nil. A nil channel sets no bound. err is not nil if ctx ended or stopping was closed; done
+// is then nil. Otherwise done ends the turn, if there is one. It may be called more than once.
+func (t turns) take(ctx context.Context, stopping <-chan struct{}, limit <-chan time.Time) (done func(), err error) {
 	select {
 	case t <- struct{}{}:
 		return sync.OnceFunc(func() { <-t }), nil
-	case <-none:
+	case <-limit:
 		return func() {}, nil
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()

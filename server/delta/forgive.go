@@ -2,9 +2,9 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Forgive lets the Envoy try again what it rejected: route tables and filters with rejected parts, route tables
-// in which no bad part was found, and listeners that could not move to another address. Forgive forgets these
-// rejections, and marks the resources to be sent again. It reports whether it marked any.
+// Forgive forgets what the Envoy rejected, so that it is sent again. This covers three kinds of resource: route
+// tables and filters with rejected parts, route tables whose search found no bad part, and listeners that could
+// not move to another address. It reports whether it marked any resource to be sent again.
 func (p *Plan) Forgive() (forgiven bool) {
 	forgiven = p.moves.forgiveBinds()
 	for name, t := range p.states {

@@ -306,8 +306,9 @@ func (l *ledger) reject(nonce, words string) {
 	}
 }
 
-// answered ends the wait for the answer to one name of r, and marks the name as due if it must be compared
-// again. It does nothing and returns false if the client unsubscribed from the name after r was sent.
+// answered records that the client answered one name of the response r. If the name was marked meanwhile (see
+// mark), it is due again. If the client unsubscribed from the name after r was sent, answered does nothing and
+// returns false.
 func (l *ledger) answered(r *Response, name string) bool {
 	if _, forgotten := r.forgotten[name]; forgotten {
 		return false

@@ -20,7 +20,9 @@ type standing struct {
 	unhosted []manifest.Problem // the last problems of Gateways without an Envoy on this machine
 	frozen   []manifest.Problem // the last problems of frozen revisions
 
-	// These lists are the inputs of the last call of located. mine is the first four, concatenated.
+	// located compares these lists with those of its next call. translated, expired, placeless and staged are the
+	// problems of the translation, expired certificates, unhosted and frozen. mine has the problems of all four,
+	// in this order.
 	translated, expired, placeless, staged, mine []manifest.Problem
 	located, stored                              []manifest.Problem // the two lists that all is made of
 }

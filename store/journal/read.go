@@ -69,9 +69,10 @@ func (r *reading) all(in io.Reader) (content Content, end int64) {
 	return content, end
 }
 
-// take adds the object of one line, or applies the objects before a commit. It returns false if the line has no
-// commit and no object, or if the path in it is invalid. If the Checked objects would have more than
-// Options.MaxBytes, it leaves out the Checked of the line.
+// take handles one line of the journal. An object is added to r.staged. A commit moves the objects of r.staged
+// to r.saved; an object without a path removes the saved one. take returns false if the line is neither, or if
+// its path is invalid. Checked objects may have Options.MaxBytes in total: an object that would exceed this is
+// added without its Checked. length is the size of the line in bytes.
 func (r *reading) take(l line, length int64) bool {
 	switch {
 	case l.Commit != nil:

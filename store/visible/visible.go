@@ -27,8 +27,8 @@ func Text(text string) string {
 // hidden reports whether r is invisible, or replaces a byte that is not UTF-8.
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 
-// appendVisible appends text in the form of Text to the slice to, and returns the slice. Characters that are in
-// the parameter keep are not escaped.
+// appendVisible appends the visible form of text (see Text) to its first parameter, and returns the result.
+// Characters that are in the parameter keep are not escaped.
 func appendVisible(to, text []byte, keep string) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)

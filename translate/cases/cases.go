@@ -116,8 +116,9 @@ func Load(folder string) ([]*Case, error) {
 	return out, nil
 }
 
-// difference says that Envoys before a release do something else than the case. lines is a text that the
-// affected lines of the case contain. The option "differs-before 1.39 TEXT" sets both fields.
+// difference says that Envoys older than a release (before) do not do what some lines of the case say. Those
+// are the lines that contain the text in the field lines. The option "differs-before 1.39 TEXT" sets before to
+// 1.39, and lines to TEXT.
 type difference struct {
 	before xds.Release
 	lines  string

@@ -76,7 +76,7 @@ func (b *requestReporter) backends() {
 			At:         Source{Object: b.answer.Rule.Source.Key, Field: target.Target.Field},
 		}
 		if target.Cluster == "" {
-			out.Reason = b.messages(func(p manifest.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
+			out.Reason = b.messages(func(p *manifest.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
 		} else if target.Status == 0 {
 			out.Receives = &ReceivesReport{
 				Method: b.query.Method, Host: target.Host, Path: b.answer.Outcome.Path, Headers: target.Headers,

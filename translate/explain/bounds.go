@@ -22,9 +22,9 @@ type narrowed struct {
 	alone bool
 }
 
-// bounded adds to NotAccepted the routes that would answer the request if their namespaces could serve its
-// host, until NotAccepted has maxNotAccepted entries. It leaves out routes with hostnames, because a problem
-// reports them.
+// bounded adds routes to NotAccepted, which has at most maxNotAccepted entries. It adds a route if it, or one
+// that it delegates to, might answer the request, but its own namespace may not serve the request's host. It
+// skips routes with hostnames, because a problem already reports them.
 func (b *requestReporter) bounded() {
 	port, host, _ := pick(b.facts.View, b.query)
 	if port == nil || len(b.facts.View.Bounds) == 0 {

@@ -34,14 +34,14 @@ func TestPatternsOfBrokenRoutesAreCompiledOnce(t *testing.T) {
 	add("one", 1000)
 	s := &suspects{overlaps: o, way: map[manifest.Key]bool{}}
 	for range 500 {
-		s.rank(manifest.Problem{Object: httpRoute("one"), Field: "spec.parentRefs[0]"})
+		s.rank(&manifest.Problem{Object: httpRoute("one"), Field: "spec.parentRefs[0]"})
 	}
 	if o.compiled != 1000 {
 		t.Errorf("%d patterns are compiled", o.compiled)
 	}
 	for i := range 50 {
 		add(fmt.Sprint(i), 1000)
-		s.rank(manifest.Problem{Object: httpRoute(fmt.Sprint(i)), Field: "spec.parentRefs[0]"})
+		s.rank(&manifest.Problem{Object: httpRoute(fmt.Sprint(i)), Field: "spec.parentRefs[0]"})
 	}
 	if o.compiled > maxCompiled {
 		t.Errorf("%d patterns are compiled", o.compiled)

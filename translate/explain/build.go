@@ -137,7 +137,7 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	if reason := b.whatCloses(); reason != "" {
 		return reason
 	}
-	messages := b.messages(func(p manifest.Problem) bool { return ofRule(p, rule) })
+	messages := b.messages(func(p *manifest.Problem) bool { return ofRule(p, rule) })
 	switch {
 	case b.answer.Outcome.Why != "":
 		return b.answer.Outcome.Why
@@ -147,7 +147,7 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 		return "the rule delegates to other routes, and none of them matches the request"
 	}
 	for _, hop := range b.report.Route.Hops {
-		messages := b.messages(func(p manifest.Problem) bool {
+		messages := b.messages(func(p *manifest.Problem) bool {
 			return p.Code == string(gwv1.RouteReasonUnsupportedValue) && p.Object == hop.Object && strings.HasPrefix(p.Field, hop.RuleAt.Field+".filters[")
 		})
 		if messages != "" {
@@ -168,10 +168,10 @@ func (b *requestReporter) whatCloses() string {
 			continue
 		}
 		at := action.From[0]
-		messages := b.messages(func(p manifest.Problem) bool { return p.Object == at.Object && p.Field == at.Field })
+		messages := b.messages(func(p *manifest.Problem) bool { return p.Object == at.Object && p.Field == at.Field })
 		action.Does = cmp.Or(messages, b.answer.Outcome.Why)
 		reason := action.Does
-		if _, isRoute := route.KindOf(at.Object); !isRoute {
+		if !route.IsRoute(at.Object) {
 			reason = cmp.Or(b.answer.Outcome.Why, at.Object.String()+": "+reason)
 		}
 		hops := b.report.Route.Hops

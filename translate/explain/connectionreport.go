@@ -107,7 +107,7 @@ func (b *connectionReporter) share(share Share) BackendReport {
 	}
 	cluster := b.facts.View.Clusters[share.Target.Cluster]
 	if cluster == nil {
-		out.Reason = b.messages(func(p manifest.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
+		out.Reason = b.messages(func(p *manifest.Problem) bool { return concerns(p, out.At.Object, out.At.Field) })
 		return out
 	}
 	out.addCluster(cluster)
@@ -154,7 +154,7 @@ func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 		}
 		return fmt.Sprintf("no route is attached to listener %s", stream.Listener)
 	}
-	messages := b.messages(func(p manifest.Problem) bool { return concerns(p, stream.Route.Origin.Key, "spec.rules[0]") })
+	messages := b.messages(func(p *manifest.Problem) bool { return concerns(p, stream.Route.Origin.Key, "spec.rules[0]") })
 	return cmp.Or(messages, "all of its weights are 0")
 }
 

@@ -144,8 +144,8 @@ func processorWords(extras *ir.Extras) string {
 		outageWords(service.Processor.FailOpen, http.StatusInternalServerError))
 }
 
-// globalLimitWords returns, as text, which service counts requests, and by what, or TurnedOff if a policy turns
-// it off.
+// globalLimitWords returns, as text, which service counts requests, by which descriptors, and what happens if
+// the service fails. It returns TurnedOff if a policy turns the limit off.
 func globalLimitWords(extras *ir.Extras) string {
 	if extras.GlobalLimit == nil {
 		return TurnedOff

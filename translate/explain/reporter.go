@@ -46,10 +46,10 @@ type requestReporter struct {
 
 // messages returns the messages of all problems for which the given function returns true. The messages are
 // joined, without duplicates. It returns "" if there are no such problems.
-func (b *reporter) messages(of func(manifest.Problem) bool) string {
+func (b *reporter) messages(of func(*manifest.Problem) bool) string {
 	var messages []string
-	for _, p := range b.facts.Problems {
-		if of(p) && !slices.Contains(messages, p.Message) {
+	for i := range b.facts.Problems {
+		if p := &b.facts.Problems[i]; of(p) && !slices.Contains(messages, p.Message) {
 			messages = append(messages, p.Message)
 		}
 	}
@@ -57,12 +57,12 @@ func (b *reporter) messages(of func(manifest.Problem) bool) string {
 }
 
 // ofRule reports whether a problem is about a rule, or about a field inside the rule.
-func ofRule(p manifest.Problem, rule *ir.Rule) bool {
-	return concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
+func ofRule(p *manifest.Problem, rule *ir.Rule) bool {
+	return p.Object == rule.Source.Key && concerns(p, rule.Source.Key, fmt.Sprintf("spec.rules[%d]", ruleIndex(rule)))
 }
 
 // concerns reports whether a problem is about a field of an object, or about a field inside that field.
-func concerns(p manifest.Problem, object manifest.Key, field string) bool {
+func concerns(p *manifest.Problem, object manifest.Key, field string) bool {
 	rest, inside := strings.CutPrefix(p.Field, field)
 	return p.Object == object && inside && (rest == "" || rest[0] == '.')
 }

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,18 +27,18 @@ const (
 
 // suspect is a problem with its rank.
 type suspect struct {
-	manifest.Problem
+	*manifest.Problem
 	rank int
 	fit  int // how much of the path an overlapping rule covers
 }
 
 // compareSuspects orders by rank, then by the greater fit, then errors before other problems.
 func compareSuspects(a, b suspect) int {
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.fit, a.fit), cmp.Compare(severe(a.Problem), severe(b.Problem)))
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.fit, a.fit), cmp.Compare(severe(a), severe(b)))
 }
 
 // severe returns 0 for an error and 1 for other problems.
-func severe(p manifest.Problem) int {
+func severe(p suspect) int {
 	if p.Severity == manifest.Error {
 		return 0
 	}
@@ -52,8 +51,9 @@ func severe(p manifest.Problem) int {
 func (b *requestReporter) problems() {
 	s := b.suspects()
 	var listed []suspect
-	var rest []manifest.Problem
-	for _, p := range b.facts.Problems {
+	var rest []*manifest.Problem
+	for i := range b.facts.Problems {
+		p := &b.facts.Problems[i]
 		rank, fit := s.rank(p)
 		switch rank {
 		case unrelated:
@@ -71,21 +71,24 @@ func (b *requestReporter) problems() {
 			b.report.MoreProblems += len(listed) - i
 			break
 		}
-		b.report.Problems = append(b.report.Problems, p.Problem)
+		b.report.Problems = append(b.report.Problems, *p.Problem)
 	}
 }
 
 // mentions returns those of the unlisted problems (rest) whose object is named in the message of a listed
 // problem. For example, a listed problem says that a backend does not exist. An error in the document of that
 // backend is then of interest, too. mentions searches the first maxProblems listed problems.
-func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
+func mentions(listed []suspect, rest []*manifest.Problem) (out []suspect) {
 	var text strings.Builder
 	for _, p := range listed[:min(len(listed), maxProblems)] {
 		text.WriteString(p.Message + " \n")
 	}
 	said := text.String()
 	for _, p := range rest {
-		if name := p.Object.String(); !p.Object.IsZero() && (strings.Contains(said, name+" ") || strings.Contains(said, name+":")) {
+		if p.Object.IsZero() || !strings.Contains(said, p.Object.Name) {
+			continue
+		}
+		if name := p.Object.String(); strings.Contains(said, name+" ") || strings.Contains(said, name+":") {
 			out = append(out, suspect{p, mentioned, 0})
 		}
 	}
@@ -96,9 +99,9 @@ func mentions(listed []suspect, rest []manifest.Problem) (out []suspect) {
 // request.
 type suspects struct {
 	rule  *ir.Rule
-	way   map[manifest.Key]bool   // objects that lead to the answer
-	rules map[manifest.Field]bool // rules that lead to the answer, by their fields
-	near  map[manifest.Field]bool // rules that do not match, but whose path does
+	way   map[manifest.Key]bool // objects that lead to the answer
+	rules map[ruleAt]bool       // rules that lead to the answer
+	near  map[ruleAt]bool       // rules that do not match, but whose path does
 	*overlaps
 	// least is how much of the path a rule must cover to have precedence over the rule that answers (see fit).
 	least int
@@ -108,11 +111,17 @@ type suspects struct {
 	lost bool
 }
 
+// ruleAt names a rule of a route. The index counts from 0.
+type ruleAt struct {
+	route manifest.Key
+	index int
+}
+
 // suspects returns the suspects of the request. If a listener accepts the request, it also reads the outlines
 // of the routes that have a problem, at most maxOutlined.
 func (b *requestReporter) suspects() *suspects {
 	s := &suspects{
-		rule: b.answer.Rule, way: b.way(), rules: map[manifest.Field]bool{}, near: map[manifest.Field]bool{}, overlaps: b.overlaps(),
+		rule: b.answer.Rule, way: b.way(), rules: map[ruleAt]bool{}, near: map[ruleAt]bool{}, overlaps: b.overlaps(),
 		unheard: b.report.Outcome == NoListener, lost: b.answer.Rule == nil, least: 1,
 	}
 	if s.rule != nil && s.rule.Action.Respond == nil && s.rule.Match.Path.Kind == ir.PathPrefix {
@@ -120,24 +129,42 @@ func (b *requestReporter) suspects() *suspects {
 	}
 	if b.report.Route != nil {
 		for _, hop := range b.report.Route.Hops {
-			s.rules[manifest.Field{Object: hop.Object, Path: hop.RuleAt.Field}] = true
+			s.leads(hop.Object, hop.RuleAt.Field)
 		}
 	}
 	if b.report.Delegation != nil {
 		s.way[b.report.Delegation.Object] = true
-		s.rules[manifest.Field{Object: b.report.Delegation.Object, Path: b.report.Delegation.At.Field}] = true
+		s.leads(b.report.Delegation.Object, b.report.Delegation.At.Field)
 	}
 	for _, miss := range b.answer.Considered {
-		s.near[manifest.Field{Object: miss.Rule.Source.Key, Path: fmt.Sprintf("spec.rules[%d]", ruleIndex(miss.Rule))}] = true
+		s.near[ruleAt{miss.Rule.Source.Key, ruleIndex(miss.Rule)}] = true
 	}
-	var routes []manifest.Key
-	for _, p := range b.facts.Problems {
-		if _, isRoute := route.KindOf(p.Object); isRoute && !s.unheard {
-			routes = append(routes, p.Object)
+	if !s.unheard {
+		s.read(routesOf(b.facts.Problems), b.facts.Outlines)
+	}
+	return s
+}
+
+// leads adds a field to s.rules if the field is that of a rule.
+func (s *suspects) leads(object manifest.Key, field string) {
+	if index, _ := ruleField(field); index >= 0 {
+		s.rules[ruleAt{object, index}] = true
+	}
+}
+
+// routesOf returns the routes that have problems, in the order of the problems. Equal neighbours are one.
+func routesOf(problems []manifest.Problem) (routes []manifest.Key) {
+	var last manifest.Key
+	for i := range problems {
+		object := problems[i].Object
+		if object == last {
+			continue
+		}
+		if last = object; route.IsRoute(object) {
+			routes = append(routes, object)
 		}
 	}
-	s.read(slices.Compact(routes), b.facts.Outlines)
-	return s
+	return routes
 }
 
 // way returns the objects that lead to the answer, and those of the rule's external services.
@@ -188,8 +215,7 @@ func (b *requestReporter) overlaps() *overlaps {
 
 // rank returns the rank of a problem, and how much of the path its rule covers. fit is 0 unless the rank is
 // overlapping.
-func (s *suspects) rank(p manifest.Problem) (rank, fit int) {
-	_, isRoute := route.KindOf(p.Object)
+func (s *suspects) rank(p *manifest.Problem) (rank, fit int) {
 	switch {
 	case p.Object.IsZero():
 		if (s.lost || s.unheard) && p.Severity == manifest.Error {
@@ -202,7 +228,7 @@ func (s *suspects) rank(p manifest.Problem) (rank, fit int) {
 		return unrelated, 0
 	case s.rule != nil && ofRule(p, s.rule):
 		return ofTheRule, 0
-	case isRoute:
+	case route.IsRoute(p.Object):
 		return s.rankRoute(p)
 	case s.way[p.Object]:
 		return ofTheWay, 0
@@ -213,9 +239,9 @@ func (s *suspects) rank(p manifest.Problem) (rank, fit int) {
 // rankRoute returns the rank of a problem of a route, and the fit of its rule. A route may lead to the answer
 // by one of its rules. A problem of another rule then has no effect on the answer, unless that rule might have
 // matched the request.
-func (s *suspects) rankRoute(p manifest.Problem) (rank, fit int) {
-	rule, index, match := ruleField(p.Field)
-	at := manifest.Field{Object: p.Object, Path: rule}
+func (s *suspects) rankRoute(p *manifest.Problem) (rank, fit int) {
+	index, match := ruleField(p.Field)
+	at := ruleAt{p.Object, index}
 	fit = s.fit(p.Object, index, match)
 	switch {
 	case s.rules[at]:
@@ -230,16 +256,15 @@ func (s *suspects) rankRoute(p manifest.Problem) (rank, fit int) {
 	return unrelated, 0
 }
 
-// ruleField returns the rule and the match that contain a field of a route. The result rule is the path of the
-// rule, and index and match count from 0. If the field is not in a rule, rule is "", and index and match are
-// -1. If the field is in a rule but not in a match, match is -1.
-func ruleField(field string) (rule string, index, match int) {
+// ruleField returns the rule and the match that contain a field of a route. Both count from 0. If the field is not
+// in a rule, index and match are -1. If the field is in a rule but not in a match, match is -1.
+func ruleField(field string) (index, match int) {
 	index, rest := indexAfter(field, "spec.rules[")
 	if index < 0 {
-		return "", -1, -1
+		return -1, -1
 	}
 	match, _ = indexAfter(rest, ".matches[")
-	return fmt.Sprintf("spec.rules[%d]", index), index, match
+	return index, match
 }
 
 // indexAfter returns the index after a prefix, and the text after the bracket that ends the index. For example,

@@ -158,7 +158,9 @@ func (g *Gateway) TLSNames(port int32) *TLSNames {
 	return out
 }
 
-// under returns, for each possible wildcard, the names that it covers except itself.
+// under returns the given names by wildcard: for each wildcard that covers at least one name, the names that it
+// covers. The wildcard need not be a name itself. If it is one, it is not among its own names. The name
+// a.example.com, for example, is listed under *.example.com, *.com and *.
 func under(names []string) map[string][]string {
 	out := map[string][]string{}
 	for _, name := range names {

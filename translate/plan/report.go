@@ -172,8 +172,8 @@ func (a Answer) sameAs(b Answer) bool {
 
 // Share is a backend that gets some of the requests.
 type Share struct {
-	// Cluster is "" for a reference that is not resolved. Status is Envoy's answer if the backend does not answer,
-	// 0 otherwise.
+	// Cluster is "" if the backend reference is not resolved. Status is the HTTP status that Envoy answers by
+	// itself to these requests, because no backend can. It is 0 if the backend answers, and for connections.
 	Cluster    string  `json:"cluster,omitempty"`
 	Status     uint32  `json:"status,omitempty"`
 	GRPCStatus string  `json:"grpcStatus,omitempty"`

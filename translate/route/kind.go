@@ -25,14 +25,32 @@ type Kind struct {
 
 // Kinds returns the kinds of route that gatefold serves.
 func Kinds() []Kind {
-	web := []gwv1.ProtocolType{gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType}
-	return []Kind{
-		{Name: "HTTPRoute", Protocols: web, Tables: true, Hosts: true, read: readHTTP},
-		{Name: "GRPCRoute", Protocols: web, Tables: true, Hosts: true, read: readGRPC},
-		{Name: "TLSRoute", Protocols: []gwv1.ProtocolType{gwv1.TLSProtocolType}, Hosts: true, read: readTLS},
-		{Name: "TCPRoute", Protocols: []gwv1.ProtocolType{gwv1.TCPProtocolType}, read: readTCP},
-		{Name: "UDPRoute", Protocols: []gwv1.ProtocolType{gwv1.UDPProtocolType}, read: readUDP},
+	var all []Kind
+	for _, name := range []string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"} {
+		kind, _ := kindNamed(name)
+		all = append(all, kind)
 	}
+	return all
+}
+
+// kindNamed returns the Kind with a name. ok is false if there is none.
+func kindNamed(name string) (kind Kind, ok bool) {
+	kind.Name = name
+	switch name {
+	case "HTTPRoute":
+		kind.Protocols, kind.Tables, kind.Hosts, kind.read = []gwv1.ProtocolType{gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType}, true, true, readHTTP
+	case "GRPCRoute":
+		kind.Protocols, kind.Tables, kind.Hosts, kind.read = []gwv1.ProtocolType{gwv1.HTTPProtocolType, gwv1.HTTPSProtocolType}, true, true, readGRPC
+	case "TLSRoute":
+		kind.Protocols, kind.Hosts, kind.read = []gwv1.ProtocolType{gwv1.TLSProtocolType}, true, readTLS
+	case "TCPRoute":
+		kind.Protocols, kind.read = []gwv1.ProtocolType{gwv1.TCPProtocolType}, readTCP
+	case "UDPRoute":
+		kind.Protocols, kind.read = []gwv1.ProtocolType{gwv1.UDPProtocolType}, readUDP
+	default:
+		return Kind{}, false
+	}
+	return kind, true
 }
 
 func readHTTP(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
@@ -62,12 +80,16 @@ func readUDP(o *manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname) {
 
 // KindOf returns the Kind of the key's group and kind. ok is false if gatefold does not serve such routes.
 func KindOf(key manifest.Key) (kind Kind, ok bool) {
-	all := Kinds()
-	i := slices.IndexFunc(all, func(k Kind) bool { return key.Group == gwv1.GroupName && key.Kind == k.Name })
-	if i < 0 {
+	if key.Group != gwv1.GroupName {
 		return Kind{}, false
 	}
-	return all[i], true
+	return kindNamed(key.Kind)
+}
+
+// IsRoute reports whether the key is that of a route that gatefold serves.
+func IsRoute(key manifest.Key) bool {
+	_, served := KindOf(key)
+	return served
 }
 
 // KindsOf returns the kinds that may attach to a listener of a protocol, in the order of Kinds.

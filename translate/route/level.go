@@ -25,10 +25,11 @@ func prefersParent(object *manifest.Object) bool {
 	return strategy.PrefersParent()
 }
 
-// underLevels merges a rule's action with the levels above it, from the nearest level to the root
-// (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). If both sides set a field, the
-// preferred side wins. Header changes of the preferred side run last. Mirrors of both sides are kept. If a
-// level is Closed, the action answers 500.
+// underLevels merges a rule's action with the actions of the delegating rules above it, from the nearest to the
+// root (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). levels begins with the root's. In
+// each merge, the level is preferred if its PreferParent is true, and otherwise the action below it. If both
+// set a field, the preferred one wins. The header changes of the preferred one run last. Mirrors of both are
+// kept. If a level is Closed, the action answers 500.
 func underLevels(action ir.Action, levels []Level) ir.Action {
 	for _, level := range slices.Backward(levels) {
 		if level.Closed {

@@ -26,12 +26,12 @@ type StreamFlat struct {
 // IsStream reports whether the key is that of a TCPRoute, TLSRoute or UDPRoute.
 func IsStream(key manifest.Key) bool {
 	kind, served := KindOf(key)
-	return served && !kind.Tables && !slices.Contains(kind.Protocols, gwv1.HTTPProtocolType)
+	return served && !kind.Tables
 }
 
-// Stream returns the StreamFlat of the only rule of a TCPRoute, TLSRoute or UDPRoute; the schema allows no
-// more. For a reference that cannot be resolved, Envoy closes its share of connections or drops the datagrams
-// (Gateway API, TCPRouteRule.backendRefs).
+// Stream translates a TCPRoute, TLSRoute or UDPRoute. The schema allows only one rule. A backendRef that cannot
+// be resolved keeps its weight: Envoy closes that share of the connections, or drops that share of the
+// datagrams (Gateway API, TCPRouteRule.backendRefs).
 func Stream(object *manifest.Object, resolve Resolver) *StreamFlat {
 	out := &StreamFlat{Route: &ir.StreamRoute{Origin: OriginOf(object)}}
 	section, refs := streamRule(object)

@@ -163,17 +163,17 @@ func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 	return programmed(gwv1.ListenerConditionProgrammed, generation, bad.Reason, bad.Message)
 }
 
-// RouteAccepted returns the condition Accepted of a route for one parent. A verdict with a message but no
-// reason is True. The message then says what the route does not get, for example rules of the parent that do
-// not lead to it.
+// RouteAccepted returns the condition Accepted of a route for one parent. It is False if the verdict has a
+// reason, and True otherwise. If it is True, its message may say what the route does not get, for example rules
+// of the parent that do not lead to it.
 func RouteAccepted(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionAccepted, generation, gwv1.RouteReasonAccepted, verdict)
 	c.Message = verdict.Message
 	return c
 }
 
-// RouteResolvedRefs returns the condition ResolvedRefs of a route for one parent. A verdict with a message but
-// no reason is True: the message names routes to which this route cannot delegate.
+// RouteResolvedRefs returns the condition ResolvedRefs of a route for one parent. It is False if the verdict has a
+// reason, and True otherwise. If it is True, its message may name routes to which this route cannot delegate.
 func RouteResolvedRefs(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionResolvedRefs, generation, gwv1.RouteReasonResolvedRefs, verdict)
 	c.Message = verdict.Message

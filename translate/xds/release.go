@@ -35,8 +35,9 @@ func (r Release) Before(other Release) bool {
 
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
-// feature is something that gatefold sends and that a supported Envoy may lack. If an Envoy rejects parts for
-// other reasons, Probe finds these parts.
+// feature is something that gatefold sends, and that some supported releases of Envoy lack. Routes that such an
+// Envoy gets do not use it (see ListenerFor, TableFor and Lacks). The parts that an Envoy rejects for other
+// reasons are not known beforehand: a search finds them (see Probe).
 type feature struct {
 	field ir.Field
 	// what is the name of the feature in messages.
