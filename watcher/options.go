@@ -64,6 +64,9 @@ type Options struct {
 	Mode Mode
 	// Stats, if not nil, is kept up to date.
 	Stats *Stats
+	// Filled says that the folder had files before Watch began. If the first Tree has no files, Watch then waits
+	// longer for those that are copied back (MaxAdd).
+	Filled bool
 	// Rescan requests a scan of the whole folder. The resulting Tree is not debounced, and Watch passes it on even
 	// if nothing changed. Then Watch closes the channel that it received. A nil Rescan never requests a scan.
 	Rescan <-chan chan<- struct{}

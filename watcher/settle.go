@@ -68,9 +68,10 @@ type settle struct {
 	alarmed     bool
 	forced      bool
 
-	// filled is true once the folder has had files. refilling is true if the last Tree has no files although an
-	// earlier one had some. The folder is then frozen, so loading can wait. Without the longer wait, half of a
-	// folder that is being copied back would remove the objects of the other half.
+	// filled is true once the folder has had files, and from the beginning with Options.Filled. refilling is true if
+	// the last Tree has no files although the folder had some before. The folder is then frozen, so loading can
+	// wait. Without the longer wait, half of a folder that is being copied back would remove the objects of the
+	// other half.
 	filled, refilling bool
 }
 
@@ -81,7 +82,7 @@ type pending struct {
 }
 
 func newSettle(opt Options) *settle {
-	return &settle{opt: opt, pending: map[string]pending{}}
+	return &settle{opt: opt, pending: map[string]pending{}, filled: opt.Filled}
 }
 
 // note records changes that were seen at the time now. It forgets a path that was added and is removed before

@@ -176,6 +176,18 @@ func TestSettleRefilling(t *testing.T) {
 	}
 }
 
+// A folder that had files before the start, and is empty at the start, comes back as a whole, too.
+func TestSettleRefillingAfterAStart(t *testing.T) {
+	t0 := time.Unix(1_000_000, 0)
+	s := newSettle(Options{Filled: true}.withDefaults())
+	s.done(quiet, t0)
+	s.given(0)
+	s.note(t0, change{"a", added})
+	if _, next := s.due(t0); next.Sub(t0) != time.Second {
+		t.Errorf("ask again after %s", next.Sub(t0))
+	}
+}
+
 func TestSettleNoticed(t *testing.T) {
 	t0 := time.Unix(1_000_000, 0)
 	s := newSettle(Options{}.withDefaults())

@@ -139,7 +139,7 @@ func TestRestartsUnderLoad(t *testing.T) {
 			func() { r.must(os.Remove(r.folder), os.Rename(aside, r.folder)) }, 1},
 		{"a folder that is copied back file by file", func() { r.must(os.Rename(r.folder, aside), os.Mkdir(r.folder, 0o755)) }, func() {
 			f := &faulty{served: r.served}
-			f.each(aside, func(name string) { f.copy(filepath.Join(aside, name), in(name)); time.Sleep(20 * time.Millisecond) })
+			f.each(aside, func(name string) { f.copy(filepath.Join(aside, name), in(name)); time.Sleep(200 * time.Millisecond) })
 			r.must(os.RemoveAll(aside))
 		}, 1},
 	} {

@@ -165,6 +165,7 @@ func (o Options) newServer(p *pipeline, manager *notifier, kept *state, log zero
 func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, srv *server.Server, bound <-chan struct{}) {
 	folder := o.Folder.Watch
 	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.yields.arriving
+	folder.Filled = p.state.restored()
 	if p.gate != nil {
 		folder.Takes = gatedFile
 	}
