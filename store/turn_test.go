@@ -39,6 +39,17 @@ func inOneList(documents string) string {
 	return b.String()
 }
 
+// TestAPartOfATreeDoesNotFreezeTheFolder replaces the only file by a large one of another namespace: the folder
+// is not empty, although its first part is.
+func TestAPartOfATreeDoesNotFreezeTheFolder(t *testing.T) {
+	s := newStore(t, Options{})
+	s.Apply(treeOf(map[string]string{"teams/innocent/a.yaml": manyRoutes("innocent", 1)}))
+	change, err := s.ApplyUntil(t.Context(), treeOf(map[string]string{"teams/other/all.yaml": manyRoutes("other", 200)}), hurried)
+	if err != nil || change.Hold != "" || len(change.Gone) != 1 || len(change.Set)+len(change.Waiting) == 0 {
+		t.Errorf("%v, hold %q, %d objects set, %d gone, %d files wait", err, change.Hold, len(change.Set), len(change.Gone), len(change.Waiting))
+	}
+}
+
 // TestASmallEditDoesNotWaitForALargeFile saves a small file beside what takes long to read: the
 // small one is applied by the first Apply, and the rest by later ones.
 func TestASmallEditDoesNotWaitForALargeFile(t *testing.T) {

@@ -9,6 +9,9 @@ type mailbox chan parcel
 type parcel struct {
 	tree  Tree
 	asked []chan<- struct{}
+	// replaced is true if another Tree was put before this one and not delivered. The receiver may have stopped its
+	// work for that Tree (Options.Arrived), so it gets this one even if nothing changed.
+	replaced bool
 }
 
 // put puts p into the mailbox. If an older Tree is still there, put replaces it, and keeps its requests and its
@@ -18,13 +21,15 @@ func (m mailbox) put(p parcel) {
 	case older := <-m:
 		p.tree.Noticed = older.tree.Noticed
 		p.asked = append(older.asked, p.asked...)
+		p.replaced = true
 	default:
 	}
 	m <- p // there is room: put is the only sender
 }
 
 // deliver calls fn with each Tree that differs from the previous one, until ctx ends. If a reload waits for a
-// Tree, deliver calls fn even if the Tree is unchanged. After the call it closes the request's channel.
+// Tree, or if the Tree replaced another one, deliver calls fn even if the Tree is unchanged. After the call it
+// closes the channels of the requests.
 func (m mailbox) deliver(ctx context.Context, fn func(Tree)) {
 	var last *Tree
 	for {
@@ -32,7 +37,7 @@ func (m mailbox) deliver(ctx context.Context, fn func(Tree)) {
 		case <-ctx.Done():
 			return
 		case p := <-m:
-			if last == nil || !p.tree.Same(last) || len(p.asked) > 0 {
+			if last == nil || !p.tree.Same(last) || len(p.asked) > 0 || p.replaced {
 				fn(p.tree)
 			}
 			last = &p.tree

@@ -215,10 +215,33 @@ func TestMailboxKeepsWhenItWasNoticed(t *testing.T) {
 	m := make(mailbox, 1)
 	first := time.Unix(1, 0)
 	asked := make(chan struct{})
-	m.put(parcel{Tree{Root: "old", Noticed: first}, []chan<- struct{}{asked}})
+	m.put(parcel{tree: Tree{Root: "old", Noticed: first}, asked: []chan<- struct{}{asked}})
 	m.put(parcel{tree: Tree{Root: "new", Noticed: time.Unix(2, 0)}})
 	if got := <-m; got.tree.Root != "new" || !got.tree.Noticed.Equal(first) || len(got.asked) != 1 {
 		t.Errorf("got %+v, want the new Tree, the older time and who asked for the old one", got)
+	}
+}
+
+// A Tree stops the work for the one before it, and is replaced by a Tree that is like that one: it is delivered.
+func TestMailboxDeliversATreeThatReplacedAnother(t *testing.T) {
+	m := make(mailbox, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	m.put(parcel{tree: Tree{Root: "a"}})
+	m.deliver(ctx, func(tree Tree) {
+		switch calls++; calls {
+		case 1:
+			m.put(parcel{tree: Tree{Root: "b"}})
+			m.put(parcel{tree: tree})
+		case 2:
+			m.put(parcel{tree: tree}) // nothing was replaced: not delivered
+			time.AfterFunc(50*time.Millisecond, cancel)
+		default:
+			t.Error("a Tree like the one before is delivered")
+		}
+	})
+	if calls != 2 {
+		t.Errorf("%d calls", calls)
 	}
 }
 

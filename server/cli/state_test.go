@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -28,6 +27,7 @@ type restarted struct {
 	*served
 	state string
 	stop  func()
+	log   sharedLog
 }
 
 func newRestarted(t *testing.T, routes ...string) *restarted {
@@ -36,6 +36,11 @@ func newRestarted(t *testing.T, routes ...string) *restarted {
 	host, _, _ := net.SplitHostPort(r.address)
 	r.xds = net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(t)))
 	r.admin = net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(t)))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("gatefold's log:\n%s", r.log.String())
+		}
+	})
 	return r
 }
 
@@ -50,7 +55,7 @@ func (r *restarted) connect(node string) {
 
 // start runs gatefold until stop, or the test, ends.
 func (r *restarted) start() {
-	o := serveOptions{watch: "auto", log: logOptions{format: "json", level: "error"}, state: stateOptions{dir: r.state}}
+	o := serveOptions{watch: "auto", log: logOptions{format: "console", level: "info"}, state: stateOptions{dir: r.state}}
 	o.folder.tree = watcher.DefaultLimits()
 	o.server.XDSAddress, o.server.AdminAddress = r.xds, r.admin
 	if r.change != nil {
@@ -58,7 +63,7 @@ func (r *restarted) start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- o.run(ctx, r.folder, io.Discard) }()
+	go func() { ended <- o.run(ctx, r.folder, &r.log) }()
 	stopped := false
 	r.stop = func() {
 		if cancel(); !stopped {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"unicode"
 
@@ -98,7 +97,7 @@ func TestOutputsObeyNobody(t *testing.T) {
 func TestPagesObeyNobody(t *testing.T) {
 	for _, format := range []string{"json", "console"} {
 		t.Run(format, func(t *testing.T) {
-			log := &lockedBuffer{}
+			log := &sharedLog{}
 			s := newServed(t, "a")
 			writeHostile(t, s.folder)
 			s.stderr = shown(log)
@@ -148,22 +147,4 @@ func (s *served) page(name string) string {
 		s.t.Fatal(err)
 	}
 	return body.String()
-}
-
-// lockedBuffer is a buffer that goroutines share.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

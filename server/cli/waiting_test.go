@@ -1,33 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"net"
 	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
-
-// heard is what a command says, also from several goroutines.
-type heard struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (h *heard) Write(text []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.text.Write(text)
-}
-
-func (h *heard) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.text.String()
-}
 
 // A command whose gatefold takes the connection and does not answer says what it waits for,
 // and ends at its timeout.
@@ -39,7 +19,7 @@ func TestACommandSaysWhatItWaitsFor(t *testing.T) {
 	defer func() { _ = silent.Close() }()
 	address := silent.Addr().String()
 	for command, code := range map[string]int{"status": 2, "reload": 2, "healthcheck": 1} {
-		var out, told heard
+		var out, told sharedLog
 		if got := Main([]string{command, "--admin-address", address, "--timeout", "1500ms"}, &out, &told); got != code {
 			t.Errorf("%s: exit code %d, want %d", command, got, code)
 		}
