@@ -7,10 +7,14 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// keeps reports whether an object that its file no longer defines stays served. There are three reasons: the
-// file is skipped, it is broken, or path policies reject a definition in it. The rejected definition may be
-// meant as this object. The last reason does not apply to cluster-scoped objects. keeps always returns false
-// with Options.KeepNothing, if the file is removed, or if path policies reject the object.
+// keeps reports whether an object that its file no longer defines stays served. It does for one of these reasons:
+//   - The file is skipped.
+//   - A document of the file is broken.
+//   - Path policies reject a definition in the file, which may be this object under another name. This reason does
+//     not count for cluster-scoped objects.
+//
+// The object does not stay if the file is removed, if path policies reject the object itself, or with
+// Options.KeepNothing.
 func (s *serving) keeps(before served) bool {
 	path := before.path()
 	f := s.sources.files[path]

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// childrenOut is the result for a route that may be below other routes.
+// childrenOut has the status and the problems of a route as the child of other routes.
 type childrenOut struct {
 	// Parents are the entries of its status for its parent routes.
 	Parents  []gwv1.RouteParentStatus

@@ -33,8 +33,8 @@ type viewFolds struct {
 	allRejected   *memo.Fold[struct{}, flatKey, rejectedBelow, memo.Ordered[rejectedBelow]]
 }
 
-// delegating is a node (flatKey) that delegates, on a port. It is identified by the name of its first
-// route.Point (delegatingKey), because a folder can have very many nodes and the key is small.
+// delegating is a node (flatKey) of one port that has rules which delegate. Its delegatingKey has the name of its
+// first route.Point in place of the flatKey: a folder can have very many nodes, and this key is smaller.
 type delegating struct {
 	*flatOut
 	port int32

@@ -116,8 +116,8 @@ func (s *scan) drain(top *node) {
 	s.vanished, s.flips = nil, nil
 }
 
-// visit lists one directory and returns its cost: 1 plus the number of its entries. If the directory was not
-// listed, it returns 0, and records the reason or has queued the directory again.
+// visit lists one directory and returns its cost: 1 plus the number of its entries. If it did not list the
+// directory, it returns 0. The directory is then in the queue again, or the reason is recorded.
 func (s *scan) visit(v *visit) (cost int) {
 	err := s.admit(v)
 	if err == nil {
