@@ -16,19 +16,25 @@ const waitLimit = 5 * time.Minute
 // the parameter what, which describes the condition. Only the goroutine of the test may call Wait.
 func Wait(t testing.TB, what string, condition func() error) {
 	t.Helper()
-	limit := time.Now().Add(waitLimit)
+	begin := time.Now()
 	err := condition()
-	for err != nil && time.Now().Before(limit) {
+	for err != nil && time.Since(begin) < waitLimit {
 		select {
 		case <-t.Context().Done():
 			t.Fatalf("the test ended while waiting for %s: %v", what, err)
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(Pause(time.Since(begin))):
 		}
 		err = condition()
 	}
 	if err != nil {
 		t.Fatalf("waited %v for %s: %v", waitLimit, what, err)
 	}
+}
+
+// Pause returns how long to wait before something is looked at again, if it was waited for that long already: 10
+// ms at first, and 100 ms after 2 s. So a long wait takes no CPU time from what it waits for.
+func Pause(waited time.Duration) time.Duration {
+	return min(max(waited/20, 10*time.Millisecond), 100*time.Millisecond)
 }
 
 // loopbacks is how many addresses LoopbackAddress has returned.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
 )
 
 func TestMain(m *testing.M) {
@@ -141,7 +143,7 @@ func eventually(ts *testscript.TestScript, _ bool, args []string) {
 	if !want {
 		args = args[1:]
 	}
-	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(20 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(2 * envoytest.Pause(time.Since(begin))) {
 		if succeeds(ts, args) == want {
 			return
 		}

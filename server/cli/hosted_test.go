@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -147,12 +148,10 @@ func (m *machine) pid() int {
 }
 
 // status is what `gatefold status` prints.
-func (m *machine) status() string {
-	out, err := exec.Command("gatefold", "status", "--admin-address", m.admin).Output()
-	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-		m.t.Fatal(err)
-	}
-	return string(out)
+func (m *machine) status(args ...string) string {
+	var out bytes.Buffer
+	Main(append([]string{"status", "--admin-address", m.admin}, args...), &out, io.Discard) // exit code 1 is a finding
+	return out.String()
 }
 
 // shows waits until a line of status has all the words.
@@ -171,11 +170,11 @@ func (m *machine) shows(words ...string) {
 
 func (m *machine) states() []host.State {
 	m.t.Helper()
-	out, _ := exec.Command("gatefold", "status", "-o", "json", "--admin-address", m.admin).Output() // exit code 1 is a finding
+	out := m.status("-o", "json")
 	var list struct {
 		Supervised []host.State `json:"supervised"`
 	}
-	if err := json.Unmarshal(out, &list); err != nil {
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		m.t.Fatalf("%v: %s", err, out)
 	}
 	return list.Supervised

@@ -268,7 +268,7 @@ func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
 			m.start("--envoy-keep", "--envoy-drain", forever)
 			m.waitFor("one", "a")
 			old, streams := m.pid(), m.streams(5)
-			load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 300, Targets: []envoytest.Target{m.target("one", "a", "b")}})
+			load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 100, Targets: []envoytest.Target{m.target("one", "a", "b")}})
 
 			m.stop(syscall.SIGTERM)
 			m.binary = wrapped(t, good, lines)

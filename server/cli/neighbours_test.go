@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -75,13 +75,14 @@ func (n *neighbours) attack(team, text string) {
 func (n *neighbours) told(code, file string) {
 	n.t.Helper()
 	envoytest.Wait(n.t, code+" at "+file, func() error {
-		out, err := exec.Command("gatefold", "status", "--admin-address", n.admin).CombinedOutput()
-		for line := range strings.Lines(string(out)) {
+		var out bytes.Buffer
+		Main([]string{"status", "--admin-address", n.admin}, &out, &out)
+		for line := range strings.Lines(out.String()) {
 			if strings.Contains(line, file) && strings.Contains(line, code) {
 				return nil
 			}
 		}
-		return fmt.Errorf("%w: %s", err, out)
+		return errors.New(out.String())
 	})
 }
 
