@@ -55,7 +55,11 @@ func kindsOfObjects(before, after []*manifest.Object) map[manifest.Key]Kind {
 // list returns the objects that differ, sorted by their keys.
 func (o *objectChanges) list() (out []ObjectChange) {
 	for _, key := range slices.SortedFunc(maps.Keys(o.kinds), manifest.CompareKeys) {
-		out = append(out, ObjectChange{Kind: o.kinds[key], Object: key})
+		kind := o.kinds[key]
+		if o.mistakeOf(key) != "" {
+			kind = Invalid
+		}
+		out = append(out, ObjectChange{Kind: kind, Object: key})
 	}
 	return out
 }

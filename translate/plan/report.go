@@ -51,6 +51,8 @@ const (
 	Changed Kind = "changed"
 	// Closed is the kind of a policy field that is not applied. Its requests are answered with 500.
 	Closed Kind = "closed"
+	// Invalid is the kind of an object that is served before and not after, because its definition after has an error.
+	Invalid Kind = "invalid"
 )
 
 // Change is a group of regions of requests that change in the same way.
