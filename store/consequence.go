@@ -29,13 +29,11 @@ func (s *problemLists) consequence(i *Invalid) string {
 			missing = append(missing, target)
 		}
 	}
-	status := "503"
-	if i.Key.Kind == api.KindTrafficPolicy {
-		status = "500"
-	}
 	var parts []string
-	if len(closed) > 0 {
-		parts = append(parts, fmt.Sprintf("%s %s %s until it is fixed", namesOf(closed, i.Key.Namespace), numbered(closed, "answers", "answer"), status))
+	for _, status := range []string{"500", "503", "UNAVAILABLE"} {
+		if those := slices.DeleteFunc(slices.Clone(closed), func(t Target) bool { return closedStatus(i.Key, t) != status }); len(those) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s %s until it is fixed", namesOf(those, i.Key.Namespace), numbered(those, "answers", "answer"), status))
+		}
 	}
 	if len(missing) > 0 {
 		parts = append(parts, fmt.Sprintf("its %s %s %s not in the folder, or not valid", numbered(missing, "target", "targets"), namesOf(missing, i.Key.Namespace), numbered(missing, "is", "are")))
@@ -44,6 +42,18 @@ func (s *problemLists) consequence(i *Invalid) string {
 		parts = append(parts, "a target of it cannot be read and is served without it")
 	}
 	return strings.Join(parts, "; ")
+}
+
+// closedStatus returns what Envoy answers for a target of a policy that is invalid: 503 for the backends of a
+// policy for backends, 500 for other targets, and UNAVAILABLE for a GRPCRoute.
+func closedStatus(policy manifest.Key, target Target) string {
+	switch {
+	case policy.Kind != api.KindTrafficPolicy:
+		return "503"
+	case target.Kind == "GRPCRoute":
+		return "UNAVAILABLE"
+	}
+	return "500"
 }
 
 // numbered returns the parameter one if targets has one element, and the parameter several for any other

@@ -70,6 +70,9 @@ func (b *branch) Mark() *mark {
 	case b.Shadowed():
 		return &mark{"warn", "no request"}
 	}
+	if b.Object.Kind == "GRPCRoute" {
+		return &mark{"bad", "answers UNAVAILABLE"}
+	}
 	return &mark{"bad", "answers 500"}
 }
 

@@ -39,7 +39,7 @@ func ofRoutes() []Entry {
 		{"HostnameNotAllowed", Error, "The Namespace's annotation `gatefold.io/hostnames` does not allow the hostname. It is not served.", "Remove the hostname, or have the platform team add it to the annotation."},
 		{"ManyRulesOfOnePath", Warning, "Many rules have the same path and differ only by method, header or query. Envoy tries them one by one, which makes requests slower.", "Give them different paths."},
 		{"NeverMatches", Warning, "The match asks for a header with `_` in its name. Envoy drops such headers, so that it never matches.", "Let clients send another header, and match that one."},
-		{"NoBackends", Warning, "The rule has neither `backendRefs` nor a redirect: it answers 500.", "Add `backendRefs`, or a RequestRedirect filter."},
+		{"NoBackends", Warning, "The rule has neither `backendRefs` nor a redirect: it answers 500, or UNAVAILABLE for a GRPCRoute.", "Add `backendRefs`, or a RequestRedirect filter."},
 		{"NoEndpoints", Warning, "The Service has no EndpointSlice, none for the port, or no ready endpoint: Envoy answers 503.", "Write an EndpointSlice with the label `kubernetes.io/service-name`, or use a Backend. gatefold does not look for Pods."},
 		{"NoMatchingListenerHostname", Error, "The route's hostnames and those of the listener have nothing in common. The route is not served there.", "Correct `hostnames`, or attach the route to another listener."},
 		{"NoMatchingParent", Error, "The parentRef names a Gateway, listener, route or rule that does not exist.", "Create the parent, or correct the name."},

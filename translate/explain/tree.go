@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
@@ -163,7 +164,7 @@ func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
 	source := t.route(at, key)
 	if d := t.delegations[delegationKey{port, way + matchWay(key, i, j)}]; d != nil && rule.SignIn.IsZero() {
 		rest := t.point(source, d.Chain[len(d.Chain)-1], d).child(RestNode, matchField(key, i, j))
-		rest.setMatch(&rule.Match, leadsTo(&rule.Action))
+		rest.setMatch(&rule.Match, leadsTo(rule))
 		rest.Name = "what no route here takes → " + rest.To
 		return
 	}
@@ -175,11 +176,11 @@ func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
 		return
 	}
 	leaf := source.child(RuleNode, matchField(key, i, j), i, j, 1)
-	leaf.setMatch(&rule.Match, leadsTo(&rule.Action))
+	leaf.setMatch(&rule.Match, leadsTo(rule))
 	if rule.Guard {
 		leaf.Name += ", for what no route below takes"
 	}
-	t.explainFault(leaf, &rule.Action, host.domains)
+	t.explainFault(leaf, rule, host.domains)
 }
 
 // route returns the node of a route directly below n. If the node does not exist, it adds the node, with nodes
@@ -277,7 +278,7 @@ func (t *treeMaker) broken(nodes []*TreeNode) *TreeNode {
 	walk(nodes)
 	out := &TreeNode{Kind: BrokenNode, Name: "Routes that serve nowhere"}
 	for _, key := range slices.SortedFunc(maps.Keys(t.mistakes), manifest.CompareKeys) {
-		if isRoute(key) && !shown[key] {
+		if route.IsRoute(key) && !shown[key] {
 			mistake := t.mistakes[key]
 			out.Below = append(out.Below, mistakeNode(&mistake))
 		}
@@ -286,11 +287,6 @@ func (t *treeMaker) broken(nodes []*TreeNode) *TreeNode {
 		return nil
 	}
 	return out
-}
-
-// isRoute reports whether an object is a route of the Gateway API.
-func isRoute(key manifest.Key) bool {
-	return key.Group == gwv1.GroupName && strings.HasSuffix(key.Kind, "Route")
 }
 
 // shownNotAccepted returns the first maxNotAcceptedShown nodes, and a node with the number of the others. It
@@ -308,18 +304,21 @@ func matchField(key manifest.Key, rule, match int) manifest.Field {
 	return manifest.Field{Object: key, Path: fmt.Sprintf("spec.rules[%d].matches[%d]", rule, match)}
 }
 
-// leadsTo returns, as text, what an action does with requests: its backends with their weights, a redirect, or
-// a status. The text for a backend reference that is not resolved is "500".
-func leadsTo(a *ir.Action) string {
+// leadsTo returns, as text, what a rule does with requests: its backends with their weights, a redirect, or a
+// status. The text for a backend reference that is not resolved is that of ir.Path.UnresolvedWords.
+func leadsTo(rule *ir.Rule) string {
+	a, unresolved := &rule.Action, rule.Match.Path.UnresolvedWords()
 	switch {
 	case a.Redirect != nil:
 		return "redirect " + fmt.Sprint(a.Redirect.Status)
+	case fails(rule) && a.Forward == nil:
+		return unresolved
 	case a.Forward == nil:
 		return fmt.Sprint(a.Respond.Status)
 	}
 	var names []string
 	for _, b := range a.Forward.Backends {
-		name := cmp.Or(b.Cluster, "500")
+		name := cmp.Or(b.Cluster, unresolved)
 		if len(a.Forward.Backends) > 1 {
 			name += fmt.Sprintf(" (%d)", b.Weight)
 		}

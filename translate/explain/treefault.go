@@ -7,14 +7,19 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // codeShadowed is the code of a problem of a match that gets no requests because other matches get them.
 const codeShadowed = "Shadowed"
 
-// addFault stores in t.faults the first error of each rule, and the problem Shadowed of each match.
+// codeNoBackends is the code of a warning about a rule without backends, which answers an error.
+const codeNoBackends = "NoBackends"
+
+// addFault stores in t.faults the first error, or warning NoBackends, of each rule, and the problem Shadowed of each
+// match.
 func (t *treeMaker) addFault(p *manifest.Problem) {
-	if !isRoute(p.Object) {
+	if !route.IsRoute(p.Object) {
 		return
 	}
 	rule, rest, _ := strings.Cut(p.Field, "]")
@@ -22,7 +27,7 @@ func (t *treeMaker) addFault(p *manifest.Problem) {
 	switch {
 	case p.Code == codeShadowed && strings.HasPrefix(rest, ".matches["):
 		at.Path = p.Field
-	case p.Severity != manifest.Error || !strings.HasPrefix(rule, "spec.rules["):
+	case p.Severity != manifest.Error && p.Code != codeNoBackends || !strings.HasPrefix(rule, "spec.rules["):
 		return
 	}
 	if _, more := t.faults[at]; !more {
@@ -31,10 +36,10 @@ func (t *treeMaker) addFault(p *manifest.Problem) {
 }
 
 // explainFault sets Why of a rule's node, and adds it to the node's Name. Why is the reason why the rule
-// answers an error (see answers500). If there is no such reason, Why is the problem Shadowed, if the rule has
+// answers an error (see fails). If there is no such reason, Why is the problem Shadowed, if the rule has
 // one for one of the domains. explainFault changes nothing if Why is set, or if there is no reason and no such
 // problem.
-func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
+func (t *treeMaker) explainFault(n *TreeNode, r *ir.Rule, domains []string) {
 	if n.Why != "" {
 		return
 	}
@@ -43,9 +48,9 @@ func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
 	shadowed, isShadowed := t.faults[n.field]
 	named := func(domain string) bool { return strings.Contains(shadowed.Message, strconv.Quote(domain)) }
 	switch {
-	case answers500(a) && a.Forward == nil && a.Respond.Why != "":
-		n.Why = a.Respond.Why
-	case answers500(a) && isBroken:
+	case fails(r) && r.Action.Forward == nil && r.Action.Respond.Why != "":
+		n.Why = r.Action.Respond.Why
+	case fails(r) && isBroken:
 		n.Code, n.Why = broken.Code, broken.Code+": "+broken.Message
 	case isShadowed && slices.ContainsFunc(domains, named):
 		n.Code, n.Why = shadowed.Code, shadowed.Code+": "+shadowed.Message
@@ -55,14 +60,15 @@ func (t *treeMaker) explainFault(n *TreeNode, a *ir.Action, domains []string) {
 	}
 }
 
-// answers500 reports whether an action answers 500 itself, or has a backend reference that is not resolved and
-// has a weight above 0. For a GRPCRoute, such a reference is answered with UNAVAILABLE.
-func answers500(a *ir.Action) bool {
+// fails reports whether a rule is closed and answers an error to all its requests, or has a backend reference that
+// is not resolved and has a weight above 0 (see ir.Path.Unresolved).
+func fails(r *ir.Rule) bool {
+	a := &r.Action
 	switch {
 	case a.Redirect != nil:
 		return false
 	case a.Forward == nil:
-		return a.Respond != nil && a.Respond.Status == 500
+		return a.Respond != nil && a.Respond.Status == r.Match.Path.Unresolved()
 	}
 	return slices.ContainsFunc(a.Forward.Backends, func(b ir.Backend) bool { return b.Cluster == "" && b.Weight > 0 })
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"github.com/gatefold/gatefold/translate/route"
 	"net/url"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ func (f TreeFilter) keep(nodes []*TreeNode, paths *comparer, within bool) (out [
 // RouteNode or NotAcceptedNode. If Route is set, the node must be about a route.
 func (f TreeFilter) selects(n *TreeNode) bool {
 	key := n.field.Object
-	return (n.Kind == RouteNode || n.Kind == NotAcceptedNode) && (f.Route == "" || isRoute(key)) &&
+	return (n.Kind == RouteNode || n.Kind == NotAcceptedNode) && (f.Route == "" || route.IsRoute(key)) &&
 		(f.Namespace == "" || key.Namespace == f.Namespace) && (f.Route == "" || key.Namespace+"/"+key.Name == f.Route)
 }
 

@@ -1,6 +1,9 @@
 package ir
 
-import "net/http"
+import (
+	"net/http"
+	"strconv"
+)
 
 // RPC is the service and method that a rule of a GRPCRoute matches. An empty Service or Method matches all.
 type RPC struct {
@@ -19,4 +22,12 @@ func (p Path) Unresolved() uint32 {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
+}
+
+// UnresolvedWords returns what clients get with the status of Unresolved: "500", or "UNAVAILABLE" for a GRPCRoute.
+func (p Path) UnresolvedWords() string {
+	if p.RPC.Is {
+		return "UNAVAILABLE"
+	}
+	return strconv.Itoa(http.StatusInternalServerError)
 }

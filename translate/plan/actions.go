@@ -82,7 +82,7 @@ func (c *actionComparison) reasons(p pair) (out []Reason) {
 func (c *actionComparison) targets(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	place := []Place{placeOfRule(p.after, false)}
-	x, y := answers(a), answers(b)
+	x, y := answers(p.before.rule), answers(p.after.rule)
 	if x != y {
 		return []Reason{{fmt.Sprintf("%s; before: %s", y, x), c.targetPlaces(p)}}
 	}
@@ -158,10 +158,13 @@ func (c *actionComparison) goneBackends(p pair) (out []Place) {
 	return out
 }
 
-// answers returns, in words, the backends of an action with their weights. For an action without backends it
-// returns what Envoy answers.
-func answers(a *ir.Action) string {
+// answers returns, in words, the backends of a rule with their weights. For a rule without backends it returns
+// what Envoy answers.
+func answers(rule *ir.Rule) string {
+	a := &rule.Action
 	switch {
+	case a.Respond != nil && a.Respond.Status == rule.Match.Path.Unresolved():
+		return strings.TrimSuffix(fmt.Sprintf("the rule answers %s: %s", rule.Match.Path.UnresolvedWords(), a.Respond.Why), ": ")
 	case a.Respond != nil:
 		return strings.TrimSuffix(fmt.Sprintf("the rule answers %d: %s", a.Respond.Status, a.Respond.Why), ": ")
 	case a.Redirect != nil:
