@@ -12,6 +12,8 @@ TIMES    ?= 6
 AT_ONCE  ?= 4
 # How tests are built: without the debugger's tables, linking takes a third less. `make test` vets before.
 BUILD     = -ldflags=-w -vet=off
+# The packages whose tests take longest begin first: they wait while others are compiled.
+LONGEST   = ./watcher ./server/cli ./server
 # The Envoys of `make envoys`: one of each minor version that is served, but for the one of all other
 # tests. envoy/get-envoy has their hashes.
 ENVOYS   ?= 1.37.0 1.38.3 1.39.3
@@ -53,7 +55,7 @@ test: envoy ## Vet, and run every test against a real Envoy; beside it the confo
 	$(MAKE) --no-print-directory -j2 go-packages suite
 
 go-packages: envoy
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test $(BUILD) -p $(AT_ONCE) -timeout 30m ./...
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test $(BUILD) -p $(AT_ONCE) -timeout 30m $(LONGEST) ./...
 
 envoys: ## Run the cases and examples, host mode and edits of listeners on each older Envoy that is served (ENVOYS="1.37.0 1.38.3 1.39.3")
 	@for version in $(ENVOYS); do \
@@ -71,7 +73,7 @@ suite: envoy
 SEQUENTIAL = ^(TestScripts|TestGuides.*|TestHostileFiles.*|TestCasesOnARealEnvoy)$$
 
 race: envoy ## Run the tests of all packages that start goroutines with the race detector
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test $(BUILD) -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $$($(GO) list ./... | grep -v /translate)
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test $(BUILD) -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(LONGEST) $$($(GO) list ./... | grep -v /translate)
 
 random: envoy ## Run the random tests TIMES (6) times as long; GATEFOLD_SEED=N makes other folders, edits and requests
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" .ci/random $(TIMES)
