@@ -124,7 +124,7 @@ func (i *Invalid) untargeted() string {
 	case i.Lost:
 		return "its targets cannot be read: they are served without it"
 	case i.Key.Kind == api.KindTrafficPolicy:
-		return "a rule that names it by ExtensionRef answers 500 until it is fixed"
+		return "a rule that names it by ExtensionRef answers an error until it is fixed"
 	}
 	return "it has no targets"
 }

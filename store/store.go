@@ -68,13 +68,13 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 // ApplyUntil is Apply with limits. If ctx ends before the Tree is read, it returns the error of ctx and applies
 // nothing. If reading takes longer than turn.Length, files that are not read are left for the next Apply
 // (Change.Waiting). If nothing can be applied without these files, it continues to read until turn.Newer
-// returns true. Then it returns ErrNewer and applies nothing. A part of a Tree never freezes the folder: if it
-// would, all files are read first. With Options.Strict, turn is ignored.
+// returns true. Then it returns ErrNewer and applies nothing. It does the same if the files that are read would
+// freeze the folder, because all files together may not. With Options.Strict, turn is ignored.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
 	if s.options.Strict { // a folder is applied as a whole, or not at all
 		turn = Turn{}
 	}
-	whole := tree
+	all := tree
 	tree = s.sources.unrendered.strip(tree, func(file string) bool { return s.fence.sourceOf(file) != manifest.OtherFile })
 	edits, waiting, stats, err := s.read(ctx, tree, turn)
 	if err != nil {
@@ -90,7 +90,8 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 		problem, held = s.freezeForPolicies(tree.Root, edits, next)
 	}
 	if held && len(waiting) > 0 { // it may not be frozen with the files that wait
-		return s.ApplyUntil(ctx, whole, Turn{})
+		turn.whole = true
+		return s.ApplyUntil(ctx, all, turn)
 	}
 	s.allowEmpty = false
 	if held {

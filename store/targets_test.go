@@ -146,7 +146,7 @@ func TestConsequences(t *testing.T) {
 		{map[string]string{"x.yaml": strings.NewReplacer("name: a", "name: ", "name: r", "name: other").Replace(broken), "y.yaml": route("r", "/")}, "; its target HTTPRoute default/other is not in the folder, or not valid"},
 		{map[string]string{"x.yaml": strings.Replace(broken, "name: a", "name: ", 1), "y.yaml": route("r", "/") + "---\n" + strings.ReplaceAll(sound, "name: r", "name: other")}, "; HTTPRoute default/r answers 500 until it is fixed"},
 		{map[string]string{"y.yaml": route("r", "/")}, ""},
-		{map[string]string{"x.yaml": policyHead + "spec: {oops: 1}\n"}, "; a rule that names it by ExtensionRef answers 500 until it is fixed"},
+		{map[string]string{"x.yaml": policyHead + "spec: {oops: 1}\n"}, "; a rule that names it by ExtensionRef answers an error until it is fixed"},
 		{map[string]string{"x.yaml": policyHead + "spec: {targetRefs: [null]}\n"}, "; its targets cannot be read: they are served without it"},
 	} {
 		var got []string

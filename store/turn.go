@@ -19,6 +19,8 @@ type Turn struct {
 	// Newer reports whether a newer Tree waits. It is called after each Length if no file can be applied. It
 	// may be nil if Length is 0.
 	Newer func() bool
+	// whole is true if no file may be applied before all files are read.
+	whole bool
 }
 
 // ErrNewer is the error of an ApplyUntil that ended because a newer Tree waits. The next call reuses what was
@@ -60,7 +62,7 @@ func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, 
 		if err := ctx.Err(); err != nil {
 			return nil, nil, stats, err
 		}
-		if ready, waiting = s.serving.divide(edits); len(waiting) == 0 || len(ready) > 0 {
+		if ready, waiting = s.serving.divide(edits); len(waiting) == 0 || len(ready) > 0 && !turn.whole {
 			break
 		}
 		if turn.Newer() {

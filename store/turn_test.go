@@ -40,12 +40,16 @@ func inOneList(documents string) string {
 }
 
 // TestAPartOfATreeDoesNotFreezeTheFolder replaces the only file by a large one of another namespace: the folder
-// is not empty, although its first part is.
+// is not empty, although its first part is. While the large file is read, a newer Tree ends the reading.
 func TestAPartOfATreeDoesNotFreezeTheFolder(t *testing.T) {
 	s := newStore(t, Options{})
 	s.Apply(treeOf(map[string]string{"teams/innocent/a.yaml": manyRoutes("innocent", 1)}))
-	change, err := s.ApplyUntil(t.Context(), treeOf(map[string]string{"teams/other/all.yaml": manyRoutes("other", 200)}), hurried)
-	if err != nil || change.Hold != "" || len(change.Gone) != 1 || len(change.Set)+len(change.Waiting) == 0 {
+	tree := treeOf(map[string]string{"teams/other/all.yaml": manyRoutes("other", 200)})
+	if _, err := s.ApplyUntil(t.Context(), tree, Turn{Length: 1, Newer: func() bool { return true }}); !errors.Is(err, ErrNewer) {
+		t.Errorf("with a newer Tree: %v", err)
+	}
+	change, err := s.ApplyUntil(t.Context(), tree, hurried)
+	if err != nil || change.Hold != "" || len(change.Gone) != 1 || len(change.Set) != 200 || len(change.Waiting) > 0 {
 		t.Errorf("%v, hold %q, %d objects set, %d gone, %d files wait", err, change.Hold, len(change.Set), len(change.Gone), len(change.Waiting))
 	}
 }
@@ -102,7 +106,7 @@ func TestANewerTreeEndsReading(t *testing.T) {
 	files["attacker.yaml"] = manyRoutes("attacker", 100)
 	asked := 0
 	newer := func() bool { asked++; return asked == 50 }
-	if c, err := s.ApplyUntil(t.Context(), treeOf(files), Turn{1, newer}); !errors.Is(err, ErrNewer) || len(c.Set) > 0 {
+	if c, err := s.ApplyUntil(t.Context(), treeOf(files), Turn{Length: 1, Newer: newer}); !errors.Is(err, ErrNewer) || len(c.Set) > 0 {
 		t.Fatalf("%v, %d objects; want the Apply to give way", err, len(c.Set))
 	}
 	files["innocent.yaml"] = teamRoute("innocent", "r0", "/new")
@@ -169,7 +173,7 @@ func TestInTurnsIsFresh(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		f := &folder{random, map[string][]string{}, map[string]string{}, watcher.Files{}}
 		s, held := newStore(t, Options{}), newHeld()
-		turn := Turn{1, func() bool { return random.IntN(3) == 0 }}
+		turn := Turn{Length: 1, Newer: func() bool { return random.IntN(3) == 0 }}
 		for range 40 {
 			for range random.IntN(8) + 1 {
 				f.edit()

@@ -31,8 +31,9 @@ func Wait(t testing.TB, what string, condition func() error) {
 	}
 }
 
-// Pause returns how long to wait before something is looked at again, if it was waited for that long already: 10
-// ms at first, and 100 ms after 2 s. So a long wait takes no CPU time from what it waits for.
+// Pause returns how long a test sleeps before it looks again at what it waits for. The parameter is how long the
+// test has waited so far. The result is 10 ms at first, and 100 ms after 2 s, so that a long wait takes little CPU
+// time.
 func Pause(waited time.Duration) time.Duration {
 	return min(max(waited/20, 10*time.Millisecond), 100*time.Millisecond)
 }

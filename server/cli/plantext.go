@@ -245,10 +245,22 @@ func policyChangeWords(p plan.PolicyChange) string {
 		does = p.Before
 	}
 	if p.Kind == plan.Closed {
-		return fmt.Sprintf("%s (%s) closes %s of %s with 500: %s", p.Field, keysWords(p.Policies), count(p.Rules, "rule"), keysWords(p.Routes), does)
+		return fmt.Sprintf("%s (%s) closes %s of %s with %s: %s", p.Field, keysWords(p.Policies), count(p.Rules, "rule"), keysWords(p.Routes), closedWords(p.Routes), does)
 	}
 	verb := map[plan.Kind]string{plan.Added: "gained", plan.Removed: "lost", plan.Changed: "changed"}[p.Kind]
 	return fmt.Sprintf("%s %s (%s) by %s of %s: %s", p.Field, verb, keysWords(p.Policies), count(p.Rules, "rule"), keysWords(p.Routes), does)
+}
+
+// closedWords returns what rules of these routes answer if they are closed.
+func closedWords(routes []manifest.Key) string {
+	rpc := func(key manifest.Key) bool { return key.Kind == "GRPCRoute" }
+	switch {
+	case !slices.ContainsFunc(routes, rpc):
+		return "500"
+	case slices.ContainsFunc(routes, func(key manifest.Key) bool { return !rpc(key) }):
+		return "500 or UNAVAILABLE"
+	}
+	return "UNAVAILABLE"
 }
 
 // keysWords returns the first maxRegions keys in a list, and the number of further keys.

@@ -182,7 +182,7 @@ func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, 
 		return
 	}
 	secrets := watchSecrets(o.Folder.Secrets, folder.Limits)
-	secrets.Mode, secrets.Quiet, secrets.Filled = folder.Mode, folder.Quiet, folder.Filled
+	secrets.Mode, secrets.Quiet = folder.Mode, folder.Quiet
 	group.Go(abandonable(ctx, p.log, func() error { return watching(ctx, srv, secrets, p.log, p.reloadSecrets) }))
 }
 

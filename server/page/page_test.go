@@ -396,13 +396,33 @@ func TestAPageThatDidNotChangeIsNotSentAgain(t *testing.T) {
 		response.Body.Close()
 		return response.StatusCode, response.Header.Get("ETag")
 	}
-	_, tag := ask("")
-	if code, _ := ask(tag); code != http.StatusNotModified || tag == "" {
-		t.Errorf("the same page: status %d", code)
-	}
+	tag := ""
+	s.until("the page is not sent again", func() bool { // what a start shows changes for a moment
+		before := tag
+		code, now := ask(before)
+		tag = now
+		return code == http.StatusNotModified && now == before
+	})
 	s.write("broken.yaml", broken)
 	s.until("the problem is shown", func() bool { return strings.Contains(s.get("/"), "matchs") })
 	if code, now := ask(tag); code != http.StatusOK || now == tag {
 		t.Errorf("after an edit: status %d", code)
+	}
+}
+
+// A rule of a GRPCRoute without a backend answers UNAVAILABLE, and the tree says so.
+func TestTheTreeMarksAGRPCRoute(t *testing.T) {
+	s := serve(t, map[string]string{"shop.yaml": shop, "rpc.yaml": `apiVersion: gateway.networking.k8s.io/v1
+kind: GRPCRoute
+metadata: {name: calls, namespace: platform}
+spec:
+  parentRefs: [{name: edge}]
+  hostnames: [rpc.example.com]
+  rules:
+  - backendRefs: [{name: gone, port: 80}]
+`})
+	page := s.get("/page/routes?host=rpc.example.com")
+	if !strings.Contains(page, "answers UNAVAILABLE") || strings.Contains(page, "answers 500") || !strings.Contains(page, "BackendNotFound") {
+		t.Error(page)
 	}
 }

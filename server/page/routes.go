@@ -70,10 +70,7 @@ func (b *branch) Mark() *mark {
 	case b.Shadowed():
 		return &mark{"warn", "no request"}
 	}
-	if b.Object.Kind == "GRPCRoute" {
-		return &mark{"bad", "answers UNAVAILABLE"}
-	}
-	return &mark{"bad", "answers 500"}
+	return &mark{"bad", "answers " + b.Fails}
 }
 
 // Head reports whether there are lines below this line.

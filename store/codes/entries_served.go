@@ -31,7 +31,7 @@ func ofGateways() []Entry {
 // ofRoutes returns the entries about routes and their backends.
 func ofRoutes() []Entry {
 	return []Entry{
-		{"BackendNotFound", Error, "A reference leads to a Service, Backend or route that does not exist. Its share of requests answers 500.", "Create the object, or correct the reference; the hint has the nearest name."},
+		{"BackendNotFound", Error, "A reference leads to a Service, Backend or route that does not exist. Its share of requests answers 500, or UNAVAILABLE for a GRPCRoute.", "Create the object, or correct the reference; the hint has the nearest name."},
 		{"DelegatedRefField", Warning, "A reference to routes has a field that has no effect there: `weight`, `port` or `filters`.", "Remove the field."},
 		{"EndpointRefused", Error, "A backend leads to the metadata service of a cloud, to gatefold itself or to Envoy's admin interface. gatefold sends no request there.", "Correct the address. If it is meant, name it in `--allow-endpoints`."},
 		{"EnvoyTooOld", Either, "A connected Envoy lacks what the rule or the Gateway's policy needs, and answers 500 for it. A warning if other Envoys serve it.", "Upgrade the Envoy that the message names. No edit or reload is needed then."},

@@ -56,7 +56,7 @@ type treeMaker struct {
 	delegations map[delegationKey]*ir.Delegation
 	mistakes    map[manifest.Key]manifest.Problem // the first error of each object
 	coded       map[codedKey]manifest.Problem
-	faults      map[manifest.Field]manifest.Problem // the first error of each rule, and the problem Shadowed of each match
+	faults      map[manifest.Field]manifest.Problem // see addFault
 	known       map[manifest.Key]bool               // the objects that have a status
 	bindings    map[binding][]*TreeNode             // nodes for what is not accepted and not in the tree yet
 }

@@ -47,13 +47,18 @@ func (t *treeMaker) explainFault(n *TreeNode, r *ir.Rule, domains []string) {
 	broken, isBroken := t.faults[manifest.Field{Object: n.field.Object, Path: rule}]
 	shadowed, isShadowed := t.faults[n.field]
 	named := func(domain string) bool { return strings.Contains(shadowed.Message, strconv.Quote(domain)) }
+	isShadowed = isShadowed && slices.ContainsFunc(domains, named)
 	switch {
-	case fails(r) && r.Action.Forward == nil && r.Action.Respond.Why != "":
-		n.Why = r.Action.Respond.Why
-	case fails(r) && isBroken:
-		n.Code, n.Why = broken.Code, broken.Code+": "+broken.Message
-	case isShadowed && slices.ContainsFunc(domains, named):
+	case isShadowed && (!fails(r) || isBroken && broken.Severity != manifest.Error):
 		n.Code, n.Why = shadowed.Code, shadowed.Code+": "+shadowed.Message
+	case !fails(r):
+	case r.Action.Forward == nil && r.Action.Respond.Why != "":
+		n.Why = r.Action.Respond.Why
+	case isBroken:
+		n.Code, n.Why = broken.Code, broken.Code+": "+broken.Message
+	}
+	if n.Why != "" && fails(r) && n.Code != codeShadowed {
+		n.Fails = r.Match.Path.UnresolvedWords()
 	}
 	if n.Why != "" {
 		n.Name += ", " + n.Why

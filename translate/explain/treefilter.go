@@ -2,10 +2,11 @@ package explain
 
 import (
 	"fmt"
-	"github.com/gatefold/gatefold/translate/route"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // TreeFilter selects nodes of a tree. A field that is "" selects everything.

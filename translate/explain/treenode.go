@@ -23,6 +23,8 @@ type TreeNode struct {
 	Why string `json:"why,omitempty"`
 	// Code is the code of the problem that Why quotes, if it quotes one.
 	Code string `json:"code,omitempty"`
+	// Fails is what a rule answers because of Why: "500" or "UNAVAILABLE". It is "" for other nodes.
+	Fails string `json:"fails,omitempty"`
 	// Object and Field are the object and field that the node is about. At is the place where they are written.
 	Object manifest.Key `json:"object,omitzero"`
 	Field  string       `json:"field,omitempty"`

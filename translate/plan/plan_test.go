@@ -152,7 +152,7 @@ func TestInvalidPolicyIsClosedAndNotLost(t *testing.T) {
 	if len(report.Policies) != 1 || report.Policies[0].Kind != plan.Closed || report.Policies[0].Field != "acl" {
 		t.Errorf("policies: %v", report.Policies)
 	}
-	has(t, report.Summary, "1 policy field closed with 500")
+	has(t, report.Summary, "1 policy field closed with an error")
 	hasNot(t, report.Summary, "lost")
 
 	report = compared(t, after, before)

@@ -49,7 +49,8 @@ const (
 	Added   Kind = "added"
 	Removed Kind = "removed"
 	Changed Kind = "changed"
-	// Closed is the kind of a policy field that is not applied. Its requests are answered with 500.
+	// Closed is the kind of a policy field that is not applied. Its requests are answered with 500, or UNAVAILABLE
+	// by a GRPCRoute.
 	Closed Kind = "closed"
 	// Invalid is the kind of an object that is served before and not after, because its definition after has an error.
 	Invalid Kind = "invalid"

@@ -43,7 +43,11 @@ func (c *comparison) locate() {
 	objects := make([]explain.Source, len(c.report.Objects))
 	for i, o := range c.report.Objects {
 		objects[i].Object = o.Object
-		add(&objects[i], o.Kind == Removed)
+		if o.Kind == Invalid {
+			objects[i].Place = placeOfError(c.sides[1].Problems, o.Object)
+		} else {
+			add(&objects[i], o.Kind == Removed)
+		}
 	}
 	for side, s := range c.sides {
 		if s.Places == nil {
@@ -62,6 +66,16 @@ func (c *comparison) locate() {
 			c.report.Objects[i].At = &objects[i].Place
 		}
 	}
+}
+
+// placeOfError returns the place of the first error of an object. It returns a zero place if there is none.
+func placeOfError(problems []manifest.Problem, object manifest.Key) store.Place {
+	for _, p := range problems {
+		if p.Object == object && p.Severity == manifest.Error {
+			return store.Place{File: p.File, Line: p.Line, Column: p.Column}
+		}
+	}
+	return store.Place{}
 }
 
 // sources calls add with the places of both rules. The second argument of add is true for the rule before.
@@ -101,7 +115,7 @@ func (r *Report) summarize() {
 		policies[p.Kind]++
 	}
 	say(policies[Removed], "policy field lost", "policy fields lost")
-	say(policies[Closed], "policy field closed with 500", "policy fields closed with 500")
+	say(policies[Closed], "policy field closed with an error", "policy fields closed with an error")
 	say(policies[Added], "policy field gained", "policy fields gained")
 	say(len(r.Introduced), "problem introduced", "problems introduced")
 	say(len(r.Fixed), "problem fixed", "problems fixed")

@@ -145,7 +145,7 @@ const codeUnsupported = "UnsupportedValue"
 // error. The parameter what names the field's value.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
-	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers 500 until it is taken out")
+	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers an error until it is taken out")
 	b.flat.Unserved(field + ": " + message)
 }
 

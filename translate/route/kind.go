@@ -27,7 +27,10 @@ type Kind struct {
 func Kinds() []Kind {
 	var all []Kind
 	for _, name := range []string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"} {
-		kind, _ := kindNamed(name)
+		kind, ok := kindNamed(name)
+		if !ok {
+			panic("no route kind " + name)
+		}
 		all = append(all, kind)
 	}
 	return all
