@@ -28,10 +28,9 @@ const (
 	rootTries = 5
 )
 
-// Watch calls fn with the Tree of opt.Root at once, and again whenever the content of the folder has changed
-// and the debounce is over (docs/design/inputs.md). Calls do not overlap: while fn is running, Watch keeps only
-// the newest Tree. It calls fn with that Tree even if its content is that of the last call, if another Tree came
-// between them (see Options.Arrived). If the root is missing, fn receives Tree{Missing: true}, and Watch waits for the root.
+// Watch calls fn with the Tree of opt.Root at once, and again after each change and its debounce
+// (docs/design/inputs.md). Calls do not overlap: meanwhile, Watch keeps only the newest Tree. If that one replaced
+// another, fn is called even if nothing changed. For a missing root, fn receives Tree{Missing: true}.
 //
 // Watch returns nil after ctx has ended and the last call has returned. It returns an error only if opt.Root is
 // empty or cannot be watched in the requested mode. If fn or a goroutine of Watch panics, Watch panics.
