@@ -14,15 +14,15 @@ type objectChanges struct {
 	// kinds says how each object changed. It does not have equal objects.
 	kinds map[manifest.Key]Kind
 	// mistakes are the first errors of the objects in the configuration after.
-	mistakes map[manifest.Key]string
+	mistakes map[manifest.Key]*manifest.Problem
 }
 
 // newObjectChanges returns the changes of the objects of two sides.
 func newObjectChanges(before, after Side) *objectChanges {
-	o := &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: map[manifest.Key]string{}}
-	for _, p := range slices.Backward(after.Problems) {
-		if p.Severity == manifest.Error {
-			o.mistakes[p.Object] = p.Message
+	o := &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: map[manifest.Key]*manifest.Problem{}}
+	for i := range slices.Backward(after.Problems) {
+		if p := &after.Problems[i]; p.Severity == manifest.Error {
+			o.mistakes[p.Object] = p
 		}
 	}
 	return o
@@ -77,10 +77,10 @@ func (o *objectChanges) anyOfKind(kind string) bool {
 // mistakeOf returns the error that makes an object of the configuration before missing in the configuration
 // after. It returns "" if the object is not missing, or if no error names it.
 func (o *objectChanges) mistakeOf(object manifest.Key) string {
-	if o.kinds[object] != Removed {
-		return ""
+	if p := o.mistakes[object]; p != nil && o.kinds[object] == Removed {
+		return p.Message
 	}
-	return o.mistakes[object]
+	return ""
 }
 
 // lostParent returns, in words, why a root route no longer delegates to a child route.

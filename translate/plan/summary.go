@@ -44,7 +44,8 @@ func (c *comparison) locate() {
 	for i, o := range c.report.Objects {
 		objects[i].Object = o.Object
 		if o.Kind == Invalid {
-			objects[i].Place = placeOfError(c.sides[1].Problems, o.Object)
+			p := c.objects.mistakes[o.Object]
+			objects[i].Place = store.Place{File: p.File, Line: p.Line, Column: p.Column}
 		} else {
 			add(&objects[i], o.Kind == Removed)
 		}
@@ -66,16 +67,6 @@ func (c *comparison) locate() {
 			c.report.Objects[i].At = &objects[i].Place
 		}
 	}
-}
-
-// placeOfError returns the place of the first error of an object. It returns a zero place if there is none.
-func placeOfError(problems []manifest.Problem, object manifest.Key) store.Place {
-	for _, p := range problems {
-		if p.Object == object && p.Severity == manifest.Error {
-			return store.Place{File: p.File, Line: p.Line, Column: p.Column}
-		}
-	}
-	return store.Place{}
 }
 
 // sources calls add with the places of both rules. The second argument of add is true for the rule before.
