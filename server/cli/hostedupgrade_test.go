@@ -268,7 +268,7 @@ func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
 			m.start("--envoy-keep", "--envoy-drain", forever)
 			m.waitFor("one", "a")
 			old, streams := m.pid(), m.streams(5)
-			load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 100, Targets: []envoytest.Target{m.target("one", "a", "b")}})
+			load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 25, Targets: []envoytest.Target{m.target("one", "a", "b")}})
 
 			m.stop(syscall.SIGTERM)
 			m.binary = wrapped(t, good, lines)
@@ -288,7 +288,7 @@ func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
 			m.shows("default/eg", "running, epoch 1", "the former epoch, pid "+strconv.Itoa(old))
 			m.metricIs("gatefold_host_envoys_outdated 0")
 			wantFlowing(t, streams)
-			wantNoFailure(t, load, 300)
+			wantNoFailure(t, load, 100)
 			m.destroy()
 		})
 	}

@@ -27,7 +27,7 @@ import (
 // rule that a request met: a field cannot be forgotten.
 func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 	envoytest.Binary(t) // skips before the work
-	requests, seed := testsize.Of(t, 20_000), testsize.Seed(t)
+	requests, seed := testsize.Of(t, 7_200), testsize.Seed(t)
 	backends := &recorder{seen: map[string][]*received{}}
 	with := startShared(t, backends)
 	fleets := []struct {
@@ -63,7 +63,7 @@ func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 
 // requestsPerWorld is how many requests a world gets, until there are as many worlds as
 // one process has addresses for.
-const requestsPerWorld = 250
+const requestsPerWorld = 60
 
 // run asks each world so many questions, from a few workers.
 func (f *fleet) run(seed uint64, perWorld int, all *tally) {

@@ -10,6 +10,7 @@ import (
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
@@ -22,13 +23,23 @@ import (
 // the rules, without the library's Validator. That Validator is slow, because it makes the map of a schema's
 // properties again for each field that a rule reads. A test compares the results of both.
 
-// rule is one compiled CEL rule of a node.
+// rule is one CEL rule of a node.
 type rule struct {
-	program celgo.Program // stops if its cost is too high
-	// plain returns program without the counting of costs, for small objects.
-	plain   func() (celgo.Program, error)
+	plain   celgo.Program                 // does not count costs; nil if only the library can compile the rule
+	counted func() (celgo.Program, error) // stops if its cost is too high; compiled at the first call
 	message string
 	field   string // the field below the node that the rule is about; "" for the node
+}
+
+// program returns the program that checks an object. The parameter small is the result of isSmall for the
+// object. The function panics if the rule cannot be compiled, as must does.
+func (r rule) program(small bool) celgo.Program {
+	if small && r.plain != nil {
+		return r.plain
+	}
+	program, err := r.counted()
+	must(err, r.message)
+	return program
 }
 
 // setRules sets n.rules and n.self for the schema s. The parameter root is true for the schema of a whole
@@ -68,25 +79,51 @@ func (c *compiler) sharedRules(s *structural.Structural) func() []rule {
 // rulesOf compiles the rules of the schema s. It leaves out rules about the previous value (oldSelf), because
 // each Check is like the creation of an object. It panics if a rule cannot be compiled, as must does.
 func rulesOf(s *structural.Structural, root bool) (rules []rule) {
-	envs := &ruleEnvs{cel.StoredExpressionsEnvLoader(), map[string]*celgo.Env{}}
-	results, err := cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
-		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), envs)
-	must(err, "rules")
-	for i, result := range results {
-		if result.Error != nil {
-			must(result.Error, s.XValidations[i].Rule)
-		}
-		if result.Program == nil || result.UsesOldSelf {
+	env := ruleEnv(s, root)
+	plain := sync.OnceValues(func() (*celgo.Env, error) { return plainEnv(env) })
+	counted := sync.OnceValues(func() ([]cel.CompilationResult, error) { return compile(s, root, cel.StoredExpressionsEnvLoader()) })
+	for i, validation := range s.XValidations {
+		ast, issues := env.Compile(validation.Rule)
+		must(issues.Err(), validation.Rule)
+		if names(ast, cel.OldScopedVarName) {
 			continue
 		}
-		message := strings.TrimSpace(s.XValidations[i].Message)
-		if message == "" {
-			message = "against the rule " + strings.TrimSpace(s.XValidations[i].Rule)
-		}
-		text := s.XValidations[i].Rule
-		rules = append(rules, rule{result.Program, plainProgram(envs.of[text], text), message, result.NormalizedRuleFieldPath})
+		rules = append(rules, rule{plainProgram(plain, ast), func() (celgo.Program, error) {
+			results, err := counted()
+			if err != nil {
+				return nil, err
+			}
+			if results[i].Error != nil {
+				return nil, results[i].Error
+			}
+			return results[i].Program, nil
+		}, violation(validation), fieldBelow(s, validation)})
 	}
 	return rules
+}
+
+// compile compiles the rules of the schema s by the API server's library. The programs count costs.
+func compile(s *structural.Structural, root bool, envs cel.EnvLoader) ([]cel.CompilationResult, error) {
+	return cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
+		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), envs)
+}
+
+// violation returns the message of an object that violates a rule.
+func violation(rule apiextensionsv1.ValidationRule) string {
+	if message := strings.TrimSpace(rule.Message); message != "" {
+		return message
+	}
+	return "against the rule " + strings.TrimSpace(rule.Rule)
+}
+
+// fieldBelow returns the field of the schema s that a rule is about. It returns "" if the rule is about s.
+func fieldBelow(s *structural.Structural, rule apiextensionsv1.ValidationRule) string {
+	if rule.FieldPath == "" {
+		return ""
+	}
+	path, _, err := cel.ValidFieldPath(rule.FieldPath, s)
+	must(err, rule.FieldPath)
+	return path.String()
 }
 
 // memoized is a schema whose properties, items and additional properties are made only once.
@@ -175,13 +212,7 @@ func (n *node) ruledNames(object map[string]any) []string {
 func (w *walk) run(n *node, v any) {
 	activation := &self{common.UnstructuredToVal(v, n.self)}
 	for _, rule := range n.rules() {
-		program := rule.program
-		if w.small {
-			if plain, err := rule.plain(); err == nil {
-				program = plain
-			}
-		}
-		result, details, err := program.Eval(activation)
+		result, details, err := rule.program(w.small).Eval(activation)
 		if cost := details.ActualCost(); cost != nil {
 			w.budget -= int64(min(*cost, celconfig.RuntimeCELCostBudget+1))
 		}

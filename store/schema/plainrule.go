@@ -1,14 +1,14 @@
 package schema
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/decls"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 )
@@ -55,39 +55,60 @@ func fits(v any, left *int) bool {
 	return *left >= 0
 }
 
-// ruleEnvs is an EnvLoader that records the environment of each rule, by the text of the rule.
-type ruleEnvs struct {
+// keptEnv is an EnvLoader that keeps the environment of the last rule.
+type keptEnv struct {
 	cel.EnvLoader
-	of map[string]*celgo.Env
+	env *celgo.Env
 }
 
-// RuleEnv returns and records the environment of a rule.
-func (r *ruleEnvs) RuleEnv(set *environment.EnvSet, expression string) *celgo.Env {
-	env := r.EnvLoader.RuleEnv(set, expression)
-	r.of[expression] = env
-	return env
+// RuleEnv returns and keeps the environment of a rule.
+func (k *keptEnv) RuleEnv(set *environment.EnvSet, expression string) *celgo.Env {
+	k.env = k.EnvLoader.RuleEnv(set, expression)
+	return k.env
 }
 
-// plainProgram returns a function that returns the program of a rule without the counting of costs. The program
-// is compiled at the first call of the function. env is the environment with which the library compiled the
-// rule. The function returns an error if the rule cannot be compiled without the library's options.
-func plainProgram(env *celgo.Env, expression string) func() (celgo.Program, error) {
-	return sync.OnceValues(func() (celgo.Program, error) {
-		ast, issues := env.Compile(expression)
-		if issues.Err() != nil {
-			return nil, issues.Err()
+// ruleEnv returns the environment with which the library compiles the rules of the schema s. The library does
+// not return it, so it compiles one short rule here. It panics if that fails, as must does.
+func ruleEnv(s *structural.Structural, root bool) *celgo.Env {
+	short := *s
+	short.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
+	kept := &keptEnv{EnvLoader: cel.StoredExpressionsEnvLoader()}
+	_, err := compile(&short, root, kept)
+	must(err, "rules")
+	return kept.env
+}
+
+// plainEnv returns env without its options. They turn the counting of costs on, and no option turns it off.
+func plainEnv(env *celgo.Env) (*celgo.Env, error) {
+	return celgo.NewCustomEnv(
+		celgo.CustomTypeAdapter(env.CELTypeAdapter()), celgo.CustomTypeProvider(env.CELTypeProvider()), celgo.FunctionDecls(functions(env)...))
+}
+
+// plainProgram returns the program of a compiled rule that does not count costs. It returns nil if the rule
+// needs options of the library's environment.
+func plainProgram(env func() (*celgo.Env, error), rule *celgo.Ast) celgo.Program {
+	if usesOptionalOr(rule) {
+		return nil
+	}
+	plain, err := env()
+	if err != nil {
+		return nil
+	}
+	program, err := plain.Program(rule, celgo.EvalOptions(celgo.OptOptimize))
+	if err != nil {
+		return nil
+	}
+	return program
+}
+
+// names reports whether an expression reads the variable name.
+func names(expression *celgo.Ast, name string) bool {
+	for _, reference := range expression.NativeRep().ReferenceMap() {
+		if reference.Name == name {
+			return true
 		}
-		if usesOptionalOr(ast) {
-			return nil, errors.New("or and orValue of optional values need options of the library's environment")
-		}
-		// The options of env turn the counting on, and no option turns it off.
-		plain, err := celgo.NewCustomEnv(
-			celgo.CustomTypeAdapter(env.CELTypeAdapter()), celgo.CustomTypeProvider(env.CELTypeProvider()), celgo.FunctionDecls(functions(env)...))
-		if err != nil {
-			return nil, err
-		}
-		return plain.Program(ast, celgo.EvalOptions(celgo.OptOptimize))
-	})
+	}
+	return false
 }
 
 // usesOptionalOr reports whether an expression calls the functions "or" or "orValue" of an optional value.

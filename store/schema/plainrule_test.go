@@ -50,9 +50,10 @@ func TestEveryRuleHasAPlainProgram(t *testing.T) {
 		if n.rules != nil {
 			for _, r := range n.rules() { // which panics where one cannot be compiled
 				rules++
-				if _, err := r.plain(); err != nil {
-					t.Errorf("%s: %v", r.message, err)
+				if r.plain == nil {
+					t.Errorf("%s: only the library can compile it", r.message)
 				}
+				r.program(false)
 			}
 		}
 		for _, field := range n.fields {
