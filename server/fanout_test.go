@@ -222,7 +222,7 @@ type fanout struct {
 func startFanout(t testing.TB, address string) *fanout {
 	t.Helper()
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), asFanoutServer+"="+address)
+	command.Env = append(os.Environ(), asFanoutServer+"="+address, "GOGC=100") // its heap is measured
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
 	if err != nil {
