@@ -54,13 +54,16 @@ type Writer struct {
 	// Color is true if ANSI color sequences are written unchanged.
 	Color bool
 
-	mu   sync.Mutex
-	to   io.Writer
-	rest []byte // the beginning of a character
+	color *regexp.Regexp // matches ANSI color sequences
+	mu    sync.Mutex
+	to    io.Writer
+	rest  []byte // the beginning of a character
 }
 
 // NewWriter returns a Writer to w.
-func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
+func NewWriter(w io.Writer) *Writer {
+	return &Writer{to: w, color: regexp.MustCompile("\x1b\\[[0-9;]*m")}
+}
 
 // Unwrap returns the underlying writer.
 func (w *Writer) Unwrap() io.Writer { return w.to }
@@ -111,7 +114,7 @@ func (w *Writer) parts(text []byte) []part {
 	}
 	var parts []part
 	at := 0
-	for _, found := range regexp.MustCompile("\x1b\\[[0-9;]*m").FindAllIndex(text, -1) {
+	for _, found := range w.color.FindAllIndex(text, -1) {
 		parts = append(parts, part{text: text[at:found[0]]}, part{text: text[found[0]:found[1]], color: true})
 		at = found[1]
 	}
