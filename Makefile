@@ -38,13 +38,16 @@ COMMIT   ?= $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS   = -s -w $(if $(VERSION),-X github.com/gatefold/gatefold/server/cli.version=$(VERSION)) \
             $(if $(COMMIT),-X github.com/gatefold/gatefold/server/cli.commit=$(COMMIT))
 
+# Everything but `make race` is built as releases are, without C: dependencies are compiled once for all targets.
+export CGO_ENABLED = 0
+
 .PHONY: site help build run envoy envoys test go-packages suite release packages-test race random conformance compose check lint tidy generate generated fuzz fuzz-long differ plans hostile hostile-streams bench clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 build: ## Build bin/gatefold and bin/echo, the example backend
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ . ./examples/echo
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/ . ./examples/echo
 
 run: build envoy ## Serve a copy of examples/quickstart through a real Envoy, until Ctrl-C
 	@examples/run.sh
@@ -74,7 +77,7 @@ suite: envoy
 SEQUENTIAL = ^(TestScripts|TestGuides.*|TestHostileFiles.*|TestCasesOnARealEnvoy)$$
 
 race: envoy ## Run the tests of all packages that start goroutines with the race detector
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test $(BUILD) -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(filter-out ./translate,$(LONGEST)) $$($(GO) list ./... | grep -v /translate)
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" CGO_ENABLED=1 $(GO) test $(BUILD) -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(filter-out ./translate,$(LONGEST)) $$($(GO) list ./... | grep -v /translate)
 
 random: envoy ## Run the random tests TIMES (6) times as long; GATEFOLD_SEED=N makes other folders, edits and requests
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" .ci/random $(TIMES)
