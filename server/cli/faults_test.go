@@ -39,7 +39,7 @@ func startFaulty(t *testing.T, watch string) *faulty {
 
 // load asks for what no fault touches, and for what it may change.
 func (f *faulty) load() *envoytest.Load {
-	return envoytest.StartLoad(f.t, envoytest.LoadOptions{Rate: 300, Targets: []envoytest.Target{
+	return envoytest.StartLoad(f.t, envoytest.LoadOptions{Rate: 120, Targets: []envoytest.Target{
 		f.target("steady", "a"), f.target("edited", "a", "b"), f.target("moved", "a"), f.target("head", "a", "b"), f.target("tail", "a"),
 	}})
 }

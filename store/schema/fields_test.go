@@ -30,7 +30,7 @@ func TestFieldsReference(t *testing.T) {
 		newest := crd.Spec.Versions[slices.IndexFunc(crd.Spec.Versions, func(v version) bool { return v.Storage })]
 		schema := internalSchema(newest)
 		if crd.Spec.Names.Kind == "HTTPRoute" {
-			patchHTTPRoute(schema)
+			patchHTTPRoute(schema, readCRD("crds/" + gatewayGroup + "_gateways.yaml")["v1"])
 		}
 		fmt.Fprintf(&text, "\n## %s\n\n`apiVersion: %s/%s`\n\n| field | type | default | meaning |\n|---|---|---|---|\n", crd.Spec.Names.Kind, crd.Spec.Group, newest.Name)
 		spec := schema.Properties["spec"]

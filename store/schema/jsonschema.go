@@ -68,7 +68,7 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 	if k.file == "" {
 		out = jsonOfNode(k.core().root)
 	} else {
-		v := readCRD(k.file)[version]
+		v := k.crd()[version]
 		props := internalSchema(v)
 		if k.patch != nil {
 			k.patch(props)

@@ -14,8 +14,9 @@ type kind struct {
 	namespaced bool
 	versions   []string // the versions that can be used; the storage version first
 
-	file string          // the CRD of the kind; "" for a kind of Kubernetes
-	core func() *checker // for a kind of Kubernetes, returns its checker
+	file string                    // the CRD of the kind; "" for a kind of Kubernetes
+	crd  func() map[string]version // reads file on its first call; the versions by name
+	core func() *checker           // for a kind of Kubernetes, returns its checker
 	// patch changes the schema of the CRD before it is compiled.
 	patch func(*apiextensions.JSONSchemaProps)
 
@@ -26,11 +27,10 @@ type kind struct {
 // prepare sets k.checks. It compiles nothing yet.
 func (k *kind) prepare() {
 	k.checks = map[string]func() *checker{}
-	crd := sync.OnceValue(func() map[string]version { return readCRD(k.file) })
 	for _, name := range k.versions {
 		build := k.core
 		if k.file != "" {
-			build = func() *checker { return compileVersion(crd()[name], k.patch) }
+			build = func() *checker { return compileVersion(k.crd()[name], k.patch) }
 		}
 		k.checks[name] = sync.OnceValue(func() *checker {
 			c := build()
@@ -44,27 +44,26 @@ const gatewayGroup = "gateway.networking.k8s.io"
 
 // crdKinds returns the kinds that have a CRD.
 func crdKinds() []*kind {
-	gateway := func(name, plural string, versions ...string) *kind {
+	of := func(group, name, plural string, versions ...string) *kind {
+		file := "crds/" + group + "_" + plural + ".yaml"
 		return &kind{
-			GroupKind:  schema.GroupKind{Group: gatewayGroup, Kind: name},
+			GroupKind:  schema.GroupKind{Group: group, Kind: name},
 			namespaced: true, versions: versions,
-			file: "crds/" + gatewayGroup + "_" + plural + ".yaml",
+			file: file, crd: sync.OnceValue(func() map[string]version { return readCRD(file) }),
 		}
 	}
-	own := func(name, plural string) *kind {
-		return &kind{
-			GroupKind:  schema.GroupKind{Group: "gateway.kgateway.dev", Kind: name},
-			namespaced: true, versions: []string{"v1alpha1"},
-			file: "crds/gateway.kgateway.dev_" + plural + ".yaml",
-		}
+	gateway := func(name, plural string, versions ...string) *kind {
+		return of(gatewayGroup, name, plural, versions...)
 	}
+	own := func(name, plural string) *kind { return of("gateway.kgateway.dev", name, plural, "v1alpha1") }
 	class := gateway("GatewayClass", "gatewayclasses", "v1", "v1beta1")
 	class.namespaced = false
 	httpRoute := gateway("HTTPRoute", "httproutes", "v1", "v1beta1")
-	httpRoute.patch = patchHTTPRoute
+	gateways := gateway("Gateway", "gateways", "v1", "v1beta1")
+	httpRoute.patch = func(root *apiextensions.JSONSchemaProps) { patchHTTPRoute(root, gateways.crd()["v1"]) }
 	return []*kind{
 		class,
-		gateway("Gateway", "gateways", "v1", "v1beta1"),
+		gateways,
 		gateway("ListenerSet", "listenersets", "v1"),
 		httpRoute,
 		gateway("GRPCRoute", "grpcroutes", "v1"),

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 )
 
-// patchHTTPRoute changes the HTTPRoute schema for inclusion and delegation of routes (docs/design/inputs.md).
+// patchHTTPRoute changes root, the HTTPRoute schema, for inclusion and delegation of routes (docs/design/inputs.md).
 // The embedded file stays as it was released. The changes are:
 //
 //   - rules[].allowedRoutes, with the schema of a listener's allowedRoutes, and the value None for
@@ -16,10 +16,10 @@ import (
 //   - the path type PathPostfix (GEP-1058, Path Matching, option 2). It is checked like the other types, except
 //     that its value may begin without a slash.
 //   - backendRefs[].namespace: "" means that the field is not set (EP-10943, Delegating by label selector).
-func patchHTTPRoute(root *apiextensions.JSONSchemaProps) {
+func patchHTTPRoute(root *apiextensions.JSONSchemaProps, gateway version) {
 	edit(root, []string{"spec", "rules", "[]"}, func(rule *apiextensions.JSONSchemaProps) {
 		rule.Properties = maps.Clone(rule.Properties)
-		rule.Properties["allowedRoutes"] = listenerAllowedRoutes()
+		rule.Properties["allowedRoutes"] = listenerAllowedRoutes(gateway)
 		rule.XValidations = append(slices.Clone(rule.XValidations), apiextensions.ValidationRule{
 			Rule:    "!has(self.allowedRoutes) || !has(self.backendRefs) || size(self.backendRefs) == 0",
 			Message: "a rule has either backendRefs or allowedRoutes, not both",
@@ -48,9 +48,9 @@ func patchPath(path *apiextensions.JSONSchemaProps) {
 }
 
 // listenerAllowedRoutes returns the schema of a listener's allowedRoutes without its default, and with the
-// value None for namespaces.from.
-func listenerAllowedRoutes() apiextensions.JSONSchemaProps {
-	root := internalSchema(readCRD("crds/" + gatewayGroup + "_gateways.yaml")["v1"])
+// value None for namespaces.from. The parameter gateway is a version of the Gateway's CRD.
+func listenerAllowedRoutes(gateway version) apiextensions.JSONSchemaProps {
+	root := internalSchema(gateway)
 	var found apiextensions.JSONSchemaProps
 	edit(root, []string{"spec", "listeners", "[]", "allowedRoutes"}, func(s *apiextensions.JSONSchemaProps) { found = *s })
 	found.Default = nil
