@@ -85,7 +85,7 @@ func rulesOf(s *structural.Structural, root bool) (rules []rule) {
 	for i, validation := range s.XValidations {
 		ast, issues := env.Compile(validation.Rule)
 		must(issues.Err(), validation.Rule)
-		if names(ast, cel.OldScopedVarName) {
+		if reads(ast, cel.OldScopedVarName) {
 			continue
 		}
 		rules = append(rules, rule{plainProgram(plain, ast), func() (celgo.Program, error) {

@@ -68,7 +68,8 @@ func (k *keptEnv) RuleEnv(set *environment.EnvSet, expression string) *celgo.Env
 }
 
 // ruleEnv returns the environment with which the library compiles the rules of the schema s. The library does
-// not return it, so it compiles one short rule here. It panics if that fails, as must does.
+// not return its environments: ruleEnv lets it compile one short rule, and keeps the environment of that rule.
+// ruleEnv panics if the rule cannot be compiled, as must does.
 func ruleEnv(s *structural.Structural, root bool) *celgo.Env {
 	short := *s
 	short.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
@@ -101,8 +102,8 @@ func plainProgram(env func() (*celgo.Env, error), rule *celgo.Ast) celgo.Program
 	return program
 }
 
-// names reports whether an expression reads the variable name.
-func names(expression *celgo.Ast, name string) bool {
+// reads reports whether an expression reads the variable name.
+func reads(expression *celgo.Ast, name string) bool {
 	for _, reference := range expression.NativeRep().ReferenceMap() {
 		if reference.Name == name {
 			return true
