@@ -71,13 +71,13 @@ envoys: ## Run the cases and examples, host mode and edits of listeners on each 
 suite: envoy
 	cd $(SUITE) && GATEFOLD_ENVOY="$$(../get-envoy)" $(TEST_ENV) $(GO) test $(BUILD) -count=1 -timeout 20m ./...
 
-# Package translate and those below it start no goroutine (TestTranslateStartsNoGoroutine). The others
-# of these tests do one thing after the other: commands, each a process, of which those of TestScripts
-# are most; files for a program that is built without the detector; cases, sent one by one.
+# Package translate and those below it start no goroutine (TestTranslateStartsNoGoroutine), and package examples
+# reads documents. These tests do one thing after the other: commands, each a process, of which those of
+# TestScripts are most; files for a program that is built without the detector; cases, sent one by one.
 SEQUENTIAL = ^(TestScripts|TestGuides.*|TestHostileFiles.*|TestCasesOnARealEnvoy)$$
 
 race: envoy ## Run the tests of all packages that start goroutines with the race detector
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" CGO_ENABLED=1 $(GO) test $(BUILD) -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(filter-out ./translate,$(LONGEST)) $$($(GO) list ./... | grep -v /translate)
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" CGO_ENABLED=1 $(GO) test $(BUILD) -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(filter-out ./translate,$(LONGEST)) $$($(GO) list ./... | grep -v -e /translate -e '/examples$$')
 
 random: envoy ## Run the random tests TIMES (6) times as long; GATEFOLD_SEED=N makes other folders, edits and requests
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" .ci/random $(TIMES)
