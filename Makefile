@@ -93,7 +93,7 @@ check: build test envoys race compose lint tidy generated fuzz random ## Everyth
 
 lint: ## Style, import direction and budgets, by .golangci.yaml; and that all of it compiles for macOS
 	$(GOLANGCI) run
-	GOOS=darwin $(GO) vet ./...
+	GOOS=darwin $(GO) vet -gcflags='all=-N -l' ./... # compiled without optimization, which is faster
 	cd $(SUITE) && $(GOLANGCI) run
 
 tidy: ## Fail when go.mod or go.sum would change
