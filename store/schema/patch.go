@@ -9,7 +9,7 @@ import (
 )
 
 // patchHTTPRoute changes root, the HTTPRoute schema, for inclusion and delegation of routes (docs/design/inputs.md).
-// The embedded file stays as it was released. The changes are:
+// The parameter gateway is a version of the CRD of Gateways. The embedded file stays as it was released. The changes are:
 //
 //   - rules[].allowedRoutes, with the schema of a listener's allowedRoutes, and the value None for
 //     namespaces.from. A rule cannot have both allowedRoutes and backendRefs (GEP-1058, Summary of Changes 2).
