@@ -38,26 +38,26 @@ func kindWithAnnotation(name string) string {
 // ownAnnotations reports annotations that look like gatefold's and are unknown for the kind. Otherwise a
 // misspelt annotation would protect nothing. It also reports known annotations without a value, and labels with
 // the name of an annotation.
-func (w *walk) ownAnnotations(object map[string]any) {
+func (m *mistakes) ownAnnotations(object map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
-	known := annotationsOf(w.kind)
+	known := annotationsOf(m.kind)
 	for name, value := range entries(metadata, "annotations") {
 		if value == nil && slices.Contains(known, name) {
-			w.addAt(InvalidValue, "metadata.annotations["+name+"]", "the annotation has no value", "write a value, or remove the annotation")
-		} else if !slices.Contains(known, name) && w.seemsOwn(name) {
-			w.addAt(UnknownField, "metadata.annotations["+name+"]", "unknown annotation "+shown(name), w.annotationHint(name))
+			m.addAt(InvalidValue, "metadata.annotations["+name+"]", "the annotation has no value", "write a value, or remove the annotation")
+		} else if !slices.Contains(known, name) && m.seemsOwn(name) {
+			m.addAt(UnknownField, "metadata.annotations["+name+"]", "unknown annotation "+shown(name), m.annotationHint(name))
 		}
 	}
 	for name := range entries(metadata, "labels") {
 		if kindWithAnnotation(name) != "" {
-			w.addAt(UnknownField, "metadata.labels["+name+"]", shown(name)+" is an annotation, and means nothing as a label", "move it to metadata.annotations")
+			m.addAt(UnknownField, "metadata.labels["+name+"]", shown(name)+" is an annotation, and means nothing as a label", "move it to metadata.annotations")
 		}
 	}
 }
 
 // seemsOwn reports whether an annotation has gatefold's prefix or a similar one. It also returns true if the
 // annotation has no prefix, and the kind has an annotation with this name.
-func (w *walk) seemsOwn(name string) bool {
+func (m *mistakes) seemsOwn(name string) bool {
 	prefix, _, prefixed := strings.Cut(strings.ToLower(name), "/")
 	rest, begins := strings.CutPrefix(prefix, "gatefold")
 	switch {
@@ -66,17 +66,17 @@ func (w *walk) seemsOwn(name string) bool {
 	case prefixed:
 		return manifest.Distance(prefix, ownPrefix) <= 2
 	}
-	return slices.Contains(annotationsOf(w.kind), ownPrefix+"/"+prefix)
+	return slices.Contains(annotationsOf(m.kind), ownPrefix+"/"+prefix)
 }
 
 // annotationHint returns the hint of the problem of an unknown annotation: a similar annotation, the kind that
 // can have the annotation, or the known annotations of this kind.
-func (w *walk) annotationHint(name string) string {
+func (m *mistakes) annotationHint(name string) string {
 	local := strings.ToLower(name)
 	if _, after, prefixed := strings.Cut(local, "/"); prefixed {
 		local = after
 	}
-	known := annotationsOf(w.kind)
+	known := annotationsOf(m.kind)
 	var locals []string
 	for _, annotation := range known {
 		locals = append(locals, strings.TrimPrefix(annotation, ownPrefix+"/"))
@@ -88,7 +88,7 @@ func (w *walk) annotationHint(name string) string {
 		return "remove it: the annotation belongs on a " + kind
 	}
 	if len(known) == 0 {
-		return "remove it: gatefold reads no annotation of " + ownPrefix + " on a " + w.kind
+		return "remove it: gatefold reads no annotation of " + ownPrefix + " on a " + m.kind
 	}
-	return "the annotations of a " + w.kind + " are " + strings.Join(known, ", ")
+	return "the annotations of a " + m.kind + " are " + strings.Join(known, ", ")
 }

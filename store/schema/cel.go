@@ -170,30 +170,37 @@ type self struct{ value ref.Val }
 func (s *self) ResolveName(name string) (any, bool) { return s.value, name == cel.ScopedVarName }
 func (s *self) Parent() celgo.Activation            { return nil }
 
-// runRules runs the rules of n on v, and the rules of the nodes in n on the values in v. It stops when the
+// ruleRun runs the CEL rules of one object, and records what violates them.
+type ruleRun struct {
+	*mistakes
+	small  bool  // the cost of the rules is not counted (isSmall)
+	budget int64 // the cost that the rules may still have, in units of the API server
+}
+
+// walk runs the rules of n on v, and the rules of the nodes in n on the values in v. It stops when the
 // budget is used up.
-func (w *walk) runRules(n *node, v any) {
-	if !n.ruled || v == nil || w.budget < 0 {
+func (r *ruleRun) walk(n *node, v any) {
+	if !n.ruled || v == nil || r.budget < 0 {
 		return
 	}
 	if n.rules != nil {
-		w.run(n, v)
+		r.run(n, v)
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range n.ruledNames(v) {
-			w.into(name, n)
-			w.runRules(n.child(name), v[name])
-			w.out()
+			r.into(name, n)
+			r.walk(n.child(name), v[name])
+			r.out()
 		}
 	case []any:
 		if n.items == nil || !n.items.ruled {
 			return
 		}
 		for i, item := range v {
-			w.intoItem(i)
-			w.runRules(n.items, item)
-			w.out()
+			r.intoItem(i)
+			r.walk(n.items, item)
+			r.out()
 		}
 	}
 }
@@ -209,28 +216,28 @@ func (n *node) ruledNames(object map[string]any) []string {
 
 // run evaluates the rules of one node on v, and records the rules that v violates. If the budget is used up, it
 // records that the object is too large.
-func (w *walk) run(n *node, v any) {
+func (r *ruleRun) run(n *node, v any) {
 	activation := &self{common.UnstructuredToVal(v, n.self)}
 	for _, rule := range n.rules() {
-		result, details, err := rule.program(w.small).Eval(activation)
+		result, details, err := rule.program(r.small).Eval(activation)
 		if cost := details.ActualCost(); cost != nil {
-			w.budget -= int64(min(*cost, celconfig.RuntimeCELCostBudget+1))
+			r.budget -= int64(min(*cost, celconfig.RuntimeCELCostBudget+1))
 		}
 		switch {
-		case w.budget < 0:
-			w.violated(rule, "the object is too large for its rules to be checked", "split it into several")
+		case r.budget < 0:
+			r.violated(rule, "the object is too large for its rules to be checked", "split it into several")
 			return
 		case err != nil || result != types.True: // an error means that a needed field is missing
-			w.violated(rule, rule.message, "")
+			r.violated(rule, rule.message, "")
 		}
 	}
 }
 
 // violated records that the value at the current path violates a rule, with the given message and hint.
-func (w *walk) violated(r rule, message, hint string) {
-	field := pathText(w.path)
-	if r.field != "" {
-		field += "." + r.field
+func (r *ruleRun) violated(rule rule, message, hint string) {
+	field := r.trail.text()
+	if rule.field != "" {
+		field += "." + rule.field
 	}
-	w.addAt(RuleViolated, field, message, hint)
+	r.addAt(RuleViolated, field, message, hint)
 }

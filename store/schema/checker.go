@@ -14,7 +14,7 @@ type checker struct {
 
 	// more has the checks of a kind of Kubernetes that its Go type cannot express. It runs only without
 	// blocking findings, so that types and required fields are valid.
-	more func(*walk, map[string]any)
+	more func(*mistakes, map[string]any)
 
 	kind     string
 	unserved *notServed
@@ -41,23 +41,23 @@ func (c *checker) finish(k *kind) {
 // it does not run the CEL rules, because the object passed them before.
 func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 	dropSilently(object)
-	w := &walk{checker: c, path: make([]step, 0, 16), budget: celconfig.RuntimeCELCostBudget}
+	m := &mistakes{checker: c, trail: make(trail, 0, 16)}
 	if c.deprecated != "" {
-		w.found = append(w.found, Finding{Code: DeprecatedVersion, Field: "apiVersion", Message: c.deprecated, Warning: true})
+		m.found = append(m.found, Finding{Code: DeprecatedVersion, Field: "apiVersion", Message: c.deprecated, Warning: true})
 	}
-	w.ownAnnotations(object) // nulls must still be in the object
-	w.object(c.root, object)
-	if w.blocked {
-		return w.found
+	m.ownAnnotations(object) // nulls must still be in the object
+	walk{m}.object(c.root, object)
+	if m.blocked {
+		return m.found
 	}
 	if c.more != nil {
-		c.more(w, object)
+		c.more(m, object)
 	}
 	if !obeyed {
-		w.small = isSmall(object)
-		w.runRules(c.root, object)
+		rules := &ruleRun{mistakes: m, small: isSmall(object), budget: celconfig.RuntimeCELCostBudget}
+		rules.walk(c.root, object)
 	}
-	return w.found
+	return m.found
 }
 
 // dropSilently removes fields that only a cluster uses, and that kubectl prints.

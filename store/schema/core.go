@@ -28,7 +28,7 @@ func coreChecker[T any]() *checker {
 // so that the last valid version stays in use after a mistake.
 func namespaceChecker() *checker {
 	c := coreChecker[corev1.Namespace]()
-	c.more = func(w *walk, object map[string]any) {
+	c.more = func(m *mistakes, object map[string]any) {
 		metadata, _ := object["metadata"].(map[string]any)
 		written := map[string]string{}
 		for name, value := range entries(metadata, "annotations") {
@@ -36,7 +36,7 @@ func namespaceChecker() *checker {
 		}
 		_, faults := tenancy.Read(written)
 		for _, fault := range faults {
-			w.addAt(InvalidValue, "metadata.annotations["+fault.Annotation+"]", fault.Message, "")
+			m.addAt(InvalidValue, "metadata.annotations["+fault.Annotation+"]", fault.Message, "")
 		}
 	}
 	return c
@@ -47,27 +47,27 @@ func configMapChecker() *checker {
 	c := coreChecker[corev1.ConfigMap]()
 	c.root.at("data").keys = worded(validation.IsConfigMapKey)
 	c.root.at("binaryData").keys = worded(validation.IsConfigMapKey)
-	c.more = func(w *walk, object map[string]any) {
+	c.more = func(m *mistakes, object map[string]any) {
 		data, binary := entries(object, "data"), entries(object, "binaryData")
 		for key := range binary {
 			if _, both := data[key]; both {
-				w.addAt(DuplicateEntry, "binaryData["+key+"]", "the key is in data too", "remove one of the two")
+				m.addAt(DuplicateEntry, "binaryData["+key+"]", "the key is in data too", "remove one of the two")
 			}
 		}
 		text, _ := data[string(keypair.Authorities)].(string)
-		authorityRules(w, "data", []byte(text))
+		authorityRules(m, "data", []byte(text))
 	}
 	return c
 }
 
 // authorityRules reports CA certificates that cannot be read. text is the value of ca.crt, which is in the
 // given field. An empty text is no mistake.
-func authorityRules(w *walk, field string, text []byte) {
+func authorityRules(m *mistakes, field string, text []byte) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return
 	}
 	if _, fault := keypair.ReadBundle(text); fault != nil {
-		w.addAt(InvalidValue, field+"["+string(fault.Part)+"]", fault.Message, fault.Hint)
+		m.addAt(InvalidValue, field+"["+string(fault.Part)+"]", fault.Message, fault.Hint)
 	}
 }
 
@@ -84,7 +84,7 @@ func secretChecker() *checker {
 
 // secretRules moves stringData into data, as the API server does. It reports CA certificates that cannot be
 // read. In a Secret of type kubernetes.io/tls, it also reports a missing or invalid certificate or key.
-func secretRules(w *walk, object map[string]any) {
+func secretRules(m *mistakes, object map[string]any) {
 	plain := entries(object, "stringData")
 	if len(plain) > 0 {
 		data := entries(object, "data")
@@ -104,18 +104,18 @@ func secretRules(w *walk, object map[string]any) {
 		}
 		return "data"
 	}
-	authorityRules(w, field(keypair.Authorities), decoded(object, keypair.Authorities))
+	authorityRules(m, field(keypair.Authorities), decoded(object, keypair.Authorities))
 	if object["type"] != string(corev1.SecretTypeTLS) {
 		return
 	}
 	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
 		if _, found := entries(object, "data")[key]; !found {
-			w.addAt(RequiredField, "data["+key+"]", key+" is missing", "a Secret of type kubernetes.io/tls holds tls.crt and tls.key")
+			m.addAt(RequiredField, "data["+key+"]", key+" is missing", "a Secret of type kubernetes.io/tls holds tls.crt and tls.key")
 			return
 		}
 	}
 	if _, fault := keypair.Read(decoded(object, keypair.Certificate), decoded(object, keypair.Key)); fault != nil {
-		w.addAt(InvalidValue, field(fault.Part)+"["+string(fault.Part)+"]", fault.Message, fault.Hint)
+		m.addAt(InvalidValue, field(fault.Part)+"["+string(fault.Part)+"]", fault.Message, fault.Hint)
 	}
 }
 
@@ -150,7 +150,7 @@ func endpointSliceChecker() *checker {
 
 // endpointAddresses reports addresses that do not have the addressType of the EndpointSlice. Unlike the API
 // server it accepts loopback addresses, which are useful on one machine.
-func endpointAddresses(w *walk, object map[string]any) {
+func endpointAddresses(m *mistakes, object map[string]any) {
 	kind, _ := object["addressType"].(string)
 	endpoints, _ := object["endpoints"].([]any)
 	for i, endpoint := range endpoints {
@@ -159,7 +159,7 @@ func endpointAddresses(w *walk, object map[string]any) {
 		for j, address := range addresses {
 			text, _ := address.(string)
 			if !isAddress(text, kind) {
-				w.addAt(InvalidValue, fmt.Sprintf("endpoints[%d].addresses[%d]", i, j),
+				m.addAt(InvalidValue, fmt.Sprintf("endpoints[%d].addresses[%d]", i, j),
 					fmt.Sprintf("%s is not an address of the type %s", shown(text), kind), addressHint(text))
 			}
 		}

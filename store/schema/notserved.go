@@ -61,28 +61,28 @@ func (s *Set) KindNotServed(gk schema.GroupKind) (k KindNotServed, ok bool) {
 
 // notServedField reports a field at the current path that kgateway has and gatefold does not serve. It returns
 // false, and reports nothing, for other fields.
-func (w *walk) notServedField(name string) bool {
-	at := pattern(w.path)
-	if !slices.Contains(w.unserved.Fields[w.kind], at) {
+func (m *mistakes) notServedField(name string) bool {
+	at := pattern(m.trail)
+	if !slices.Contains(m.unserved.Fields[m.kind], at) {
 		return false
 	}
-	hint := cmp.Or(w.unserved.Instead[w.kind][at], "remove the field")
-	w.add(NotServed, fieldNotServed+shown(name)+"; gatefold does not serve it", hint)
+	hint := cmp.Or(m.unserved.Instead[m.kind][at], "remove the field")
+	m.add(NotServed, fieldNotServed+shown(name)+"; gatefold does not serve it", hint)
 	return true
 }
 
 // notServedValue reports a value at the current path that kgateway has and gatefold does not serve. It returns
 // false, and reports nothing, for other values.
-func (w *walk) notServedValue(value any) bool {
-	at := pattern(w.path)
-	if !slices.Contains(w.unserved.Values[w.kind][at], value) {
+func (m *mistakes) notServedValue(value any) bool {
+	at := pattern(m.trail)
+	if !slices.Contains(m.unserved.Values[m.kind][at], value) {
 		return false
 	}
 	text, ok := value.(string)
 	if text = shown(text); !ok {
 		text = fmt.Sprint(value)
 	}
-	hint := cmp.Or(w.unserved.Instead[w.kind][at], "write another value, or remove the object")
-	w.add(NotServed, "kgateway has the value "+text+" for "+w.name()+"; gatefold does not serve it", hint)
+	hint := cmp.Or(m.unserved.Instead[m.kind][at], "write another value, or remove the object")
+	m.add(NotServed, "kgateway has the value "+text+" for "+m.name()+"; gatefold does not serve it", hint)
 	return true
 }

@@ -13,9 +13,9 @@ import (
 // TestRulesWithoutCounting runs the rules of random objects with and without the counting of costs: both find the same.
 func TestRulesWithoutCounting(t *testing.T) {
 	run := func(c *checker, object map[string]any, small bool) []Finding {
-		w := &walk{checker: c, budget: celconfig.RuntimeCELCostBudget, small: small}
-		w.runRules(c.root, object)
-		return w.found
+		r := &ruleRun{mistakes: &mistakes{checker: c}, budget: celconfig.RuntimeCELCostBudget, small: small}
+		r.walk(c.root, object)
+		return r.found
 	}
 	violated := 0
 	random := rand.New(rand.NewPCG(3, 9))

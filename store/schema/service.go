@@ -32,35 +32,35 @@ func serviceChecker() *checker {
 
 // serviceRules reports missing or equal ports, ports without a name if there are several, and invalid external
 // names. It sets the default of targetPort.
-func serviceRules(w *walk, object map[string]any) {
+func serviceRules(m *mistakes, object map[string]any) {
 	spec := entries(object, "spec")
 	ports, _ := spec["ports"].([]any)
 	if spec["type"] == string(corev1.ServiceTypeExternalName) {
-		externalName(w, spec)
+		externalName(m, spec)
 	} else if len(ports) == 0 {
-		w.addAt(RequiredField, "spec.ports", "ports is missing", "only a Service of type ExternalName has no ports")
+		m.addAt(RequiredField, "spec.ports", "ports is missing", "only a Service of type ExternalName has no ports")
 	}
 	names, numbers := map[string]int{}, map[string]int{}
 	for i, item := range ports {
 		port, _ := item.(map[string]any)
 		at := fmt.Sprintf("spec.ports[%d]", i)
-		targetPort(w, at, port)
+		targetPort(m, at, port)
 		name, _ := port["name"].(string)
 		if name == "" && len(ports) > 1 {
-			w.addAt(RequiredField, at+".name", "name is missing", "each port has a name when there are several")
+			m.addAt(RequiredField, at+".name", "name is missing", "each port has a name when there are several")
 		}
 		if name != "" {
-			twice(w, names, name, at+".name", i)
+			twice(m, names, name, at+".name", i)
 		}
-		twice(w, numbers, fmt.Sprintf("%v/%v", port["port"], port["protocol"]), at, i)
+		twice(m, numbers, fmt.Sprintf("%v/%v", port["port"], port["protocol"]), at, i)
 	}
 }
 
 // twice reports the port with the index i if an earlier port has the same id. Otherwise it adds the port to
 // first, which has the index of the first port with each id. The parameter at is the path of the finding.
-func twice(w *walk, first map[string]int, id, at string, i int) {
+func twice(m *mistakes, first map[string]int, id, at string, i int) {
 	if earlier, found := first[id]; found {
-		w.addAt(DuplicateEntry, at, fmt.Sprintf("%s is in spec.ports[%d] already", id, earlier), "remove one of the two, or tell them apart")
+		m.addAt(DuplicateEntry, at, fmt.Sprintf("%s is in spec.ports[%d] already", id, earlier), "remove one of the two, or tell them apart")
 		return
 	}
 	first[id] = i
@@ -68,19 +68,19 @@ func twice(w *walk, first map[string]int, id, at string, i int) {
 
 // targetPort reports an invalid targetPort of a port. If targetPort is missing, 0 or "", it sets targetPort to
 // the port. at is the path of the port.
-func targetPort(w *walk, at string, port map[string]any) {
+func targetPort(m *mistakes, at string, port map[string]any) {
 	switch target := port["targetPort"].(type) {
 	case int64:
 		if target == 0 {
 			port["targetPort"] = port["port"]
 		} else if target < 0 || target > 65535 {
-			w.addAt(InvalidValue, at+".targetPort", fmt.Sprintf("targetPort %d is out of range; it must be from 1 to 65535", target), "")
+			m.addAt(InvalidValue, at+".targetPort", fmt.Sprintf("targetPort %d is out of range; it must be from 1 to 65535", target), "")
 		}
 	case string:
 		if target == "" {
 			port["targetPort"] = port["port"]
 		} else if len(validation.IsValidPortName(target)) > 0 {
-			w.addAt(InvalidValue, at+".targetPort", "targetPort "+shown(target)+" is not a port name",
+			m.addAt(InvalidValue, at+".targetPort", "targetPort "+shown(target)+" is not a port name",
 				"a port number is written without quotes")
 		}
 	default:
@@ -89,14 +89,14 @@ func targetPort(w *walk, at string, port map[string]any) {
 }
 
 // externalName reports a missing or invalid externalName.
-func externalName(w *walk, spec map[string]any) {
+func externalName(m *mistakes, spec map[string]any) {
 	name, _ := spec["externalName"].(string)
 	const at = "spec.externalName"
 	if name == "" {
-		w.addAt(RequiredField, at, "externalName is missing", "a Service of type ExternalName names a host")
+		m.addAt(RequiredField, at, "externalName is missing", "a Service of type ExternalName names a host")
 		return
 	}
 	if len(validation.IsDNS1123Subdomain(strings.TrimSuffix(name, "."))) > 0 {
-		w.addAt(InvalidValue, at, "externalName "+shown(name)+" is not "+hostname, "")
+		m.addAt(InvalidValue, at, "externalName "+shown(name)+" is not "+hostname, "")
 	}
 }

@@ -37,7 +37,7 @@ func (n *node) takes(v any) bool {
 
 // text reports at most one mistake in a string: the first of enum, length, pattern, format and n.valid that the
 // string violates.
-func (w *walk) text(n *node, s string) {
+func (w walk) text(n *node, s string) {
 	length := int64(utf8.RuneCountInString(s))
 	limits := &n.limits
 	switch {
@@ -59,7 +59,7 @@ func (w *walk) text(n *node, s string) {
 }
 
 // scalar reports a number or a boolean that n does not allow.
-func (w *walk) scalar(n *node, v any) {
+func (w walk) scalar(n *node, v any) {
 	if n.limits.Enum != nil && !n.allows(v) {
 		w.notAllowed(n, v)
 		return
@@ -100,7 +100,7 @@ func (n *node) allows(v any) bool {
 }
 
 // key reports a key of a map that n does not allow.
-func (w *walk) key(n *node, key string) {
+func (w walk) key(n *node, key string) {
 	if wrong := n.keys(key); wrong != "" {
 		w.add(InvalidValue, "the key "+shown(key)+" "+wrong, "")
 	}

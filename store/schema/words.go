@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,34 +19,6 @@ func shown(s string) string {
 		return strconv.Quote(s)
 	}
 	return strconv.Quote(string(start[:shownLength])) + "…"
-}
-
-// hides reports whether the value at the current path must not be shown. That is so for a value of a Secret,
-// and for the users and keys of a policy.
-func (w *walk) hides() bool {
-	return w.secret || slices.ContainsFunc(w.path, func(at step) bool {
-		return at.index == aField && (at.name == "basicAuth" || at.name == "apiKeyAuth")
-	})
-}
-
-// quoted returns a blank and the value v for a message. It returns "" if the value must not be shown.
-func (w *walk) quoted(v any) string {
-	if w.hides() {
-		return ""
-	}
-	if s, ok := v.(string); ok {
-		return " " + shown(s)
-	}
-	return fmt.Sprintf(" %v", v)
-}
-
-// name returns the last field in the current path with its indexes, such as weight or hostnames[0].
-func (w *walk) name() string {
-	from := len(w.path) - 1
-	for from > 0 && w.path[from].index != aField {
-		from--
-	}
-	return pathText(w.path[max(from, 0):])
 }
 
 // describe returns the type of v in words, such as "a list".
@@ -82,22 +53,22 @@ func (n *node) wanted() string {
 	return "a " + n.typ
 }
 
-func (w *walk) wrongType(n *node, v any) {
-	message := w.name() + " is " + describe(v)
+func (m *mistakes) wrongType(n *node, v any) {
+	message := m.name() + " is " + describe(v)
 	switch v.(type) {
 	case string, bool, int64, float64:
-		if !w.hides() {
-			message += " (" + strings.TrimSpace(w.quoted(v)) + ")"
+		if !m.hides() {
+			message += " (" + strings.TrimSpace(m.quoted(v)) + ")"
 		}
 	}
-	w.add(WrongType, message+", wants "+n.wanted(), w.typeHint(n, v))
+	m.add(WrongType, message+", wants "+n.wanted(), m.typeHint(n, v))
 }
 
 // typeHint returns a hint how to write a value of the type of n instead of v. It returns "" if it has none.
-func (w *walk) typeHint(n *node, v any) string {
+func (m *mistakes) typeHint(n *node, v any) string {
 	switch n.typ {
 	case "string":
-		return stringHint(v, w.hides())
+		return stringHint(v, m.hides())
 	case "array":
 		return "write it as a list: begin each item with \"- \""
 	case "object":
@@ -109,7 +80,7 @@ func (w *walk) typeHint(n *node, v any) string {
 		}
 		return ""
 	}
-	if s, ok := v.(string); ok && !w.hides() && n.takes(plain(s)) {
+	if s, ok := v.(string); ok && !m.hides() && n.takes(plain(s)) {
 		return "write it without quotes: " + s
 	}
 	return ""
@@ -143,15 +114,15 @@ func plain(s string) any {
 	return v
 }
 
-func (w *walk) notAllowed(n *node, v any) {
-	if w.notServedValue(v) {
+func (m *mistakes) notAllowed(n *node, v any) {
+	if m.notServedValue(v) {
 		return
 	}
 	hint := ""
-	if s, ok := v.(string); ok && !w.hides() {
+	if s, ok := v.(string); ok && !m.hides() {
 		hint = didYouMean(s, n.enumStrings())
 	}
-	w.add(NotAllowedValue, w.name()+w.quoted(v)+" is not allowed; it is one of "+enumText(n), hint)
+	m.add(NotAllowedValue, m.name()+m.quoted(v)+" is not allowed; it is one of "+enumText(n), hint)
 }
 
 func (n *node) enumStrings() []string {
@@ -172,35 +143,35 @@ func enumText(n *node) string {
 	return strings.Join(values, ", ")
 }
 
-func (w *walk) tooLong(length, most int64) {
-	w.add(TooLong, fmt.Sprintf("%s has %d characters, at most %d are allowed", w.name(), length, most), "")
+func (m *mistakes) tooLong(length, most int64) {
+	m.add(TooLong, fmt.Sprintf("%s has %d characters, at most %d are allowed", m.name(), length, most), "")
 }
 
-func (w *walk) tooShort(s string, least int64) {
+func (m *mistakes) tooShort(s string, least int64) {
 	if s == "" {
-		w.add(InvalidValue, w.name()+" must not be empty", "")
+		m.add(InvalidValue, m.name()+" must not be empty", "")
 		return
 	}
-	w.add(InvalidValue, fmt.Sprintf("%s%s has fewer than %d characters", w.name(), w.quoted(s), least), "")
+	m.add(InvalidValue, fmt.Sprintf("%s%s has fewer than %d characters", m.name(), m.quoted(s), least), "")
 }
 
 // count reports a list or map that has too many or too few items. The parameter n is the number of items. The
 // parameter what is the word for items in the message. If least or most is nil, there is no such limit.
-func (w *walk) count(least, most *int64, n int, what string) {
+func (m *mistakes) count(least, most *int64, n int, what string) {
 	switch count := int64(n); {
 	case most != nil && count > *most:
-		w.add(TooMany, fmt.Sprintf("%s has %d %s, at most %d are allowed", w.name(), count, what, *most), "")
+		m.add(TooMany, fmt.Sprintf("%s has %d %s, at most %d are allowed", m.name(), count, what, *most), "")
 	case least != nil && count < *least && count == 0:
-		w.add(InvalidValue, w.name()+" must not be empty", "")
+		m.add(InvalidValue, m.name()+" must not be empty", "")
 	case least != nil && count < *least:
-		w.add(InvalidValue, fmt.Sprintf("%s has %d %s, at least %d are wanted", w.name(), count, what, *least), "")
+		m.add(InvalidValue, fmt.Sprintf("%s has %d %s, at least %d are wanted", m.name(), count, what, *least), "")
 	}
 }
 
 // digits returns a number without an exponent, such as 1000000.
 func digits(number float64) string { return strconv.FormatFloat(number, 'f', -1, 64) }
 
-func (w *walk) outOfRange(n *node, v any) {
+func (m *mistakes) outOfRange(n *node, v any) {
 	limits := n.limits
 	var bounds string
 	switch {
@@ -216,60 +187,60 @@ func (w *walk) outOfRange(n *node, v any) {
 	if limits.MultipleOf != nil {
 		bounds += " and a multiple of " + digits(*limits.MultipleOf)
 	}
-	w.add(InvalidValue, w.name()+w.quoted(v)+" is out of range; it must be "+bounds, "")
+	m.add(InvalidValue, m.name()+m.quoted(v)+" is out of range; it must be "+bounds, "")
 }
 
-func (w *walk) badFormat(s, format string) {
+func (m *mistakes) badFormat(s, format string) {
 	what := "a valid " + format
 	if format == "date-time" {
 		what = "a time such as 2006-01-02T15:04:05Z"
 	}
-	w.add(InvalidValue, w.name()+w.quoted(s)+" is not "+what, "")
+	m.add(InvalidValue, m.name()+m.quoted(s)+" is not "+what, "")
 }
 
-func (w *walk) duplicate(n *node, item any, first int) {
+func (m *mistakes) duplicate(n *node, item any, first int) {
 	what := ""
 	if object, ok := item.(map[string]any); ok {
 		for _, key := range n.listKeys {
 			if v, found := object[key]; found {
-				what += " " + key + w.quoted(v)
+				what += " " + key + m.quoted(v)
 			}
 		}
 	} else {
-		what = w.quoted(item)
+		what = m.quoted(item)
 	}
-	base := pathText(w.path[:len(w.path)-1])
-	w.add(DuplicateEntry, fmt.Sprintf("%s repeats%s of %s[%d]", w.name(), what, base, first), "remove one of the two, or tell them apart")
+	base := m.trail[:len(m.trail)-1].text()
+	m.add(DuplicateEntry, fmt.Sprintf("%s repeats%s of %s[%d]", m.name(), what, base, first), "remove one of the two, or tell them apart")
 }
 
 // noForm reports a value that does not match any part of an anyOf or oneOf. In the embedded CRDs, only the
 // addresses of a Gateway can be such a value.
-func (w *walk) noForm(v any) {
+func (m *mistakes) noForm(v any) {
 	address, _ := v.(map[string]any)
 	if text, ok := address["value"].(string); ok && address["type"] == "IPAddress" {
-		w.intoField("value")
-		w.add(InvalidValue, w.name()+w.quoted(text)+" is not an IP address", "for a name write type: Hostname")
-		w.out()
+		m.intoField("value")
+		m.add(InvalidValue, m.name()+m.quoted(text)+" is not an IP address", "for a name write type: Hostname")
+		m.out()
 		return
 	}
-	w.add(InvalidValue, w.name()+" has none of the forms that are allowed", "")
+	m.add(InvalidValue, m.name()+" has none of the forms that are allowed", "")
 }
 
 // mismatch reports a string that does not match its pattern.
-func (w *walk) mismatch(s, pattern string) {
-	message := w.name() + w.quoted(s)
+func (m *mistakes) mismatch(s, pattern string) {
+	message := m.name() + m.quoted(s)
 	if at := strings.IndexFunc(s, unicode.IsControl); at >= 0 {
 		control, _ := utf8.DecodeRuneInString(s[at:])
-		w.add(InvalidValue, fmt.Sprintf("%s holds a control character (%s, character %d)",
+		m.add(InvalidValue, fmt.Sprintf("%s holds a control character (%s, character %d)",
 			message, controlName(control), utf8.RuneCountInString(s[:at])+1),
 			"remove it; a YAML block (|) ends with a line feed, |- does not")
 		return
 	}
 	if words := patternWords(pattern); words != "" {
-		w.add(InvalidValue, message+" is not "+words, patternHint(s, words))
+		m.add(InvalidValue, message+" is not "+words, patternHint(s, words))
 		return
 	}
-	w.add(InvalidValue, message+" does not match "+pattern, "")
+	m.add(InvalidValue, message+" does not match "+pattern, "")
 }
 
 func controlName(r rune) string {
