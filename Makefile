@@ -71,13 +71,16 @@ envoys: ## Run the cases and examples, host mode and edits of listeners on each 
 suite: envoy
 	cd $(SUITE) && GATEFOLD_ENVOY="$$(../get-envoy)" $(TEST_ENV) $(GO) test $(BUILD) -count=1 -timeout 20m ./...
 
-# Package translate and those below it start no goroutine (TestTranslateStartsNoGoroutine), and package examples
-# reads documents. These tests do one thing after the other: commands, each a process, of which those of
-# TestScripts are most; files for a program that is built without the detector; cases, sent one by one.
-SEQUENTIAL = ^(TestScripts|TestGuides.*|TestHostileFiles.*|TestCasesOnARealEnvoy)$$
+# Without the race detector: package translate and those below it, which start no goroutine (TestTranslateStartsNoGoroutine);
+# package examples, which reads documents; package envoy/bench, which measures processes.
+RACED = $(filter-out ./translate,$(LONGEST)) $$($(GO) list ./... | grep -v -e /translate -e '/examples$$' -e '/envoy/bench$$')
+# These tests do one thing after the other, often a very large thing: commands, each a process, of which those of
+# TestScripts are most; files for a program that is built without the detector; cases, sent one by one; fields,
+# documents and plans, tried one by one; the memory, the tries and the sizes of pages that thousands of objects take.
+SEQUENTIAL = ^(TestScripts|TestGuides.*|TestHostileFiles.*|TestCasesOnARealEnvoy|TestNoFieldCarriesWhatEnvoyRejects|TestRulesWithoutCounting|TestJSONSchema.*|TestBombs|TestCheckedIsWhatWasRead|TestHostileTextsAreText|TestPlan.*|TestRandomTablesEndSound|TestACompiledTableIsServed.*|TestForgettingNamesIsLinear|TestNothingIsKeptOf.*|TestTriesAreBounded|TestPagesAreBounded|TestSelectionsAreBounded|TestAPageIsReadToABound)$$
 
 race: envoy ## Run the tests of all packages that start goroutines with the race detector
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" CGO_ENABLED=1 $(GO) test $(BUILD) -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(filter-out ./translate,$(LONGEST)) $$($(GO) list ./... | grep -v -e /translate -e '/examples$$')
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" CGO_ENABLED=1 $(TEST_ENV) $(GO) test $(BUILD) -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(RACED)
 
 random: envoy ## Run the random tests TIMES (6) times as long; GATEFOLD_SEED=N makes other folders, edits and requests
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" .ci/random $(TIMES)

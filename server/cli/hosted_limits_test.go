@@ -28,6 +28,7 @@ spec:
 // A team makes more Gateways than Envoys may run: those that run stay, also after a restart,
 // and the Gateway that came too many says so. It has an Envoy when there is room.
 func TestHostModeBoundsEnvoys(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	m := newMachine(t, "one")
 	m.start("--max-envoys", "2", "--envoy-keep")
 	m.waitFor("one", "a")
@@ -65,6 +66,7 @@ func TestHostModeBoundsEnvoys(t *testing.T) {
 // gatefold is killed between the start of an Envoy and its run file, or the file is lost: the
 // next one finds the Envoy, and there is one of it.
 func TestHostModeFindsOrphans(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	m := newMachine(t, "one")
 	m.start("--envoy-keep")
 	m.waitFor("one", "a")

@@ -190,6 +190,7 @@ func (m *machine) kill(pid int, signal syscall.Signal) {
 // What a person sees in a terminal: it serves, it follows edits, a dead Envoy comes back,
 // and Ctrl-C ends everything.
 func TestHostModeRunsAnEnvoy(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	m := newMachine(t, "one")
 	m.start()
 	m.waitFor("one", "a")
@@ -223,6 +224,7 @@ func TestHostModeRunsAnEnvoy(t *testing.T) {
 // gatefold is killed, stopped and started again under load: the Envoy stays the same
 // process, no request fails, and edits are followed afterwards.
 func TestHostModeOutlivesGatefold(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	m := newMachine(t, "one", "two")
 	m.start("--envoy-keep")
 	m.waitFor("one", "a")
@@ -259,6 +261,7 @@ func TestHostModeOutlivesGatefold(t *testing.T) {
 // A Gateway goes: a request under way is answered, no new one is taken, and nothing of
 // its Envoy is left. So it is when nobody watched it go.
 func TestHostModeDrainsTheEnvoyOfAGatewayThatGoes(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	for _, watched := range []bool{true, false} {
 		t.Run(fmt.Sprintf("watched=%t", watched), func(t *testing.T) {
 			m := newMachine(t, "one")
@@ -353,6 +356,7 @@ spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: %d}]}}
 
 // Who has the pid of a run file and is not the Envoy is left in peace.
 func TestHostModeKillsNobodyElse(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	m := newMachine(t, "one")
 	m.start("--envoy-keep")
 	m.waitFor("one", "a")
@@ -413,6 +417,7 @@ func startOf(t *testing.T, pid int) uint64 {
 // An Envoy that was started in another way than it would be now is replaced by a new epoch, and
 // ends itself after the drain time.
 func TestHostModeReplacesAnEnvoyOfAnotherBootstrap(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	m := newMachine(t, "one")
 	m.start("--envoy-keep")
 	m.waitFor("one", "a")
@@ -519,6 +524,7 @@ func TestHostModeADoubledSignalIsOne(t *testing.T) {
 // A port that another program has is one line of the log, with the remedy at its place, and
 // one row of status. When it is free, the log says so.
 func TestHostModeReportsABusyPortOnce(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	m := newMachine(t)
 	occupied, err := net.Listen("tcp", m.address)
 	if err != nil {

@@ -54,6 +54,7 @@ func (m *machine) answersDatagrams() {
 // UDP routes are served while an Envoy of today is replaced by another one. One before 1.40 does not pass
 // datagrams on: the log says so, and they are served when it has ended.
 func TestHostModeUpgradesUDP(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	const silent = "UDP routes of the Gateway are not served until the former one ends"
 	const today = "1.40.0" // also where the tests run on an older one
 	for before, test := range map[string]struct {

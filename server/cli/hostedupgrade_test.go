@@ -160,6 +160,7 @@ func (m *machine) blocks() []string {
 // Envoy is upgraded under load, with streams open: no connection is refused, no request fails and no stream
 // is broken before the drain time. Whatever becomes of gatefold and of the new epoch meanwhile, too.
 func TestHostModeUpgradesEnvoyWithoutAGap(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	for _, before := range []string{"", "1.39.3"} {
 		t.Run("from "+before, func(t *testing.T) {
 			m := newMachine(t, "one", "two")
@@ -343,6 +344,7 @@ func TestHostModeAnEnvoyIsNotOutdatedAfterItsEnd(t *testing.T) {
 // gatefold is killed while the new epoch starts: the next gatefold waits for it, or starts it
 // again when it has ended; another next one starts another. The old one serves meanwhile.
 func TestHostModeResumesAnUpgrade(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	for _, name := range []string{"it waits", "it ended", "another Envoy is wanted", "it was not started yet"} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, "one")
@@ -406,6 +408,7 @@ func (m *machine) tamper(change func(file map[string]any)) {
 
 // Where hot restart is not possible, the log says so and why: the old Envoy ends before the new one starts.
 func TestHostModeReplacesAnEnvoyThatCannotHotRestart(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	for name, test := range map[string]struct {
 		lines   string
 		destroy func(m *machine)

@@ -202,6 +202,7 @@ func (s *secured) streams() ([]uint64, error) {
 // requests and edits run: no request fails and the stream stays the same. Then
 // gatefold restarts, and the Envoy comes back by what has become of the files.
 func TestRotationOfBothSidesUnderLoad(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	s := startSecured(t, "edited", "other")
 	certificate, key := s.clients.Issue(own)
 	e := s.edge(certificate, key, s.servers.PEM)

@@ -147,6 +147,7 @@ func (n *neighbours) run(t *testing.T) {
 // A team takes the platform's port, by name, by age and in other ways: the platform's Envoy
 // keeps it.
 func TestATeamTakesNoPort(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	n := newNeighbours(t, newServed(t, "one", "edited"))
 	n.addBackend("c", "c")
 	n.change = func(o *serveOptions) { o.folder.guard.clusterPaths = []string{"*.yaml"} }
@@ -158,6 +159,7 @@ func TestATeamTakesNoPort(t *testing.T) {
 // The same where gatefold runs the Envoys: none is started for the team, and a restart
 // beside the attack serves the platform.
 func TestATeamTakesNoPortInHostMode(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	m := newMachine(t, "one", "edited")
 	n := newNeighbours(t, m.served)
 	n.addBackend("c", "c")

@@ -106,6 +106,7 @@ func (r *restarted) must(errs ...error) {
 // TestRestartsUnderLoad restarts gatefold beside what people do to a folder
 // meanwhile: nothing that served before fails, and what is sound is followed.
 func TestRestartsUnderLoad(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	r := newRestarted(t, "steady", "broken", "edited")
 	r.start()
 	r.connect("edge-1")
