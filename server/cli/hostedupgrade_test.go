@@ -264,6 +264,7 @@ func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
 		"it never serves": fmt.Sprintf(epoch, `echo it is broken >&2; f="$2.nowhere.yaml"; sed 's|/xds.sock|/nowhere.sock|' "$2" >"$f"; shift 2; set -- --config-path "$f" "$@"`),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := newMachine(t, "one")
 			good := m.binary
 			m.start("--envoy-keep", "--envoy-drain", forever)
