@@ -17,6 +17,7 @@ const nginxPrefix = "nginx.ingress.kubernetes.io/"
 
 // settings are the settings of an Ingress, read from its annotations.
 type settings struct {
+	*report
 	ingress *item
 	values  map[string]string // annotations of ingress-nginx by name, without the prefix
 	hosts   []string
@@ -24,6 +25,7 @@ type settings struct {
 	closed     string // the field that makes all paths of the Ingress answer 500, "" if none
 	closedHost string // the annotation that makes all hosts of the Ingress answer 500, "" if none
 	aliases    []string
+	lostAlias  string // the reason why the routes without a hostname answer 500, "" if they do not
 
 	regex         bool
 	rewrite       string
@@ -45,55 +47,56 @@ type settings struct {
 // settings returns the settings of an Ingress from its annotations, and adds a verdict for each annotation. An
 // annotation that may be for another controller makes the paths of the Ingress answer 500.
 func (n *nginx) settings(ingress *item) *settings {
-	s := &settings{ingress: ingress, values: map[string]string{}, sslRedirect: true, total: 100, policy: map[string]any{}}
+	s := &settings{report: n.report, ingress: ingress, values: map[string]string{}, sslRedirect: true, total: 100, policy: map[string]any{}}
 	annotations, _ := at(ingress.fields, "metadata", "annotations").(map[string]any)
 	for name, value := range annotations {
-		if key, ok := strings.CutPrefix(name, nginxPrefix); ok && !n.accepted(name) {
+		if key, ok := strings.CutPrefix(name, nginxPrefix); ok && !n.accept.contains(name) {
 			s.values[key] = strings.TrimSpace(fmt.Sprint(value))
 		}
 	}
 	for _, name := range sortedKeys(annotations) {
 		key, ours := strings.CutPrefix(name, nginxPrefix)
 		switch {
-		case n.accepted(name):
-			s.say(n, Different, name, "left out, as --accept says")
+		case n.accept.contains(name):
+			s.say(Different, name, "left out, as --accept says")
 		case ours:
-			s.annotation(n, key, s.values[key])
+			s.annotation(key, s.values[key])
 		case name == "kubernetes.io/ingress.class":
-			s.say(n, Different, name, "its class is imported; gatefold has none")
+			s.say(Different, name, "its class is imported; gatefold has none")
 		case ofController(name) || ofOtherPrefix(name):
-			s.failClosed(n, "another controller reads this annotation, and import does not know what it protects", "metadata.annotations["+name+"]")
+			s.failClosed("another controller reads this annotation, and import does not know what it protects", "metadata.annotations["+name+"]")
 		default:
-			s.say(n, Same, name, "ingress-nginx does not read it")
+			s.say(Same, name, "ingress-nginx does not read it")
 		}
 	}
+	n.lostAlias = cmp.Or(n.lostAlias, s.lostAlias)
 	return s
 }
 
 // say adds a verdict about an annotation.
-func (s *settings) say(n *nginx, class Class, name, message string) {
-	n.add(class, s.ingress.place, s.ingress.name(), message, join("metadata.annotations", name))
+func (s *settings) say(class Class, name, message string) {
+	s.add(class, s.ingress.place, s.ingress.name(), message, join("metadata.annotations", name))
 }
 
 // failClosed makes the paths of the Ingress answer 500 because of fields that cannot be expressed. message is
 // the reason.
-func (s *settings) failClosed(n *nginx, message string, fields ...string) {
+func (s *settings) failClosed(message string, fields ...string) {
 	s.closed = cmp.Or(s.closed, fields[0])
 	accept := s.ingress.name() + "/" + removable(fields[0])
 	if name, ok := strings.CutPrefix(fields[0], "metadata.annotations["); ok {
 		accept = strings.TrimSuffix(name, "]")
 	}
-	n.protecting(s.ingress.place, s.ingress.name(), "the paths answer 500: "+message,
+	s.protecting(s.ingress.place, s.ingress.name(), "the paths answer 500: "+message,
 		"write a policy for it, or leave it out with --accept "+accept, fields...)
 }
 
 // annotation sets the settings for one annotation of ingress-nginx, and adds the verdict. key is the
 // annotation's name without the prefix. If import cannot express the annotation, the paths of the Ingress
 // answer 500 (failClosed). Some annotations also make all paths of its hosts answer 500 (see ofHost).
-func (s *settings) annotation(n *nginx, key, value string) {
+func (s *settings) annotation(key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
-	fail := func(why string) { s.failClosed(n, why, field) }
+	fail := func(why string) { s.failClosed(why, field) }
 	on, isBoolean := boolean(value)
 	if reason := s.ofHost(key, on); reason != "" {
 		s.closedHost = cmp.Or(s.closedHost, key)
@@ -145,7 +148,7 @@ func (s *settings) annotation(n *nginx, key, value string) {
 		}
 	case "server-alias":
 		if !s.readAliases(value) {
-			n.lostAlias = cmp.Or(n.lostAlias, s.ingress.name()+" has an alias that cannot be expressed, and a request for it would arrive here")
+			s.lostAlias = cmp.Or(s.lostAlias, s.ingress.name()+" has an alias that cannot be expressed, and a request for it would arrive here")
 			fail("it is no list of DNS names, and hosts without a name are closed")
 			return
 		}
@@ -161,7 +164,7 @@ func (s *settings) annotation(n *nginx, key, value string) {
 	default:
 		class, message = s.protection(key, value)
 		if class == "" {
-			s.harmless(n, key, field)
+			s.harmless(key, field)
 			return
 		}
 		if class == Refused {
@@ -169,7 +172,7 @@ func (s *settings) annotation(n *nginx, key, value string) {
 			return
 		}
 	}
-	s.say(n, class, name, message)
+	s.say(class, name, message)
 }
 
 // readProtocol sets the protocol of the backends. If gatefold does not support the protocol, class is Refused,
@@ -252,7 +255,7 @@ func (s *settings) protection(key, value string) (class Class, message string) {
 
 // harmless adds the verdict for an annotation that only tunes requests, and neither routes nor protects them.
 // An unknown annotation makes the paths of the Ingress answer 500.
-func (s *settings) harmless(n *nginx, key, field string) {
+func (s *settings) harmless(key, field string) {
 	words := map[string]string{
 		"affinity": "requests of one client may go to several endpoints", "affinity-mode": "", "affinity-canary-behavior": "",
 		"session-cookie-name": "", "session-cookie-path": "", "session-cookie-max-age": "", "session-cookie-expires": "", "session-cookie-samesite": "",
@@ -271,10 +274,10 @@ func (s *settings) harmless(n *nginx, key, field string) {
 	}
 	message, known := words[key]
 	if !known {
-		s.failClosed(n, "import cannot express it", field)
+		s.failClosed("import cannot express it", field)
 		return
 	}
-	s.say(n, Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))
+	s.say(Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))
 }
 
 // readRedirect sets s.redirect to the redirect of an annotation (key). It returns false if import cannot

@@ -78,7 +78,7 @@ func checkHints(t *testing.T, source, content string) (tried int) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !objects.used[found[1]] {
+			if !objects.accept.used[found[1]] {
 				t.Errorf("%s %s: --accept %s names nothing that is there", v.Object, v.Message, found[1])
 			}
 		}

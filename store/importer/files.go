@@ -22,7 +22,7 @@ func cutName(name string) (namespace, rest string) {
 // not be written. Result returns the files to write.
 func (o *Objects) Manifests() []File {
 	var files []File
-	for _, object := range o.objects {
+	for _, object := range o.objects.all {
 		if !object.left {
 			files = append(files, File{Path: pathOf(object), Content: marshal(object.fields), Secret: object.isCore("Secret")})
 		}
@@ -50,27 +50,25 @@ func pathOf(object *item) string {
 // files.
 func (o *Objects) Result(remaining []manifest.Problem) Result {
 	for _, p := range remaining {
-		o.remaining(p)
+		addRemaining(o.report, o.objects, p)
 	}
-	for _, name := range o.options.Accept {
-		if !o.used[name] {
-			o.add(Different, place{}, name, "--accept names nothing that is there")
-		}
+	for _, name := range o.accept.unused() {
+		o.add(Different, place{}, name, "--accept names nothing that is there")
 	}
-	o.closeSpellings()
+	closeSpellings(o.report, o.objects)
 	var files []File
 	told := map[string]bool{}
 	for _, v := range o.verdicts {
 		told[v.Object] = told[v.Object] || v.Class != Same
 	}
-	for _, object := range o.objects {
+	for _, object := range o.objects.all {
 		switch {
 		case object.left:
 		case object.isCore("Secret"):
-			files = append(files, o.secretFiles(object)...)
+			files = append(files, secretFiles(o.report, object, o.options.Secrets)...)
 		default:
 			files = append(files, File{Path: pathOf(object), Content: marshal(object.fields)})
-			o.same(object, told[object.name()])
+			addSame(o.report, object, told[object.name()])
 		}
 	}
 	if o.blocked {
@@ -80,9 +78,9 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 	return Result{Verdicts: o.sorted(), Files: files, Blocked: o.blocked}
 }
 
-// same adds the verdict Same for an object that is written. told is true if another verdict reports a change of
-// the object.
-func (o *Objects) same(object *item, told bool) {
+// addSame adds the verdict Same for an object that is written. told is true if another verdict reports a change
+// of the object.
+func addSame(r *report, object *item, told bool) {
 	message := "written as it is"
 	if told {
 		message = "all other fields are written as they are"
@@ -90,13 +88,13 @@ func (o *Objects) same(object *item, told bool) {
 	if object.place == (place{}) {
 		message = "added"
 	}
-	o.add(Same, object.place, object.name(), message)
+	r.add(Same, object.place, object.name(), message)
 }
 
-// remaining adds a verdict for a problem that validate found after the last Settle. It ignores problems of
+// addRemaining adds a verdict for a problem that validate found after the last Settle. It ignores problems of
 // unknown objects, and NoBackends for rules that fail closed on purpose.
-func (o *Objects) remaining(p manifest.Problem) {
-	object := o.find(p.Object)
+func addRemaining(r *report, objects *collection, p manifest.Problem) {
+	object := objects.find(p.Object)
 	closed := object != nil && (object.closed || object.place == place{}) && p.Code == "NoBackends"
 	if object == nil || closed {
 		return
@@ -106,16 +104,16 @@ func (o *Objects) remaining(p manifest.Problem) {
 		class = Refused
 		message += "; gatefold answers with an error until it is fixed"
 	}
-	o.add(class, object.place, object.name(), message, fieldsOf(p)...).Hint = p.Hint
+	r.add(class, object.place, object.name(), message, fieldsOf(p)...).Hint = p.Hint
 }
 
 // secretFiles returns the files of a Secret for --secret-dir: NAMESPACE/NAME/KEY. If the Secret has a key that
-// --secret-dir does not read, the whole Secret is also written as a manifest. Without options.Secrets it
-// returns nil.
-func (o *Objects) secretFiles(secret *item) []File {
+// --secret-dir does not read, the whole Secret is also written as a manifest. If files for Secrets are not
+// allowed (Options.Secrets), it returns nil.
+func secretFiles(r *report, secret *item, allowed bool) []File {
 	name, folder := secret.name(), secret.key.Namespace+"/"+secret.key.Name+"/"
-	if !o.options.Secrets {
-		o.add(Refused, secret.place, name, "not written: a Secret needs a folder of its own").Hint = "name one with --secret-dir"
+	if !allowed {
+		r.add(Refused, secret.place, name, "not written: a Secret needs a folder of its own").Hint = "name one with --secret-dir"
 		return nil
 	}
 	var files []File
@@ -140,11 +138,11 @@ func (o *Objects) secretFiles(secret *item) []File {
 		}
 	}
 	if !others {
-		o.add(Same, secret.place, name, fmt.Sprintf("written to the folder of Secrets, as %s", folder))
+		r.add(Same, secret.place, name, fmt.Sprintf("written to the folder of Secrets, as %s", folder))
 		return files
 	}
 	files = append(files, File{Path: folder + "secret.yaml", Content: marshal(secret.fields), Secret: true})
-	o.add(Different, secret.place, name, "written to the folder of Secrets, as "+folder+"secret.yaml, from where gatefold does not read it; what needs it answers 500 until then").
+	r.add(Different, secret.place, name, "written to the folder of Secrets, as "+folder+"secret.yaml, from where gatefold does not read it; what needs it answers 500 until then").
 		Hint = "copy secret.yaml into the folder that is served, where you keep Secrets"
 	return files
 }

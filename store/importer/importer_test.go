@@ -51,7 +51,7 @@ func FuzzImport(f *testing.F) {
 func checkImport(t *testing.T, inputs []Input, objects *Objects, hangs bool) {
 	t.Helper()
 	var problems []manifest.Problem
-	for _, object := range objects.objects {
+	for _, object := range objects.objects.all {
 		problems = append(problems, manifest.Problem{Severity: manifest.Error, Code: "X", Object: object.key, Field: "spec.rules[0].backendRefs[0]"})
 	}
 	for objects.Settle(problems, func(string) bool { return hangs }) {
@@ -131,7 +131,7 @@ func checkObjects(t *testing.T, objects *Objects, content string) (leavesOf int)
 // hasVerdict reports whether a field is written as it is, or has a verdict that names it. The
 // verdict of a whole object counts only if nothing of the object is written.
 func hasVerdict(objects *Objects, result Result, object *item, leaf string, value any) bool {
-	after := objects.find(object.key)
+	after := objects.objects.find(object.key)
 	if after != nil && !after.left {
 		if now, _ := lookup(after.fields, parse(leaf)); reflect.DeepEqual(now, value) {
 			return true
@@ -165,7 +165,7 @@ func TestOlderIngressCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		served := ""
-		for _, object := range objects.objects {
+		for _, object := range objects.objects.all {
 			if refs, _ := lookup(object.spec(), parse("rules[0].backendRefs[0].name")); object.is("HTTPRoute") {
 				served += text(refs)
 			}

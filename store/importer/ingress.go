@@ -18,18 +18,19 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &nginx{Objects: o, hosts: map[string]*ingressHost{}}
+	classes := &ingressClasses{objects: o.objects, imported: options.IngressClasses}
+	n := &nginx{report: o.report, objects: o.objects, accept: o.accept, classes: classes, hosts: ingressHosts{}}
 	var ingresses, others []*item
-	for _, object := range o.objects {
-		o.limitedAddresses(object)
-		o.clean(object)
+	for _, object := range o.objects.all {
+		o.surroundings.limitedAddresses(object)
+		clean(o.report, object)
 		if object.isCore("ConfigMap") {
-			o.controllerSettings(object)
+			controllerSettings(o.report, o.accept, object)
 		}
 		switch {
-		case !isIngress(object) || o.accepted(object.name(), object.key.GroupKind().String()):
-			o.classify(object)
-		case o.otherClass(object) != "":
+		case !isIngress(object) || o.accept.contains(object.name(), object.key.GroupKind().String()):
+			o.classifier.classify(object)
+		case classes.otherClass(object) != "":
 			others = append(others, object)
 		default:
 			ingresses = append(ingresses, object)
@@ -54,7 +55,7 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	if unnamed := n.hosts[""]; unnamed != nil {
 		unnamed.closed = cmp.Or(unnamed.closed, n.lostAlias)
 	}
-	n.write()
+	newRouteWriter(o.report, o.objects, n.hosts).write(n.canaries)
 	o.finish()
 	return o, nil
 }
@@ -66,23 +67,15 @@ func isIngress(object *item) bool {
 
 // nginx collects the settings of all Ingresses for each host.
 type nginx struct {
-	*Objects
-	hosts    map[string]*ingressHost
+	*report
+	objects  *collection
+	accept   *acceptance
+	classes  *ingressClasses
+	hosts    ingressHosts
 	defaults []*ingressPath
 	canaries []*ingressPath
 	// lostAlias is the reason why the routes without a hostname answer 500, "" if they do not.
 	lostAlias string
-}
-
-// ingressHost corresponds to a server block of nginx.
-type ingressHost struct {
-	name    string // "" stands for every other host
-	aliases []string
-	paths   []*ingressPath
-	// certificate is the Secret with the certificate, zero if there is none.
-	certificate manifest.Key
-	regex       bool   // the paths are regular expressions, compared without regard to case
-	closed      string // the reason why the whole host answers 500, "" if it does not
 }
 
 // ingressPath corresponds to a location block of nginx.
@@ -104,21 +97,13 @@ func (p *ingressPath) created() string {
 	return text(at(p.ingress.fields, "metadata", "creationTimestamp"))
 }
 
-// host returns the ingressHost with a name. It adds the host if there is none.
-func (n *nginx) host(name string) *ingressHost {
-	if n.hosts[name] == nil {
-		n.hosts[name] = &ingressHost{name: name}
-	}
-	return n.hosts[name]
-}
-
 // read adds the paths, certificates and settings of one Ingress to the hosts of its rules. Each leaf of the
 // Ingress gets a verdict. If import does not know a leaf, the paths of the Ingress answer 500.
 func (n *nginx) read(ingress *item) {
 	before := len(n.verdicts)
 	s := n.settings(ingress)
-	n.addVerdict(ingress, Same, "read", "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp")
-	n.addVerdict(ingress, Different, "its class is imported; gatefold has none", "spec.ingressClassName")
+	addVerdict(n.report, ingress, Same, "read", "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp")
+	addVerdict(n.report, ingress, Different, "its class is imported; gatefold has none", "spec.ingressClassName")
 	for _, path := range n.paths(ingress, s) {
 		if path.field == "spec.defaultBackend" {
 			n.defaults = append(n.defaults, path)
@@ -136,19 +121,19 @@ func (n *nginx) read(ingress *item) {
 		}
 	})
 	if len(unknown) > 0 {
-		s.failClosed(n, "import does not know it, nor what it protects", unknown...)
+		s.failClosed("import does not know it, nor what it protects", unknown...)
 	}
 	for _, name := range s.hosts {
 		if s.closedHost != "" {
-			n.host(name).closed = s.closedHost
+			n.hosts.get(name).closed = s.closedHost
 		}
-		n.host(name).regex = n.host(name).regex || !s.canary && (s.regex || s.rewrite != "")
-		n.alias(name, s.aliases)
+		n.hosts.get(name).regex = n.hosts.get(name).regex || !s.canary && (s.regex || s.rewrite != "")
+		n.hosts.alias(name, s.aliases)
 	}
 }
 
 // addVerdict adds a verdict about the given fields of an Ingress. It leaves out fields that do not exist.
-func (n *nginx) addVerdict(ingress *item, class Class, message string, fields ...string) {
+func addVerdict(r *report, ingress *item, class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {
 		if value, _ := lookup(ingress.fields, parse(field)); value != nil {
@@ -156,7 +141,7 @@ func (n *nginx) addVerdict(ingress *item, class Class, message string, fields ..
 		}
 	}
 	if len(there) > 0 {
-		n.add(class, ingress.place, ingress.name(), message, there...)
+		r.add(class, ingress.place, ingress.name(), message, there...)
 	}
 }
 
@@ -172,7 +157,7 @@ func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 			n.protecting(ingress.place, ingress.name(), "left out: the host is no DNS name", "", field)
 			continue
 		}
-		n.addVerdict(ingress, Same, "the hostname of a route", field+".host")
+		addVerdict(n.report, ingress, Same, "the hostname of a route", field+".host")
 		s.hosts = append(s.hosts, host)
 		for j, path := range list(at(rule, "http", "paths")) {
 			all = append(all, n.path(ingress, s, host, path, fmt.Sprintf("%s.http.paths[%d]", field, j)))
@@ -201,18 +186,18 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 		path: cmp.Or(text(at(value, "path")), "/"), pathType: cmp.Or(text(at(value, "pathType")), "ImplementationSpecific"),
 		service: cmp.Or(text(at(value, "backend", "service", "name")), text(at(value, "backend", "serviceName"))),
 	}
-	n.addVerdict(ingress, Same, "the match of a rule", field+".path", field+".pathType")
+	addVerdict(n.report, ingress, Same, "the match of a rule", field+".path", field+".pathType")
 	for _, backend := range []string{field + ".backend", field} { // a default backend has no path
-		n.addVerdict(ingress, Same, "the backend of a rule", backend+".service", backend+".serviceName", backend+".servicePort")
+		addVerdict(n.report, ingress, Same, "the backend of a rule", backend+".service", backend+".serviceName", backend+".servicePort")
 	}
-	p.port = n.portOf(ingress.key.Namespace, p.service, at(value, "backend"))
+	p.port = portOf(n.objects, ingress.key.Namespace, p.service, at(value, "backend"))
 	switch {
 	case p.service == "" || p.port <= 0 || p.port > 65535:
 		p.closed = "its backend is no Service with a port that is known; give the Service to import, too"
 	case !strings.HasPrefix(p.path, "/"):
-		n.host(host).closed = "a path that does not begin with /"
+		n.hosts.get(host).closed = "a path that does not begin with /"
 	case p.pathType != "Exact" && p.pathType != "Prefix" && p.pathType != "ImplementationSpecific":
-		n.host(host).closed = "a path of an unknown type"
+		n.hosts.get(host).closed = "a path of an unknown type"
 	}
 	if p.closed != "" {
 		n.add(Refused, ingress.place, ingress.name(), "answers 500: "+p.closed, field+".backend")
@@ -222,32 +207,19 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 
 // portOf returns the port of a backend, in the form of API version v1 or v1beta1. It returns 0 if the port is
 // unknown.
-func (n *nginx) portOf(namespace, service string, backend any) int64 {
+func portOf(objects *collection, namespace, service string, backend any) int64 {
 	port := cmp.Or(at(backend, "service", "port", "number"), at(backend, "servicePort"))
 	if name := cmp.Or(text(at(backend, "service", "port", "name")), text(port)); name != "" {
-		return n.portNamed(namespace, service, name)
+		return portNamed(objects, namespace, service, name)
 	}
 	number, _ := port.(int64)
 	return number
 }
 
-// alias adds aliases to a host. If two hosts have the same alias, both hosts answer 500: nginx assigns the
-// alias to one of them, but the import does not know which.
-func (n *nginx) alias(name string, aliases []string) {
-	for _, alias := range aliases {
-		for _, other := range n.hosts {
-			if other.name != name && slices.Contains(other.aliases, alias) {
-				other.closed, n.host(name).closed = "two hosts have the alias "+alias, "two hosts have the alias "+alias
-			}
-		}
-		n.host(name).aliases = append(n.host(name).aliases, alias)
-	}
-}
-
 // portNamed returns the number of a Service's port. It returns 0 if the Service or the port is not in the
 // input.
-func (n *nginx) portNamed(namespace, service, name string) int64 {
-	found := n.find(manifest.Key{Kind: "Service", Namespace: namespace, Name: service})
+func portNamed(objects *collection, namespace, service, name string) int64 {
+	found := objects.find(manifest.Key{Kind: "Service", Namespace: namespace, Name: service})
 	if found == nil {
 		return 0
 	}
@@ -274,7 +246,7 @@ func (n *nginx) keep(p *ingressPath) {
 		n.canaries = append(n.canaries, p)
 		return
 	}
-	host := n.host(p.host)
+	host := n.hosts.get(p.host)
 	for _, other := range host.paths {
 		if other.matchesAs(p) {
 			aged := p.created() != "" && other.created() != "" || p.field == "spec.defaultBackend"
@@ -311,14 +283,14 @@ func (n *nginx) readTLS(ingress *item, entry any, field string) {
 	if secret == "" {
 		n.protecting(ingress.place, ingress.name(), "the hosts are closed: they have no certificate of their own, and gatefold has no default one", "name a Secret", field)
 		for _, host := range hosts {
-			n.host(host).closed = "no certificate"
+			n.hosts.get(host).closed = "no certificate"
 		}
 		return
 	}
 	n.add(Different, ingress.place, ingress.name(), message, field)
 	for _, host := range hosts {
-		if n.host(host).certificate.IsZero() {
-			n.host(host).certificate = manifest.Key{Kind: "Secret", Namespace: ingress.key.Namespace, Name: secret}
+		if n.hosts.get(host).certificate.IsZero() {
+			n.hosts.get(host).certificate = manifest.Key{Kind: "Secret", Namespace: ingress.key.Namespace, Name: secret}
 		}
 	}
 }

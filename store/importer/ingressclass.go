@@ -11,12 +11,18 @@ import (
 // nginxController is the controller of the IngressClasses of ingress-nginx.
 const nginxController = "k8s.io/ingress-nginx"
 
+// ingressClasses are the classes of Ingresses that are imported.
+type ingressClasses struct {
+	objects  *collection
+	imported []string // the class nginx if it is empty
+}
+
 // otherClass returns the class of an Ingress if the class is not imported. It returns "" if the Ingress is
 // imported.
-func (o *Objects) otherClass(ingress *item) string {
+func (c *ingressClasses) otherClass(ingress *item) string {
 	var other []string
 	for _, value := range []any{at(ingress.fields, "spec", "ingressClassName"), at(ingress.fields, "metadata", "annotations", "kubernetes.io/ingress.class")} {
-		if class, isText := value.(string); value != nil && (!isText || class != "" && !o.importsClass(class)) {
+		if class, isText := value.(string); value != nil && (!isText || class != "" && !c.importsClass(class)) {
 			other = append(other, cmp.Or(fmt.Sprint(value), "?"))
 		}
 	}
@@ -26,18 +32,18 @@ func (o *Objects) otherClass(ingress *item) string {
 	return slices.Min(other)
 }
 
-// importsClass reports whether Ingresses of a class are imported: the classes in options.IngressClasses. If
+// importsClass reports whether Ingresses of a class are imported: the classes in Options.IngressClasses. If
 // that list is empty, only the class nginx is imported, and only if its controller is ingress-nginx or unknown.
-func (o *Objects) importsClass(class string) bool {
-	if len(o.options.IngressClasses) > 0 {
-		return slices.Contains(o.options.IngressClasses, class)
+func (c *ingressClasses) importsClass(class string) bool {
+	if len(c.imported) > 0 {
+		return slices.Contains(c.imported, class)
 	}
-	return class == "nginx" && cmp.Or(o.controllerOf(class), nginxController) == nginxController
+	return class == "nginx" && cmp.Or(c.controllerOf(class), nginxController) == nginxController
 }
 
 // controllerOf returns the controller of a class. It returns "" if the class is not in the input.
-func (o *Objects) controllerOf(class string) string {
-	object := o.find(manifest.Key{Group: "networking.k8s.io", Kind: "IngressClass", Namespace: "default", Name: class})
+func (c *ingressClasses) controllerOf(class string) string {
+	object := c.objects.find(manifest.Key{Group: "networking.k8s.io", Kind: "IngressClass", Namespace: "default", Name: class})
 	if object == nil {
 		return ""
 	}
@@ -46,10 +52,10 @@ func (o *Objects) controllerOf(class string) string {
 
 // ofOtherController reports whether the controller of a class is known and differs from the controllers of all
 // imported classes.
-func (o *Objects) ofOtherController(class string) bool {
-	controller := o.controllerOf(class)
-	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, o.options.IngressClasses...), func(imported string) bool {
-		return cmp.Or(o.controllerOf(imported), nginxController) == controller
+func (c *ingressClasses) ofOtherController(class string) bool {
+	controller := c.controllerOf(class)
+	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, c.imported...), func(imported string) bool {
+		return cmp.Or(c.controllerOf(imported), nginxController) == controller
 	})
 }
 
@@ -58,14 +64,14 @@ func (o *Objects) ofOtherController(class string) bool {
 // addresses. So unless the class is known to have another controller, the paths of the Ingress answer 500 on
 // imported hosts.
 func (n *nginx) leaveOther(ingress *item) {
-	class := n.otherClass(ingress)
-	if n.ofOtherController(class) || !n.closeOther(ingress) {
+	class := n.classes.otherClass(ingress)
+	if n.classes.ofOtherController(class) || !n.closeOther(ingress) {
 		n.add(Refused, ingress.place, ingress.name(), fmt.Sprintf("left out: it is of the class %q, of another controller with addresses of its own", class)).
 			Hint = "if ingress-nginx serves that class on the addresses of this Gateway, import it with --ingress-class " + class
 		return
 	}
 	hint := "import it with --ingress-class " + class + "; or leave it out with --accept " + ingress.name() + " if another controller serves it on addresses of its own"
-	if n.controllerOf(class) == "" {
+	if n.classes.controllerOf(class) == "" {
 		hint = "export ingressclasses, too; or " + hint
 	}
 	n.protecting(ingress.place, ingress.name(), fmt.Sprintf("left out: it is of the class %q; its paths answer 500 on the hosts that are imported, as the controller of those may have served them", class),
@@ -82,8 +88,8 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 	if s.canary {
 		return false // it protects nothing
 	}
-	for _, name := range slices.DeleteFunc(slices.Clone(s.hosts), func(name string) bool { return !n.serves(name) }) {
-		host := n.host(name)
+	for _, name := range slices.DeleteFunc(slices.Clone(s.hosts), func(name string) bool { return !n.hosts.serves(name) }) {
+		host := n.hosts.get(name)
 		host.regex = host.regex || s.regex || s.rewrite != ""
 		host.closed = cmp.Or(host.closed, s.closedHost)
 		closed = closed || s.closedHost != ""
@@ -111,28 +117,18 @@ func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed boo
 	case path.field == "spec.defaultBackend" || host.paths[same].ingress == path.ingress:
 		return false
 	}
-	return n.shadow(path, host.paths[same])
+	return shadow(n.report, path, host.paths[same])
 }
 
 // shadow makes the imported path answer 500 if the Ingress of other, which has another class, protects the same
 // path differently. If the imported path is known to be older, it does nothing. The result is true if shadow
 // changed the path.
-func (n *nginx) shadow(other, path *ingressPath) bool {
+func shadow(r *report, other, path *ingressPath) bool {
 	newer := path.created() != "" && path.created() <= other.created()
 	if newer || guard(&location{ingressPath: other}) == guard(&location{ingressPath: path}) {
 		return false
 	}
 	path.closed = other.ingress.name() + ", of another class, has the path, too, and protects it in another way"
-	n.protecting(path.ingress.place, path.ingress.name(), "answers 500: "+path.closed, "leave that one out with --accept "+other.ingress.name()+" if it is served on addresses of its own", path.field)
+	r.protecting(path.ingress.place, path.ingress.name(), "answers 500: "+path.closed, "leave that one out with --accept "+other.ingress.name()+" if it is served on addresses of its own", path.field)
 	return true
-}
-
-// serves reports whether an imported host may serve requests for a host name.
-func (n *nginx) serves(name string) bool {
-	for _, host := range n.hosts {
-		if len(host.paths) > 0 && slices.ContainsFunc(append([]string{host.name}, host.aliases...), func(pattern string) bool { return covers(pattern, name) }) {
-			return true
-		}
-	}
-	return false
 }

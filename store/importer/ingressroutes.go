@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,24 +21,38 @@ const (
 	maxCertificates  = 63   // besides the listener for http
 )
 
-// write adds the Gateway, and the routes and policies of all hosts. If there are too many paths or
-// certificates, it blocks the import.
-func (n *nginx) write() {
-	for _, host := range n.hosts {
+// routeWriter writes routes. It records the settings of each Ingress, and the rules that need its policy.
+type routeWriter struct {
+	*report
+	objects  *collection
+	hosts    ingressHosts
+	targets  map[string][]any // by the name of an Ingress
+	settings map[string]*settings
+	grants   map[string][]any // Secrets by namespace
+}
+
+// newRouteWriter returns a routeWriter that adds the routes of the hosts to objects.
+func newRouteWriter(r *report, objects *collection, hosts ingressHosts) *routeWriter {
+	return &routeWriter{report: r, objects: objects, hosts: hosts, targets: map[string][]any{}, settings: map[string]*settings{}, grants: map[string][]any{}}
+}
+
+// write adds the Gateway, and the routes and policies of all hosts. It adds the canaries to their paths. If
+// there are too many paths or certificates, it blocks the import.
+func (w *routeWriter) write(canaries []*ingressPath) {
+	for _, host := range w.hosts {
 		if len(host.paths) > maxPaths {
-			n.block(place{}, "", fmt.Sprintf("more than %d paths of a host", maxPaths), "import the Ingresses in several parts")
+			w.block(place{}, "", fmt.Sprintf("more than %d paths of a host", maxPaths), "import the Ingresses in several parts")
 			return
 		}
 	}
-	n.joinCanaries()
+	joinCanaries(w.report, w.hosts, canaries)
 	listeners := []any{map[string]any{"name": "http", "port": int64(80), "protocol": "HTTP", "allowedRoutes": fromAll()}}
-	w := &routeWriter{nginx: n, targets: map[string][]any{}, settings: map[string]*settings{}, grants: map[string][]any{}}
 	names, sections := map[string][]string{}, map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(n.hosts)) {
-		host := n.hosts[name]
+	for _, name := range slices.Sorted(maps.Keys(w.hosts)) {
+		host := w.hosts[name]
 		names[name] = []string{name}
 		for _, alias := range host.aliases {
-			if n.hosts[alias] == nil && !slices.Contains(names[name], alias) {
+			if w.hosts[alias] == nil && !slices.Contains(names[name], alias) {
 				names[name] = append(names[name], alias)
 			}
 		}
@@ -52,7 +65,7 @@ func (n *nginx) write() {
 			w.grants[secret.Namespace] = append(w.grants[secret.Namespace], map[string]any{"group": "", "kind": "Secret", "name": secret.Name})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(n.hosts)) {
+	for _, name := range slices.Sorted(maps.Keys(w.hosts)) {
 		// A host without its own certificate is served with that of a wildcard. Routes of other hosts do not get its
 		// requests.
 		own := sections[name]
@@ -62,15 +75,15 @@ func (n *nginx) write() {
 			}
 		}
 		slices.Sort(own)
-		w.writeHost(n.hosts[name], names[name], slices.Compact(own))
+		w.writeHost(w.hosts[name], names[name], slices.Compact(own))
 	}
-	if len(n.hosts) == 0 {
+	if len(w.hosts) == 0 {
 		return
 	}
 	if len(listeners) > maxCertificates+1 {
-		n.block(place{}, "", fmt.Sprintf("more than %d hosts with certificates", maxCertificates), "import the Ingresses in several parts")
+		w.block(place{}, "", fmt.Sprintf("more than %d hosts with certificates", maxCertificates), "import the Ingresses in several parts")
 	}
-	n.put(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: ingressNamespace, Name: ingressGateway}, gatewayGroup+"/v1",
+	w.objects.put(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: ingressNamespace, Name: ingressGateway}, gatewayGroup+"/v1",
 		map[string]any{"gatewayClassName": "gatefold", "listeners": listeners})
 	w.writePolicies()
 }
@@ -102,36 +115,11 @@ func httpsListener(name, host string, secret manifest.Key) map[string]any {
 	return listener
 }
 
-// joinCanaries assigns each canary to the path with which it shares requests: the same path of the same host,
-// in an Ingress of the same namespace. A canary is left out if there is no such path, if the path has a canary
-// already, or if the canary answers 500.
-func (n *nginx) joinCanaries() {
-	for _, canary := range n.canaries {
-		joined := false
-		for _, p := range n.host(canary.host).paths {
-			if p.path == canary.path && p.canary == nil && p.ingress.key.Namespace == canary.ingress.key.Namespace && canary.closed+canary.settings.closed == "" {
-				p.canary, joined = canary, true
-			}
-		}
-		if !joined {
-			n.add(Different, canary.ingress.place, canary.ingress.name(), "left out: no other Ingress has the path, or it has a canary already", canary.field)
-		}
-	}
-}
-
-// routeWriter writes routes. It records the settings of each Ingress, and the rules that need its policy.
-type routeWriter struct {
-	*nginx
-	targets  map[string][]any // by the name of an Ingress
-	settings map[string]*settings
-	grants   map[string][]any // Secrets by namespace
-}
-
 // writeHost writes the routes of a host: for http and, if sections has listeners, also for https. The parameter
 // names has the hostnames of the host. If the host is closed, it writes only a rule that answers 500.
 func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
-	paths := w.locations(host)
-	spelled := w.spelled(host, paths)
+	paths := host.locations()
+	ambiguous := spelled(w.report, host, paths)
 	if host.closed != "" {
 		w.closeHost(host, paths, names, sections)
 		return
@@ -141,8 +129,8 @@ func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 		byNamespace[l.ingress.key.Namespace] = append(byNamespace[l.ingress.key.Namespace], l)
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
-		if spelled != nil { // in each route: all regular expressions have one precedence
-			byNamespace[namespace] = slices.Insert(byNamespace[namespace], 0, spelled)
+		if ambiguous != nil { // in each route: all regular expressions have one precedence
+			byNamespace[namespace] = slices.Insert(byNamespace[namespace], 0, ambiguous)
 		}
 		w.route(namespace, "http", names, []string{"http"}, byNamespace[namespace])
 		if len(sections) > 0 {
@@ -192,7 +180,7 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 			}
 			spec["hostnames"] = hostnames
 		}
-		w.put(manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: namespace, Name: name}, gatewayGroup+"/v1", spec)
+		w.objects.put(manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: namespace, Name: name}, gatewayGroup+"/v1", spec)
 		for i, rule := range spec["rules"].([]any) {
 			fields := rule.(map[string]any)
 			fields["name"] = fmt.Sprintf("rule-%d", i)
@@ -213,7 +201,7 @@ func (w *routeWriter) rules(l *location, scheme string) []any {
 	if reason := cmp.Or(l.closed, s.closed); reason != "" {
 		return []any{map[string]any{"matches": l.matches}}
 	}
-	if scheme == "http" && (s.forceRedirect || s.sslRedirect && w.certified(l.host)) {
+	if scheme == "http" && (s.forceRedirect || s.sslRedirect && w.hosts.certified(l.host)) {
 		redirect := map[string]any{"scheme": "https", "port": int64(443), "statusCode": int64(308)}
 		return []any{map[string]any{"matches": l.matches, "filters": []any{map[string]any{"type": "RequestRedirect", "requestRedirect": redirect}}}}
 	}
@@ -234,105 +222,9 @@ func (w *routeWriter) rules(l *location, scheme string) []any {
 	return w.split(l, filters)
 }
 
-// certified reports whether nginx has a certificate for a host: for the host itself, or for the wildcard of its
-// domain.
-func (n *nginx) certified(name string) bool {
-	_, above, _ := strings.Cut(name, ".")
-	for _, host := range []string{name, "*." + above} {
-		if n.hosts[host] != nil && !n.hosts[host].certificate.IsZero() {
-			return true
-		}
-	}
-	return false
-}
-
-// split returns the rules of a location with its backends. If it has a canary, the last rule splits requests by
-// weight. The rules before it have header matches that select the canary or the main backend. If the location
-// is ordered, there is only the last rule.
-func (w *routeWriter) split(l *location, filters []any) []any {
-	rule := func(matches []any, backends ...any) map[string]any {
-		r := map[string]any{"matches": matches, "backendRefs": backends}
-		if len(filters) > 0 {
-			r["filters"] = filters
-		}
-		return r
-	}
-	main := w.backend(l.ingressPath)
-	if l.canary == nil {
-		return []any{rule(l.matches, main)}
-	}
-	canary, c := w.backend(l.canary), l.canary.settings
-	var rules []any
-	if !l.ordered {
-		for _, header := range canaryHeaders(c) {
-			to := main
-			if header.canary {
-				to = canary
-			}
-			rules = append(rules, rule(withHeader(l.matches, header.match), to))
-		}
-	} else if c.header+c.cookie != "" {
-		w.add(Different, l.canary.ingress.place, l.canary.ingress.name(), "the header and the cookie have no effect: the host has regular expressions", l.canary.field)
-	}
-	weight := min(c.weight, c.total)
-	weighted := func(ref map[string]any, weight int64) map[string]any {
-		ref = maps.Clone(ref)
-		ref["weight"] = weight
-		return ref
-	}
-	return append(rules, rule(l.matches, weighted(main, c.total-weight), weighted(canary, weight)))
-}
-
-// canaryHeader is a header match for requests that get the canary, or that do not (canary is false).
-type canaryHeader struct {
-	match  map[string]any
-	canary bool
-}
-
-// canaryHeaders returns the header matches that select the canary or the main backend. They are in the order of
-// ingress-nginx: the header first, then the cookie.
-func canaryHeaders(c *settings) []canaryHeader {
-	header := func(kind, name, value string) map[string]any {
-		return map[string]any{"type": kind, "name": name, "value": value}
-	}
-	var all []canaryHeader
-	switch {
-	case c.header != "" && c.headerValue != "":
-		all = append(all, canaryHeader{header("Exact", c.header, c.headerValue), true})
-	case c.header != "" && c.headerRegexp != "":
-		all = append(all, canaryHeader{header("RegularExpression", c.header, ".*("+c.headerRegexp+").*"), true})
-	case c.header != "":
-		all = append(all, canaryHeader{header("Exact", c.header, "always"), true}, canaryHeader{header("Exact", c.header, "never"), false})
-	}
-	if c.cookie != "" {
-		for value, canary := range map[string]bool{"always": true, "never": false} {
-			pattern := `(.*;\s*)?` + regexp.QuoteMeta(c.cookie) + "=" + value + `(\s*;.*)?`
-			all = append(all, canaryHeader{header("RegularExpression", "Cookie", pattern), canary})
-		}
-		slices.SortStableFunc(all, func(a, b canaryHeader) int {
-			if text(a.match["name"]) == text(b.match["name"]) {
-				return strings.Compare(text(a.match["value"]), text(b.match["value"]))
-			}
-			return 0
-		})
-	}
-	return all
-}
-
-// withHeader returns copies of the matches with a header.
-func withHeader(matches []any, header map[string]any) []any {
-	var all []any
-	for _, match := range matches {
-		with := maps.Clone(match.(map[string]any))
-		with["headers"] = []any{header}
-		all = append(all, with)
-	}
-	return all
-}
-
 // backend returns the backendRef of a path. If the Ingress uses gRPC, it sets the Service's appProtocol to h2c.
 func (w *routeWriter) backend(p *ingressPath) map[string]any {
-	if service := w.find(manifest.Key{Kind: "Service", Namespace: p.ingress.key.Namespace, Name: p.service}); service != nil && p.settings.protocol == "GRPC" {
+	if service := w.objects.find(manifest.Key{Kind: "Service", Namespace: p.ingress.key.Namespace, Name: p.service}); service != nil && p.settings.protocol == "GRPC" {
 		for _, port := range list(service.spec()["ports"]) {
 			if number, _ := at(port, "port").(int64); number == p.port {
 				port.(map[string]any)["appProtocol"] = "kubernetes.io/h2c"
@@ -350,11 +242,11 @@ func (w *routeWriter) writePolicies() {
 			spec := maps.Clone(s.policy)
 			spec["targetRefs"] = targets[part*maxRules : min(len(targets), (part+1)*maxRules)]
 			key := manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: s.ingress.key.Namespace, Name: fmt.Sprintf("%s-%02d", s.ingress.key.Name, part)}
-			w.put(key, api.Group+"/"+api.Version, spec)
+			w.objects.put(key, api.Group+"/"+api.Version, spec)
 		}
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(w.grants)) {
-		w.put(manifest.Key{Group: gatewayGroup, Kind: "ReferenceGrant", Namespace: namespace, Name: "ingress-certificates"}, gatewayGroup+"/v1beta1", map[string]any{
+		w.objects.put(manifest.Key{Group: gatewayGroup, Kind: "ReferenceGrant", Namespace: namespace, Name: "ingress-certificates"}, gatewayGroup+"/v1beta1", map[string]any{
 			"from": []any{map[string]any{"group": gatewayGroup, "kind": "Gateway", "namespace": ingressNamespace}},
 			"to":   distinct(w.grants[namespace]),
 		})

@@ -9,7 +9,7 @@ import (
 // controllerSettings leaves out the ConfigMap of ingress-nginx, whose settings apply to all Ingresses. import
 // does not read the settings. A setting that may protect requests blocks the import. Other ConfigMaps are not
 // changed.
-func (o *Objects) controllerSettings(object *item) {
+func controllerSettings(r *report, accept *acceptance, object *item) {
 	data, _ := object.fields["data"].(map[string]any)
 	var protecting []string
 	for _, key := range sortedKeys(data) {
@@ -19,16 +19,16 @@ func (o *Objects) controllerSettings(object *item) {
 	}
 	labels := at(object.fields, "metadata", "labels")
 	known := object.key.Name == "ingress-nginx-controller" || object.key.Name == "nginx-configuration" || text(at(labels, "app.kubernetes.io/name")) == "ingress-nginx"
-	if !known && len(protecting) == 0 || o.accepted(object.name()) {
+	if !known && len(protecting) == 0 || accept.contains(object.name()) {
 		return
 	}
 	object.left = true
 	for _, key := range protecting {
 		field := join("data", key)
-		o.block(object.place, object.name(), "ingress-nginx has this setting for all Ingresses, and import does not read it",
+		r.block(object.place, object.name(), "ingress-nginx has this setting for all Ingresses, and import does not read it",
 			"write it as a TrafficPolicy of the Gateway ingress/ingress, and leave it out with --accept "+object.name()+"/"+field, field)
 	}
-	o.add(Different, object.place, object.name(), "left out: settings of ingress-nginx for all Ingresses are not read; look at them")
+	r.add(Different, object.place, object.name(), "left out: settings of ingress-nginx for all Ingresses are not read; look at them")
 }
 
 // protectsAll reports whether a setting of ingress-nginx may restrict the requests to all Ingresses.

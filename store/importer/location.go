@@ -21,10 +21,10 @@ type location struct {
 
 // locations returns the paths of a host with their matches, and the redirects of appRoots. If the position of a
 // rule decides (see location.ordered), they are in the order of nginx. If a path cannot be expressed, it sets
-// host.closed.
-func (n *nginx) locations(host *ingressHost) []*location {
-	all := make([]*location, len(host.paths))
-	for i, p := range host.paths {
+// h.closed.
+func (h *ingressHost) locations() []*location {
+	all := make([]*location, len(h.paths))
+	for i, p := range h.paths {
 		all[i] = &location{ingressPath: p}
 	}
 	slices.SortStableFunc(all, func(a, b *location) int {
@@ -33,17 +33,17 @@ func (n *nginx) locations(host *ingressHost) []*location {
 	captures := slices.ContainsFunc(all, func(l *location) bool { return strings.Contains(l.settings.rewrite, "$") })
 	switch {
 	case captures:
-		host.prefixes(all)
-	case host.regex:
-		host.expressions(all)
+		h.prefixes(all)
+	case h.regex:
+		h.expressions(all)
 	default:
-		host.plain(all)
+		h.plain(all)
 	}
-	n.appRoots(host, &all)
-	if host.closed == "" && slices.ContainsFunc(all, func(l *location) bool { return l.ordered }) {
+	h.appRoots(&all)
+	if h.closed == "" && slices.ContainsFunc(all, func(l *location) bool { return l.ordered }) {
 		for _, l := range all {
 			if l.ingress.key.Namespace != all[0].ingress.key.Namespace {
-				host.closed = "regular expressions in Ingresses of several namespaces have no order"
+				h.closed = "regular expressions in Ingresses of several namespaces have no order"
 			}
 		}
 	}
@@ -176,11 +176,11 @@ func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 
 // appRoots adds the redirects of the path / that the annotation app-root configures. It adds none for a host or
 // Ingress that answers 500, or if the host already has a path / of type Exact.
-func (n *nginx) appRoots(host *ingressHost, all *[]*location) {
+func (h *ingressHost) appRoots(all *[]*location) {
 	for _, l := range slices.Clone(*all) {
 		root := l.settings.appRoot
 		exists := slices.ContainsFunc(*all, func(other *location) bool { return other.pathType == "Exact" && other.path == "/" })
-		if root == "" || exists || l.settings.closed != "" || host.closed != "" {
+		if root == "" || exists || l.settings.closed != "" || h.closed != "" {
 			continue
 		}
 		s := *l.settings

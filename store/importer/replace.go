@@ -9,47 +9,34 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// replaceServices adds a Backend for each Service in options.Replace, and changes the references to the
-// Service.
-func (o *Objects) replaceServices() {
-	for _, service := range sortedAddresses(o.options.Replace) {
+// replaceServices adds a Backend for each Service in replace (NAMESPACE/NAME), and changes the references to
+// the Service.
+func replaceServices(r *report, objects *collection, replace map[string]Address) {
+	for _, service := range sortedAddresses(replace) {
 		namespace, name := service.namespace, service.name
-		address := o.options.Replace[namespace+"/"+name]
-		old := o.find(manifest.Key{Kind: "Service", Namespace: namespace, Name: name})
+		address := replace[namespace+"/"+name]
+		old := objects.find(manifest.Key{Kind: "Service", Namespace: namespace, Name: name})
 		static := map[string]any{"hosts": []any{map[string]any{"host": address.Host, "port": int64(address.Port)}}}
 		if old != nil {
 			old.left = true
-			o.add(Different, old.place, old.name(), fmt.Sprintf("a Backend of the same name replaces it, with %s and port %d", address.Host, address.Port))
+			r.add(Different, old.place, old.name(), fmt.Sprintf("a Backend of the same name replaces it, with %s and port %d", address.Host, address.Port))
 			for _, port := range list(old.spec()["ports"]) {
 				if text(at(port, "appProtocol")) == "kubernetes.io/h2c" {
 					static["appProtocol"] = "kubernetes.io/h2c"
 				}
 			}
 		}
-		o.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: namespace, Name: name},
+		objects.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: namespace, Name: name},
 			api.Group+"/"+api.Version, map[string]any{"type": "Static", "static": static})
-		for _, object := range o.objects {
-			o.refer(object, namespace, name)
+		for _, object := range objects.all {
+			refer(object, namespace, name)
 		}
 	}
 }
 
-// put adds an object that is not in the input. If the input has an object of the same name, the import is
-// blocked.
-func (o *Objects) put(key manifest.Key, apiVersion string, spec map[string]any) {
-	metadata := map[string]any{"name": key.Name}
-	if key.Namespace != "" {
-		metadata["namespace"] = key.Namespace
-	}
-	if same := o.find(key); same != nil {
-		o.block(same.place, same.name(), "import writes an object of the same name", "rename it in the input")
-	}
-	o.append(&item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}})
-}
-
 // refer changes the references of an object to a Service into references to the Backend of the same name. To a
 // ReferenceGrant for the Service it adds the Backend.
-func (o *Objects) refer(object *item, namespace, name string) {
+func refer(object *item, namespace, name string) {
 	spec := object.spec()
 	switch {
 	case object.is("ReferenceGrant") && object.key.Namespace == namespace:

@@ -45,7 +45,7 @@ const spellingsTold = "answers 500 where a path has // or an escaped /, as the p
 
 // spelled returns a location that matches ambiguous paths, if the paths of a host have different protection.
 // Otherwise it returns nil. If ambiguous paths cannot be matched, it sets host.closed.
-func (n *nginx) spelled(host *ingressHost, all []*location) *location {
+func spelled(r *report, host *ingressHost, all []*location) *location {
 	var first *location
 	var paths []string
 	for _, l := range all {
@@ -65,7 +65,7 @@ func (n *nginx) spelled(host *ingressHost, all []*location) *location {
 		host.closed = "its paths are protected differently, and have letters that a request may write in several ways"
 		return nil
 	}
-	n.add(Different, first.ingress.place, first.ingress.name(), spellingsTold, first.field)
+	r.add(Different, first.ingress.place, first.ingress.name(), spellingsTold, first.field)
 	return &location{ingressPath: &ingressPath{host: host.name, closed: spellingsTold, settings: &settings{}}, matches: []any{pathMatch("RegularExpression", expression)}}
 }
 
@@ -78,9 +78,9 @@ const clusterSpellingsTold = "answers 500 where a path has // or an escaped /: r
 // such rule: routes that answer 500 to all requests of their hosts, and routes of kgateway, because kgateway
 // configures Envoy to match paths as gatefold does. If a route has maxRules rules already, the import is
 // blocked.
-func (o *Objects) closeSpellings() {
-	for _, route := range o.objects {
-		if route.left || !route.refusing || !route.is("HTTPRoute") || o.ofKgateway(route) {
+func closeSpellings(r *report, objects *collection) {
+	for _, route := range objects.all {
+		if route.left || !route.refusing || !route.is("HTTPRoute") || ofKgateway(objects, route) {
 			continue
 		}
 		rules := list(route.spec()["rules"])
@@ -88,7 +88,7 @@ func (o *Objects) closeSpellings() {
 			continue
 		}
 		if len(rules) == maxRules {
-			o.block(route.place, route.name(), fmt.Sprintf("it needs a rule for paths with // or an escaped /, as rules of it are closed, and has %d already", maxRules), "split the route in two in the export")
+			r.block(route.place, route.name(), fmt.Sprintf("it needs a rule for paths with // or an escaped /, as rules of it are closed, and has %d already", maxRules), "split the route in two in the export")
 			continue
 		}
 		expression, ok := spellings(pathsOf(rules))
@@ -96,7 +96,7 @@ func (o *Objects) closeSpellings() {
 			expression, _ = spellings(nil, true)
 		}
 		route.spec()["rules"] = slices.Insert(rules, 0, any(map[string]any{"matches": []any{pathMatch("RegularExpression", expression)}}))
-		o.add(Different, route.place, route.name(), clusterSpellingsTold)
+		r.add(Different, route.place, route.name(), clusterSpellingsTold)
 	}
 }
 
@@ -125,20 +125,20 @@ func pathsOf(rules []any) (paths []string, expressions bool) {
 
 // ofKgateway reports whether kgateway served a route: each parent is a Gateway of kgateway's class, or an
 // HTTPRoute. Only kgateway delegates from an HTTPRoute.
-func (o *Objects) ofKgateway(route *item) bool {
+func ofKgateway(objects *collection, route *item) bool {
 	return !slices.ContainsFunc(list(route.spec()["parentRefs"]), func(ref any) bool {
 		if text(at(ref, "kind")) == "HTTPRoute" {
 			return false
 		}
 		namespace := cmp.Or(text(at(ref, "namespace")), route.key.Namespace)
-		gateway := o.find(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: namespace, Name: text(at(ref, "name"))})
-		return gateway == nil || !o.classOfKgateway(gateway.class)
+		gateway := objects.find(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: namespace, Name: text(at(ref, "name"))})
+		return gateway == nil || !classOfKgateway(objects, gateway.class)
 	})
 }
 
 // classOfKgateway reports whether a GatewayClass belongs to kgateway. If the class is not in the input, its
 // name decides.
-func (o *Objects) classOfKgateway(name string) bool {
-	class := o.find(manifest.Key{Group: gatewayGroup, Kind: "GatewayClass", Name: name})
+func classOfKgateway(objects *collection, name string) bool {
+	class := objects.find(manifest.Key{Group: gatewayGroup, Kind: "GatewayClass", Name: name})
 	return class == nil && name == "kgateway" || class != nil && strings.HasPrefix(text(class.spec()["controllerName"]), "kgateway.dev/")
 }

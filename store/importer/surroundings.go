@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -15,12 +13,20 @@ import (
 // annotations and parameters of other controllers. A controller may also not have accepted a route. With
 // gatefold, these limits are gone.
 
+// surroundings finds these limits, and makes the objects behind them fail closed.
+type surroundings struct {
+	*report
+	objects *collection
+	accept  *acceptance
+	closing *closing
+}
+
 // notServed leaves out an object that got no requests in the cluster: a Gateway or ListenerSet with the
 // condition Accepted=False, or a route that no parent accepted. An object without a status stays.
-func (o *Objects) notServed(object *item) {
+func (s *surroundings) notServed(object *item) {
 	if accepted := conditionOf(object.fields["status"], "Accepted"); object.is("Gateway", "ListenerSet") && text(at(accepted, "status")) == "False" {
-		o.refuse(object, fmt.Sprintf("left out: the controller did not accept it in the cluster (%s), and it got no connections; to import it, take its status out of the export", text(at(accepted, "reason"))))
-		o.shutUsers(object)
+		s.closing.refuse(object, fmt.Sprintf("left out: the controller did not accept it in the cluster (%s), and it got no connections; to import it, take its status out of the export", text(at(accepted, "reason"))))
+		s.closing.shutUsers(object)
 		return
 	}
 	parents := list(at(object.fields, "status", "parents"))
@@ -36,7 +42,7 @@ func (o *Objects) notServed(object *item) {
 		reason = text(at(accepted, "reason"))
 	}
 	object.left = true
-	o.add(Different, object.place, object.name(), fmt.Sprintf("left out: no parent accepted it in the cluster (%s)", reason)).
+	s.add(Different, object.place, object.name(), fmt.Sprintf("left out: no parent accepted it in the cluster (%s)", reason)).
 		Hint = "to import it, take its status out of the export"
 }
 
@@ -53,20 +59,20 @@ func conditionOf(status any, kind string) any {
 // limitedAddresses leaves out the Gateway behind a load balancer if the load balancer admits only some clients,
 // or is reachable only from inside (see insideOnly). If it admits only some clients and the Gateway is unknown,
 // the import is blocked.
-func (o *Objects) limitedAddresses(service *item) {
+func (s *surroundings) limitedAddresses(service *item) {
 	if !service.isCore("Service") {
 		return
 	}
-	o.insideOnly(service)
+	s.insideOnly(service)
 	for _, field := range limits(service) {
 		message := "the load balancer keeps all other clients from "
 		hint := "write the ranges as acl in a TrafficPolicy of the Gateway, and leave the field out with --accept " + service.name() + "/" + field
-		if gateway := o.gatewayOf(service); gateway != nil {
-			o.protecting(service.place, service.name(), message+gateway.name()+", which is left out", hint, field)
-			o.failClosed(gateway, "", service.name())
+		if gateway := gatewayOf(s.objects, service); gateway != nil {
+			s.protecting(service.place, service.name(), message+gateway.name()+", which is left out", hint, field)
+			s.closing.failClosed(gateway, "", service.name())
 			continue
 		}
-		o.block(service.place, service.name(), message+"what it leads to, and import does not know which Gateway that is", hint, field)
+		s.block(service.place, service.name(), message+"what it leads to, and import does not know which Gateway that is", hint, field)
 	}
 }
 
@@ -93,20 +99,20 @@ func limits(service *item) (fields []string) {
 // insideOnly leaves out the Gateway of a Service that was reachable only inside the cluster's network, because
 // gatefold listens on all interfaces. It does nothing if the Gateway names addresses, or if another Service
 // makes it reachable.
-func (o *Objects) insideOnly(service *item) {
-	gateway := o.gatewayOf(service)
+func (s *surroundings) insideOnly(service *item) {
+	gateway := gatewayOf(s.objects, service)
 	field := insideBy(service)
 	if gateway == nil || gateway.left || field == "" || len(list(gateway.spec()["addresses"])) > 0 {
 		return
 	}
-	for _, other := range o.objects {
-		if other.isCore("Service") && other != service && o.gatewayOf(other) == gateway && insideBy(other) == "" {
+	for _, other := range s.objects.all {
+		if other.isCore("Service") && other != service && gatewayOf(s.objects, other) == gateway && insideBy(other) == "" {
 			return
 		}
 	}
-	o.protecting(service.place, service.name(), "clients inside of the cluster's network alone reached "+gateway.name()+", which is left out",
+	s.protecting(service.place, service.name(), "clients inside of the cluster's network alone reached "+gateway.name()+", which is left out",
 		"write the addresses to listen on into spec.addresses of the Gateway, or leave the field out with --accept "+service.name()+"/"+field, field)
-	o.failClosed(gateway, "", service.name())
+	s.closing.failClosed(gateway, "", service.name())
 }
 
 // insideBy returns the field that makes a Service reachable only inside a network. It returns "" if there is
@@ -128,7 +134,7 @@ func insideBy(service *item) string {
 
 // gatewayOf returns the Gateway whose proxies are the backends of a Service. It returns nil if the Gateway is
 // unknown.
-func (o *Objects) gatewayOf(service *item) *item {
+func gatewayOf(objects *collection, service *item) *item {
 	labels, _ := at(service.fields, "metadata", "labels").(map[string]any)
 	namespace := cmp.Or(text(labels["gateway.envoyproxy.io/owning-gateway-namespace"]), service.key.Namespace)
 	names := []string{text(labels["gateway.networking.k8s.io/gateway-name"]), text(labels["gateway.envoyproxy.io/owning-gateway-name"])}
@@ -138,7 +144,7 @@ func (o *Objects) gatewayOf(service *item) *item {
 		}
 	}
 	for _, name := range names {
-		if gateway := o.find(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: namespace, Name: name}); gateway != nil {
+		if gateway := objects.find(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: namespace, Name: name}); gateway != nil {
 			return gateway
 		}
 	}
@@ -147,22 +153,22 @@ func (o *Objects) gatewayOf(service *item) *item {
 
 // networkPolicy leaves out a NetworkPolicy. If the policy may keep clients away from the Pods of a Gateway, it
 // blocks the import.
-func (o *Objects) networkPolicy(policy *item) {
+func networkPolicy(r *report, policy *item) {
 	policy.left = true
 	types := list(policy.spec()["policyTypes"])
 	if len(types) > 0 && !slices.Contains(types, any("Ingress")) {
-		o.add(Same, policy.place, policy.name(), "left out: it is about connections that Pods open")
+		r.add(Same, policy.place, policy.name(), "left out: it is about connections that Pods open")
 		return
 	}
-	o.block(policy.place, policy.name(), "it may keep clients from the Pods of a Gateway, and import does not know which Pods those are",
+	r.block(policy.place, policy.name(), "it may keep clients from the Pods of a Gateway, and import does not know which Pods those are",
 		"if it is for Pods of applications alone, leave it out with --accept "+policy.name()+", or all of them with --accept NetworkPolicy.networking.k8s.io")
 }
 
 // annotated makes routes, Gateways, ListenerSets, and Services to which something refers, fail closed if they
 // have an annotation of another controller. If options.Accept names the annotation, the object stays.
-func (o *Objects) annotated() {
-	referred := o.referred()
-	for _, object := range o.objects {
+func (s *surroundings) annotated() {
+	referred := referred(s.objects.all)
+	for _, object := range s.objects.all {
 		isService := object.isCore("Service") && referred[object.key.Namespace+"/"+object.key.Name]
 		if object.left || !isService && !object.isRoute() && !object.is("Gateway", "ListenerSet") {
 			continue
@@ -172,47 +178,12 @@ func (o *Objects) annotated() {
 			field := join("metadata.annotations", name)
 			switch {
 			case !ofController(name):
-			case o.accepted(name):
-				o.add(Different, object.place, object.name(), "gatefold does not read it, as --accept says", field)
+			case s.accept.contains(name):
+				s.add(Different, object.place, object.name(), "gatefold does not read it, as --accept says", field)
 			default:
-				o.protecting(object.place, object.name(), "another controller reads this annotation, and import does not know what it protects", "leave it out with --accept "+name, field)
-				o.failClosed(object, "", name)
+				s.protecting(object.place, object.name(), "another controller reads this annotation, and import does not know what it protects", "leave it out with --accept "+name, field)
+				s.closing.failClosed(object, "", name)
 			}
 		}
 	}
-}
-
-// parameters blocks the import if the parameters of a GatewayClass are not in the input. Parameters that
-// gatefold can ignore are not needed (see ignored).
-func (o *Objects) parameters(class *item) {
-	ref := at(class.fields, "spec", "parametersRef")
-	key := keyOfParameters(ref, "")
-	if ref == nil || o.ignored(key) || o.find(key) != nil {
-		return
-	}
-	o.block(class.place, class.name(), fmt.Sprintf("its parameters, %s, are not in the export: they may protect its Gateways", nameOf(key)),
-		"export them, too, or leave the class out with --accept "+class.name(), "spec.parametersRef")
-}
-
-// gatewayParameters removes the reference to parameters from a Gateway if gatefold can serve the Gateway
-// without parameters of that kind.
-func (o *Objects) gatewayParameters(gateway *item) {
-	infrastructure, _ := gateway.spec()["infrastructure"].(map[string]any)
-	ref := infrastructure["parametersRef"]
-	if !gateway.is("Gateway") || ref == nil || !o.ignored(keyOfParameters(ref, gateway.key.Namespace)) {
-		return
-	}
-	delete(infrastructure, "parametersRef")
-	o.add(Different, gateway.place, gateway.name(), "left out: Gateways are served without parameters", "spec.infrastructure.parametersRef")
-}
-
-// keyOfParameters returns the key of the object that a parametersRef names. namespace is the default namespace.
-func keyOfParameters(ref any, namespace string) manifest.Key {
-	return manifest.Key{Group: text(at(ref, "group")), Kind: text(at(ref, "kind")), Namespace: cmp.Or(text(at(ref, "namespace")), namespace), Name: text(at(ref, "name"))}
-}
-
-// ignored reports whether gatefold can serve Gateways without objects of a kind, and no protection is lost.
-func (o *Objects) ignored(key manifest.Key) bool {
-	known, isKnown := o.schemas.KindNotServed(apischema.GroupKind{Group: key.Group, Kind: key.Kind})
-	return isKnown && !known.Error
 }

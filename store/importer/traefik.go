@@ -144,16 +144,13 @@ func (t *traefik) keep(p *part) {
 
 // acceptPart leaves out a part, or the fields of a part, that options.Accept names.
 func (t *traefik) acceptPart(p *part) {
-	if t.accepted(p.id()) {
+	if t.accept.contains(p.id()) {
 		p.accepted = true
 		t.say(p, Different, "left out, as --accept says")
 		return
 	}
-	for _, entry := range t.options.Accept {
-		if field, ok := strings.CutPrefix(entry, p.id()+"/"); ok && remove(p.value, parse(field)) {
-			t.used[entry] = true
-			t.add(Different, p.place, p.id(), "left out, as --accept says", field)
-		}
+	for _, entry := range t.accept.entries {
+		t.accept.leaveField(entry, p.place, p.id(), p.value)
 	}
 }
 

@@ -104,7 +104,7 @@ func checkLeaves(t *testing.T, objects *Objects, content string) {
 // routesOf returns a line for each match of all routes.
 func routesOf(objects *Objects) string {
 	policies := map[string]string{}
-	for _, o := range objects.objects {
+	for _, o := range objects.objects.all {
 		for _, target := range list(o.spec()["targetRefs"]) {
 			for _, key := range sortedKeys(o.spec()) {
 				if key != "targetRefs" {
@@ -117,7 +117,7 @@ func routesOf(objects *Objects) string {
 	if objects.blocked {
 		return "blocked\n"
 	}
-	for _, o := range objects.objects {
+	for _, o := range objects.objects.all {
 		if o.left {
 			continue
 		}

@@ -50,7 +50,7 @@ func (t *traefik) forwardAuth(p *part, e *effect) {
 		return
 	}
 	backend, extension := t.objectName("Backend", p.name), t.objectName("GatewayExtension", p.name)
-	t.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: traefikNamespace, Name: backend}, api.Group+"/"+api.Version,
+	t.objects.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: traefikNamespace, Name: backend}, api.Group+"/"+api.Version,
 		map[string]any{"type": "Static", "static": map[string]any{"hosts": []any{map[string]any{"host": host, "port": port}}}})
 	service := map[string]any{
 		"backendRef": map[string]any{"group": api.Group, "kind": api.KindBackend, "name": backend}, "pathPrefix": prefix,
@@ -59,7 +59,7 @@ func (t *traefik) forwardAuth(p *part, e *effect) {
 	if len(read) > 0 {
 		service["authorizationResponse"] = map[string]any{"headersToBackend": read}
 	}
-	t.put(manifest.Key{Group: api.Group, Kind: api.KindGatewayExtension, Namespace: traefikNamespace, Name: extension}, api.Group+"/"+api.Version,
+	t.objects.put(manifest.Key{Group: api.Group, Kind: api.KindGatewayExtension, Namespace: traefikNamespace, Name: extension}, api.Group+"/"+api.Version,
 		map[string]any{"extAuth": map[string]any{"httpService": service, "headersToForward": forward}})
 	e.policy["extAuth"] = map[string]any{"extensionRef": map[string]any{"name": extension}}
 	e.asks = true

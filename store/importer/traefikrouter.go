@@ -351,7 +351,7 @@ func (t *traefik) gateway(listeners []*listener) {
 		all = append(all, fields)
 	}
 	if len(all) > 0 {
-		t.put(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: traefikNamespace, Name: "traefik"}, gatewayGroup+"/v1",
+		t.objects.put(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: traefikNamespace, Name: "traefik"}, gatewayGroup+"/v1",
 			map[string]any{"gatewayClassName": "gatefold", "listeners": all})
 	}
 }

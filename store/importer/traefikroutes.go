@@ -158,7 +158,7 @@ func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 			spec["hostnames"] = []any{host}
 		}
 		name := fmt.Sprintf("%s-%04d", base, part)
-		t.put(manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: traefikNamespace, Name: name}, gatewayGroup+"/v1", spec)
+		t.objects.put(manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: traefikNamespace, Name: name}, gatewayGroup+"/v1", spec)
 		for i, rule := range some {
 			fields := rule.(map[string]any)
 			fields["name"] = fmt.Sprintf("rule-%d", i)
@@ -318,6 +318,6 @@ func (t *traefik) policy(r *router, targets []any) {
 		some := maps.Clone(spec)
 		some["targetRefs"] = targets[part*maxRules : min(len(targets), (part+1)*maxRules)]
 		name := t.objectName("TrafficPolicy", r.name)
-		t.put(manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: traefikNamespace, Name: name}, api.Group+"/"+api.Version, some)
+		t.objects.put(manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: traefikNamespace, Name: name}, api.Group+"/"+api.Version, some)
 	}
 }

@@ -134,7 +134,7 @@ func (t *traefik) loadBalancer(p *part) *backends {
 	}
 	if p.closed == "" {
 		name := t.objectName("Backend", p.name)
-		t.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: traefikNamespace, Name: name},
+		t.objects.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: traefikNamespace, Name: name},
 			api.Group+"/"+api.Version, map[string]any{"type": "Static", "static": static})
 		b.refs = []any{map[string]any{"group": api.Group, "kind": api.KindBackend, "name": name}}
 	}

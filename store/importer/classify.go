@@ -1,0 +1,140 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// classifier decides by the kind of an object what the import does with it.
+type classifier struct {
+	*report
+	objects *collection
+	accept  *acceptance
+	closing *closing
+	schemas *schema.Set
+}
+
+// classify leaves out an object if its kind gets no file, or if options.Accept names the object or its kind. It
+// sets the class of a Gateway (see gatewayClass). A NetworkPolicy or a GatewayClass may block the import (see
+// networkPolicy and parameters).
+func (c *classifier) classify(object *item) {
+	name := object.name()
+	switch kind := object.key.GroupKind(); {
+	case object.left:
+	case c.accept.contains(name, kind.String()):
+		object.left = true
+		c.add(Different, object.place, name, "left out, as --accept says")
+	case object.is("GatewayClass"):
+		object.left = true
+		c.add(Different, object.place, name, "left out: Gateways of all classes are served by gatefold")
+		c.parameters(object)
+	case kind.Group == "networking.k8s.io" && kind.Kind == "NetworkPolicy":
+		networkPolicy(c.report, object)
+	case c.schemas.Versions(kind) != nil:
+		c.gatewayClass(object)
+	case harmless(kind):
+		object.left = true
+		c.add(Same, object.place, name, "left out: gatefold has no use for the kind "+kind.String())
+	case kind.Kind == "Ingress":
+		object.left = true
+		c.add(Refused, object.place, name, "left out: it is no object of the Gateway API").Hint = "give the file to gatefold import ingress"
+	}
+}
+
+// gatewayClass changes the class of a Gateway to gatefold. It also removes parameters that gatefold does not
+// need (see gatewayParameters).
+func (c *classifier) gatewayClass(object *item) {
+	c.gatewayParameters(object)
+	spec := object.spec()
+	class := text(spec["gatewayClassName"])
+	if !object.is("Gateway") || class == "" || class == "gatefold" {
+		return
+	}
+	object.class = class
+	spec["gatewayClassName"] = "gatefold"
+	c.add(Different, object.place, object.name(), fmt.Sprintf("the class was %q, now it is gatefold", class), "spec.gatewayClassName")
+}
+
+// harmless reports whether objects of a kind neither route nor protect requests of a gateway.
+func harmless(kind apischema.GroupKind) bool {
+	switch kind.Group {
+	case "apps", "batch", "autoscaling", "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "coordination.k8s.io",
+		"events.k8s.io", "apiextensions.k8s.io", "scheduling.k8s.io", "metrics.k8s.io", "cert-manager.io", "acme.cert-manager.io",
+		"monitoring.coreos.com", "apiregistration.k8s.io", "node.k8s.io", "helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io":
+		return true
+	case "":
+		return slices.Contains([]string{"Pod", "Endpoints", "Event", "Node", "PersistentVolume", "PersistentVolumeClaim", "ServiceAccount",
+			"ResourceQuota", "LimitRange", "ReplicationController", "PodTemplate", "ComponentStatus"}, kind.Kind)
+	case "networking.k8s.io":
+		return kind.Kind == "IngressClass"
+	}
+	return false
+}
+
+// unservedPolicy leaves out an object of a kind that gatefold does not serve. If the object has targets, they
+// fail closed. If it has none, or one cannot be read, the kind decides. An object of a kind that does not
+// affect traffic is only left out. An object of a known kind without targets is refused. For all other kinds,
+// the import is blocked.
+func (c *classifier) unservedPolicy(object *item) {
+	kind := object.key.GroupKind()
+	if object.left || c.schemas.Versions(kind) != nil {
+		return
+	}
+	object.left = true
+	hint := "write what it says as a TrafficPolicy, or leave it out with --accept " + object.name()
+	known, isKnown := c.schemas.KindNotServed(kind)
+	targets, lost := targetsOf(object.spec())
+	switch {
+	case len(targets) > 0 && !lost:
+		c.protecting(object.place, object.name(), "gatefold does not serve the kind "+kind.String()+": its targets are closed", hint)
+		c.closing.closeTargets(object, targets)
+	case isKnown && !known.Error:
+		c.add(Different, object.place, object.name(), "left out: "+known.Meaning)
+	case isKnown && !known.Targets:
+		c.closing.remove(object)
+		c.add(Refused, object.place, object.name(), "gatefold does not serve the kind "+kind.String()+": "+known.Meaning)
+	default:
+		c.block(object.place, object.name(), "gatefold does not know the kind "+kind.String()+", nor what it protects", hint)
+	}
+}
+
+// parameters blocks the import if the parameters of a GatewayClass are not in the input. Parameters that
+// gatefold can ignore are not needed (see ignored).
+func (c *classifier) parameters(class *item) {
+	ref := at(class.fields, "spec", "parametersRef")
+	key := keyOfParameters(ref, "")
+	if ref == nil || c.ignored(key) || c.objects.find(key) != nil {
+		return
+	}
+	c.block(class.place, class.name(), fmt.Sprintf("its parameters, %s, are not in the export: they may protect its Gateways", nameOf(key)),
+		"export them, too, or leave the class out with --accept "+class.name(), "spec.parametersRef")
+}
+
+// gatewayParameters removes the reference to parameters from a Gateway if gatefold can serve the Gateway
+// without parameters of that kind.
+func (c *classifier) gatewayParameters(gateway *item) {
+	infrastructure, _ := gateway.spec()["infrastructure"].(map[string]any)
+	ref := infrastructure["parametersRef"]
+	if !gateway.is("Gateway") || ref == nil || !c.ignored(keyOfParameters(ref, gateway.key.Namespace)) {
+		return
+	}
+	delete(infrastructure, "parametersRef")
+	c.add(Different, gateway.place, gateway.name(), "left out: Gateways are served without parameters", "spec.infrastructure.parametersRef")
+}
+
+// keyOfParameters returns the key of the object that a parametersRef names. namespace is the default namespace.
+func keyOfParameters(ref any, namespace string) manifest.Key {
+	return manifest.Key{Group: text(at(ref, "group")), Kind: text(at(ref, "kind")), Namespace: cmp.Or(text(at(ref, "namespace")), namespace), Name: text(at(ref, "name"))}
+}
+
+// ignored reports whether gatefold can serve Gateways without objects of a kind, and no protection is lost.
+func (c *classifier) ignored(key manifest.Key) bool {
+	known, isKnown := c.schemas.KindNotServed(apischema.GroupKind{Group: key.Group, Kind: key.Kind})
+	return isKnown && !known.Error
+}

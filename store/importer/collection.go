@@ -1,0 +1,61 @@
+package importer
+
+import (
+	"reflect"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// collection is the objects of the input, and those that import adds.
+type collection struct {
+	*report
+	all   []*item
+	byKey map[manifest.Key]*item
+}
+
+// read adds the objects of a document. A document that is not a valid object, and two different objects with
+// the same key, block the import.
+func (c *collection) read(in Input) {
+	at := place{in.File, in.Line}
+	objects, ok := objectsOf(in)
+	if !ok {
+		c.block(at, "", "the document is no object of a cluster", "export it again with kubectl get -o yaml, or remove the document")
+		return
+	}
+	for _, object := range objects {
+		switch same := c.find(object.key); {
+		case object.key.Kind == "" || !plainName(object.key.Name) || object.key.Namespace != "" && !plainName(object.key.Namespace):
+			c.block(at, "", "an object has no kind, or no name that an object can have", "export it again with kubectl get -o yaml, or remove the object")
+		case same != nil && !reflect.DeepEqual(same.fields, object.fields):
+			c.block(at, object.name(), "the object is there twice, and differs", "remove one of the two")
+		case same == nil:
+			c.append(object)
+		}
+	}
+}
+
+// find returns the object with a key. It returns nil if there is none.
+func (c *collection) find(key manifest.Key) *item {
+	return c.byKey[key]
+}
+
+// append adds an object.
+func (c *collection) append(object *item) {
+	c.all = append(c.all, object)
+	if c.byKey[object.key] == nil {
+		c.byKey[object.key] = object
+	}
+}
+
+// put adds an object that is not in the input. If the input has an object of the same name, the import is
+// blocked.
+func (c *collection) put(key manifest.Key, apiVersion string, spec map[string]any) {
+	metadata := map[string]any{"name": key.Name}
+	if key.Namespace != "" {
+		metadata["namespace"] = key.Namespace
+	}
+	if same := c.find(key); same != nil {
+		c.block(same.place, same.name(), "import writes an object of the same name", "rename it in the input")
+	}
+	c.append(&item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}})
+}

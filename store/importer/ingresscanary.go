@@ -1,0 +1,109 @@
+package importer
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// joinCanaries assigns each canary to the path with which it shares requests: the same path of the same host,
+// in an Ingress of the same namespace. A canary is left out if there is no such path, if the path has a canary
+// already, or if the canary answers 500.
+func joinCanaries(r *report, hosts ingressHosts, canaries []*ingressPath) {
+	for _, canary := range canaries {
+		joined := false
+		for _, p := range hosts.get(canary.host).paths {
+			if p.path == canary.path && p.canary == nil && p.ingress.key.Namespace == canary.ingress.key.Namespace && canary.closed+canary.settings.closed == "" {
+				p.canary, joined = canary, true
+			}
+		}
+		if !joined {
+			r.add(Different, canary.ingress.place, canary.ingress.name(), "left out: no other Ingress has the path, or it has a canary already", canary.field)
+		}
+	}
+}
+
+// split returns the rules of a location with its backends. If it has a canary, the last rule splits requests by
+// weight. The rules before it have header matches that select the canary or the main backend. If the location
+// is ordered, there is only the last rule.
+func (w *routeWriter) split(l *location, filters []any) []any {
+	rule := func(matches []any, backends ...any) map[string]any {
+		r := map[string]any{"matches": matches, "backendRefs": backends}
+		if len(filters) > 0 {
+			r["filters"] = filters
+		}
+		return r
+	}
+	main := w.backend(l.ingressPath)
+	if l.canary == nil {
+		return []any{rule(l.matches, main)}
+	}
+	canary, c := w.backend(l.canary), l.canary.settings
+	var rules []any
+	if !l.ordered {
+		for _, header := range canaryHeaders(c) {
+			to := main
+			if header.canary {
+				to = canary
+			}
+			rules = append(rules, rule(withHeader(l.matches, header.match), to))
+		}
+	} else if c.header+c.cookie != "" {
+		w.add(Different, l.canary.ingress.place, l.canary.ingress.name(), "the header and the cookie have no effect: the host has regular expressions", l.canary.field)
+	}
+	weight := min(c.weight, c.total)
+	weighted := func(ref map[string]any, weight int64) map[string]any {
+		ref = maps.Clone(ref)
+		ref["weight"] = weight
+		return ref
+	}
+	return append(rules, rule(l.matches, weighted(main, c.total-weight), weighted(canary, weight)))
+}
+
+// canaryHeader is a header match for requests that get the canary, or that do not (canary is false).
+type canaryHeader struct {
+	match  map[string]any
+	canary bool
+}
+
+// canaryHeaders returns the header matches that select the canary or the main backend. They are in the order of
+// ingress-nginx: the header first, then the cookie.
+func canaryHeaders(c *settings) []canaryHeader {
+	header := func(kind, name, value string) map[string]any {
+		return map[string]any{"type": kind, "name": name, "value": value}
+	}
+	var all []canaryHeader
+	switch {
+	case c.header != "" && c.headerValue != "":
+		all = append(all, canaryHeader{header("Exact", c.header, c.headerValue), true})
+	case c.header != "" && c.headerRegexp != "":
+		all = append(all, canaryHeader{header("RegularExpression", c.header, ".*("+c.headerRegexp+").*"), true})
+	case c.header != "":
+		all = append(all, canaryHeader{header("Exact", c.header, "always"), true}, canaryHeader{header("Exact", c.header, "never"), false})
+	}
+	if c.cookie != "" {
+		for value, canary := range map[string]bool{"always": true, "never": false} {
+			pattern := `(.*;\s*)?` + regexp.QuoteMeta(c.cookie) + "=" + value + `(\s*;.*)?`
+			all = append(all, canaryHeader{header("RegularExpression", "Cookie", pattern), canary})
+		}
+		slices.SortStableFunc(all, func(a, b canaryHeader) int {
+			if text(a.match["name"]) == text(b.match["name"]) {
+				return strings.Compare(text(a.match["value"]), text(b.match["value"]))
+			}
+			return 0
+		})
+	}
+	return all
+}
+
+// withHeader returns copies of the matches with a header.
+func withHeader(matches []any, header map[string]any) []any {
+	var all []any
+	for _, match := range matches {
+		with := maps.Clone(match.(map[string]any))
+		with["headers"] = []any{header}
+		all = append(all, with)
+	}
+	return all
+}

@@ -1,0 +1,65 @@
+package importer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// ingressHost corresponds to a server block of nginx.
+type ingressHost struct {
+	name    string // "" stands for every other host
+	aliases []string
+	paths   []*ingressPath
+	// certificate is the Secret with the certificate, zero if there is none.
+	certificate manifest.Key
+	regex       bool   // the paths are regular expressions, compared without regard to case
+	closed      string // the reason why the whole host answers 500, "" if it does not
+}
+
+// ingressHosts are the hosts of all imported Ingresses, by name.
+type ingressHosts map[string]*ingressHost
+
+// get returns the ingressHost with a name. It adds the host if there is none.
+func (h ingressHosts) get(name string) *ingressHost {
+	if h[name] == nil {
+		h[name] = &ingressHost{name: name}
+	}
+	return h[name]
+}
+
+// alias adds aliases to a host. If two hosts have the same alias, both hosts answer 500: nginx assigns the
+// alias to one of them, but the import does not know which.
+func (h ingressHosts) alias(name string, aliases []string) {
+	for _, alias := range aliases {
+		for _, other := range h {
+			if other.name != name && slices.Contains(other.aliases, alias) {
+				other.closed, h.get(name).closed = "two hosts have the alias "+alias, "two hosts have the alias "+alias
+			}
+		}
+		h.get(name).aliases = append(h.get(name).aliases, alias)
+	}
+}
+
+// certified reports whether nginx has a certificate for a host: for the host itself, or for the wildcard of its
+// domain.
+func (h ingressHosts) certified(name string) bool {
+	_, above, _ := strings.Cut(name, ".")
+	for _, host := range []string{name, "*." + above} {
+		if h[host] != nil && !h[host].certificate.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// serves reports whether an imported host may serve requests for a host name.
+func (h ingressHosts) serves(name string) bool {
+	for _, host := range h {
+		if len(host.paths) > 0 && slices.ContainsFunc(append([]string{host.name}, host.aliases...), func(pattern string) bool { return covers(pattern, name) }) {
+			return true
+		}
+	}
+	return false
+}

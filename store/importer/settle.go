@@ -1,0 +1,113 @@
+package importer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// Settle makes the objects with errors from validate fail closed, or leaves them out. The function hangs
+// reports whether a problem with a code may be about an object outside the input. changed is true if an object
+// changed: then validate must run again.
+func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
+	s := &settling{report: o.report, closing: o.closing}
+	// Only one problem of an object is handled at a time, because a change invalidates the fields of its other
+	// problems.
+	settled := map[*item]bool{}
+	for _, p := range problems {
+		object := o.objects.find(p.Object)
+		if p.Severity == manifest.Error && object != nil && !object.left && !settled[object] {
+			settled[object] = s.settle(object, p, hangs(p.Code))
+			changed = changed || settled[object]
+		}
+	}
+	return changed
+}
+
+// settling applies the problems that validate finds to the objects which have them.
+type settling struct {
+	*report
+	closing *closing
+}
+
+// settle makes an object with a problem fail closed, or leaves the object out. The parameter hangs is what the
+// function hangs of Settle returns for the problem. changed is false if the object stays as it is.
+func (s *settling) settle(object *item, p manifest.Problem, hangs bool) (changed bool) {
+	words := p.Code + ": " + p.Message
+	switch {
+	case p.Code == "TargetNotFound":
+		return leaveTarget(s.report, object, p)
+	case hangs:
+		return s.settleReference(object, p)
+	case object.isPolicy(), object.key.Group == api.Group && object.key.Kind == api.KindGatewayExtension:
+		s.closing.refusePolicy(object, words, fieldsOf(p)...)
+	case object.is("HTTPRoute", "GRPCRoute"):
+		if object.closed {
+			s.block(object.place, object.name(), "it cannot be closed: "+words, "correct it in the input, or leave it out with --accept "+object.name(), fieldsOf(p)...)
+			object.left = true
+			return true
+		}
+		s.add(Refused, object.place, object.name(), words, fieldsOf(p)...).Hint = p.Hint
+		s.closing.closeRules(object, "", cmp.Or(p.Field, "the route"))
+		object.closed = true
+	default:
+		s.closing.failClosed(object, "", words)
+		if !object.left {
+			s.closing.refuse(object, words)
+		}
+	}
+	return true
+}
+
+// fieldsOf returns the field of a problem as a list. It returns nil if the problem has no field.
+func fieldsOf(p manifest.Problem) []string {
+	if p.Field == "" {
+		return nil
+	}
+	return []string{p.Field}
+}
+
+// leaveTarget removes a target that does not exist from a policy. A policy without another target is left out,
+// because it protects nothing. It returns false if the problem is not about an entry of spec.targetRefs.
+func leaveTarget(r *report, policy *item, p manifest.Problem) bool {
+	refs := list(policy.spec()["targetRefs"])
+	i := index(p.Field, "spec.targetRefs")
+	if i < 0 || i >= len(refs) {
+		return false
+	}
+	r.add(Different, policy.place, policy.name(), "a target is not among the files: "+p.Message, p.Field)
+	if len(refs) == 1 {
+		policy.left = true
+		return true
+	}
+	policy.spec()["targetRefs"] = slices.Delete(slices.Clone(refs), i, i+1)
+	return true
+}
+
+// settleReference makes an object fail closed if the field of the problem refers to a refused object. A route
+// that names a refused object as parent loses the parent instead. It returns false if it changes nothing: the
+// object is closed already, or the reference is to an object outside the input. Such a reference stays:
+// gatefold answers an error until that object exists.
+func (s *settling) settleReference(object *item, p manifest.Problem) bool {
+	_, ref := lookup(object.fields, parse(p.Field))
+	gone := s.closing.removed(object, ref)
+	if gone == nil {
+		return false
+	}
+	switch {
+	case object.isPolicy(), object.key.Kind == api.KindGatewayExtension:
+		s.closing.refusePolicy(object, gone.name()+" is refused")
+	case object.isRoute() && index(p.Field, "spec.parentRefs") >= 0:
+		s.closing.leaveParents(object, gone)
+	case object.closed:
+		return false
+	default:
+		s.closing.failClosed(object, "", gone.name())
+		if !object.left && !object.closed {
+			s.closing.refuse(object, gone.name()+" is refused")
+		}
+	}
+	return true
+}
