@@ -159,7 +159,7 @@ func (t target) of(o *item, namespace string) bool {
 	return true
 }
 
-// closable reports whether Objects.failClosed can make objects of the target's kind fail closed.
+// closable reports whether closing.failClosed can make objects of the target's kind fail closed.
 func (t target) closable() bool {
 	switch t.group {
 	case gatewayGroup:

@@ -62,13 +62,13 @@ func headerFields() []string {
 
 // respell rewrites the field names and lists of a part to the spelling of Traefik's documentation. If a name
 // occurs in two spellings, one stays unknown, so that routers that use the part answer 500 (see rest).
-func (t *traefik) respell(p *part) {
-	p.value = t.respelled(p, p.value, "", "", knownFields(p.kind))
+func (p *part) respell() {
+	p.value = p.respelled(p.value, "", "", knownFields(p.kind))
 }
 
 // respelled returns a value in which the known fields have the documented spelling. The parameter at is the
 // path of the value in that spelling. The parameter was is the path as the user wrote it.
-func (t *traefik) respelled(p *part, value any, at, was string, known []string) any {
+func (p *part) respelled(value any, at, was string, known []string) any {
 	object, isMap := value.(map[string]any)
 	if !isMap {
 		return value
@@ -80,22 +80,22 @@ func (t *traefik) respelled(p *part, value any, at, was string, known []string) 
 		for _, want := range names {
 			if _, twice := object[want]; strings.EqualFold(want, key) && key != want && !twice && made[want] == nil {
 				name = want
-				t.add(Same, p.place, p.id(), "read as "+join(at, want), field)
+				p.add(Same, "read as "+join(at, want), field)
 			}
 		}
-		made[name] = t.respelledField(p, object[key], join(at, name), field, below[name])
+		made[name] = p.respelledField(object[key], join(at, name), field, below[name])
 	}
 	return made
 }
 
 // respelledField returns the value of one field in the documented spelling. A text for a list of texts becomes
 // a list.
-func (t *traefik) respelledField(p *part, value any, at, was string, known []string) any {
+func (p *part) respelledField(value any, at, was string, known []string) any {
 	words, isText := value.(string)
 	items, isList := value.([]any)
 	switch {
 	case slices.Contains(known, "[]") && isText:
-		t.add(Same, p.place, p.id(), "read as a list", was)
+		p.add(Same, "read as a list", was)
 		var all []any
 		for _, word := range strings.Split(words, ",") {
 			all = append(all, strings.TrimSpace(word))
@@ -105,11 +105,11 @@ func (t *traefik) respelledField(p *part, value any, at, was string, known []str
 		below, made := cutAll(known, "[n]."), make([]any, len(items))
 		for i := range items {
 			index := "[" + strconv.Itoa(i) + "]"
-			made[i] = t.respelled(p, items[i], at+index, was+index, below)
+			made[i] = p.respelled(items[i], at+index, was+index, below)
 		}
 		return made
 	}
-	return t.respelled(p, value, at, was, cutAll(known, "."))
+	return p.respelled(value, at, was, cutAll(known, "."))
 }
 
 // nextNames returns the first name of each field, and the rest of the fields after each name.

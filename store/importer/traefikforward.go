@@ -8,17 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // forwardAuth writes extAuth for a service that also has an endpoint for Envoy: Authelia or Authentik. Traefik
 // calls one path with GET. Envoy calls a prefix followed by the path of the request, with the method of the
 // request (docs/guides/sign-in.md). For any other service, or an address without http, routers with this
 // middleware answer 500.
-func (t *traefik) forwardAuth(p *part, e *effect) {
+func (m *middlewareReader) forwardAuth(p *part, e *effect) {
 	target, err := url.Parse(text(p.get("forwardAuth.address")))
 	if err != nil || target.Host == "" {
-		t.failClosed(p, "it has no address", "", "forwardAuth")
+		p.failClosed("it has no address", "", "forwardAuth")
 		return
 	}
 	prefix := map[string]string{"/api/authz/forward-auth": "/api/authz/ext-authz/", "/outpost.goauthentik.io/auth/traefik": "/outpost.goauthentik.io/auth/envoy"}[target.Path]
@@ -30,27 +29,27 @@ func (t *traefik) forwardAuth(p *part, e *effect) {
 	_, wrong := netip.ParseAddr(host)
 	switch {
 	case prefix == "" || target.RawQuery != "":
-		t.failClosed(p, "Traefik asks one path with GET, Envoy asks with the method and path of the request behind a prefix; import knows the endpoints of Authelia and Authentik alone",
+		p.failClosed("Traefik asks one path with GET, Envoy asks with the method and path of the request behind a prefix; import knows the endpoints of Authelia and Authentik alone",
 			"docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
 		return
 	case target.Scheme != "http" || target.User != nil || !ok || port < 1 || port > 65535 || wrong != nil && len(validation.IsDNS1123Subdomain(host)) > 0:
-		t.failClosed(p, "the address is no server with http and a port", "docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
+		p.failClosed("the address is no server with http and a port", "docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
 		return
 	}
 	forward, read := []any{"accept", "cookie", "proxy-authorization", "x-forwarded-for"}, []any{}
 	if p.get("forwardAuth.authRequestHeaders") != nil {
-		forward = headerNames(t, p, "forwardAuth.authRequestHeaders")
+		forward = headerNames(p, "forwardAuth.authRequestHeaders")
 	}
 	if p.get("forwardAuth.authResponseHeaders") != nil {
-		read = headerNames(t, p, "forwardAuth.authResponseHeaders")
+		read = headerNames(p, "forwardAuth.authResponseHeaders")
 	}
-	t.say(p, Different, "extAuth, by the service's endpoint for Envoy, "+prefix+": it must be enabled there", "forwardAuth.address")
-	t.say(p, Different, "the service sees X-Forwarded-For and X-Forwarded-Proto as gatefold has them: look at --trusted-hops", "forwardAuth.trustForwardHeader")
+	p.say(Different, "extAuth, by the service's endpoint for Envoy, "+prefix+": it must be enabled there", "forwardAuth.address")
+	p.say(Different, "the service sees X-Forwarded-For and X-Forwarded-Proto as gatefold has them: look at --trusted-hops", "forwardAuth.trustForwardHeader")
 	if p.closed != "" {
 		return
 	}
-	backend, extension := t.objectName("Backend", p.name), t.objectName("GatewayExtension", p.name)
-	t.objects.put(manifest.Key{Group: api.Group, Kind: api.KindBackend, Namespace: traefikNamespace, Name: backend}, api.Group+"/"+api.Version,
+	backend, extension := m.objects.name("Backend", p.name), m.objects.name("GatewayExtension", p.name)
+	m.objects.put(api.Group+"/"+api.Version, api.KindBackend, backend,
 		map[string]any{"type": "Static", "static": map[string]any{"hosts": []any{map[string]any{"host": host, "port": port}}}})
 	service := map[string]any{
 		"backendRef": map[string]any{"group": api.Group, "kind": api.KindBackend, "name": backend}, "pathPrefix": prefix,
@@ -59,7 +58,7 @@ func (t *traefik) forwardAuth(p *part, e *effect) {
 	if len(read) > 0 {
 		service["authorizationResponse"] = map[string]any{"headersToBackend": read}
 	}
-	t.objects.put(manifest.Key{Group: api.Group, Kind: api.KindGatewayExtension, Namespace: traefikNamespace, Name: extension}, api.Group+"/"+api.Version,
+	m.objects.put(api.Group+"/"+api.Version, api.KindGatewayExtension, extension,
 		map[string]any{"extAuth": map[string]any{"httpService": service, "headersToForward": forward}})
 	e.policy["extAuth"] = map[string]any{"extensionRef": map[string]any{"name": extension}}
 	e.asks = true
@@ -67,15 +66,15 @@ func (t *traefik) forwardAuth(p *part, e *effect) {
 
 // headerNames returns the header names in a list, in lower case. If a value is no header name, it returns nil,
 // and routers that use the part answer 500.
-func headerNames(t *traefik, p *part, field string) []any {
+func headerNames(p *part, field string) []any {
 	var all []any
 	for _, name := range list(p.get(field)) {
 		if !headerName.MatchString(text(name)) {
-			t.failClosed(p, "it is no name of a header", "", field)
+			p.failClosed("it is no name of a header", "", field)
 			return nil
 		}
 		all = append(all, strings.ToLower(text(name)))
 	}
-	t.say(p, Same, "headers of extAuth", field)
+	p.say(Same, "headers of extAuth", field)
 	return all
 }

@@ -230,12 +230,12 @@ func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	return all, true
 }
 
-// redirectRegex adds the redirect of the middleware redirectRegex to e. Without a valid expression and a
+// readRedirectRegex adds the redirect of the middleware redirectRegex to e. Without a valid expression and a
 // replacement, routers that use p answer 500.
-func (t *traefik) redirectRegex(p *part, e *effect) {
+func (e *effect) readRedirectRegex(p *part) {
 	expression, err := regexp.Compile(text(p.get("redirectRegex.regex")))
 	if err != nil || text(p.get("redirectRegex.regex")) == "" || text(p.get("redirectRegex.replacement")) == "" {
-		t.failClosed(p, "it has no regular expression with a replacement", "", "redirectRegex")
+		p.failClosed("it has no regular expression with a replacement", "", "redirectRegex")
 		return
 	}
 	r := &redirect{expression: expression, replacement: text(p.get("redirectRegex.replacement")), code: 302}
@@ -243,6 +243,6 @@ func (t *traefik) redirectRegex(p *part, e *effect) {
 		r.code = 301
 	}
 	e.redirects = append(e.redirects, r)
-	t.say(p, Different, "a redirect for the hosts of a router where the expression has all their URLs; 301 or 302 for all methods, where Traefik answers 307 or 308 to some",
+	p.say(Different, "a redirect for the hosts of a router where the expression has all their URLs; 301 or 302 for all methods, where Traefik answers 307 or 308 to some",
 		"redirectRegex.regex", "redirectRegex.replacement", "redirectRegex.permanent")
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // listener is an entry point with its routers, in Traefik's order.
@@ -19,26 +18,35 @@ type listener struct {
 	routers []*router
 }
 
+// traefikWriter writes the Gateway, and the routes and policies of the routers.
+type traefikWriter struct {
+	*report
+	objects      *traefikObjects
+	points       entryPoints
+	routers      []*router
+	certificates []any // references to Secrets
+}
+
 // write adds the Gateway, and the routes and policies of all hosts. It adds nothing if fits blocks the import.
-func (t *traefik) write() {
-	listeners := t.listeners()
-	if !t.fits(listeners) {
+func (w *traefikWriter) write() {
+	listeners := w.listeners()
+	if !w.fits(listeners) {
 		return
 	}
 	for _, l := range listeners {
 		for _, host := range l.hosts() {
-			t.compare(l, host)
+			l.compare(host)
 		}
 	}
-	t.gateway(listeners)
+	w.gateway(listeners)
 	targets := map[*router][]any{}
 	for _, l := range listeners {
 		for _, host := range l.hosts() {
-			t.route(l, host, targets)
+			w.route(l, host, targets)
 		}
 	}
-	for _, r := range t.routers {
-		t.policy(r, targets[r])
+	for _, r := range w.routers {
+		w.policy(r, targets[r])
 	}
 }
 
@@ -50,7 +58,7 @@ const (
 
 // fits reports whether there are few enough conditions to compare them for each host. If not, it blocks the
 // import.
-func (t *traefik) fits(listeners []*listener) bool {
+func (w *traefikWriter) fits(listeners []*listener) bool {
 	total := 0
 	for _, l := range listeners {
 		for _, host := range l.hosts() {
@@ -63,7 +71,7 @@ func (t *traefik) fits(listeners []*listener) bool {
 				}
 			}
 			if total += n; n > maxOfHost || total > maxOfHosts {
-				t.block(place{}, "", fmt.Sprintf("more than %d rules for a host, or %d for all hosts together", maxOfHost, maxOfHosts), "import the files in several parts")
+				w.block(place{}, "", fmt.Sprintf("more than %d rules for a host, or %d for all hosts together", maxOfHost, maxOfHosts), "import the files in several parts")
 				return false
 			}
 		}
@@ -73,25 +81,25 @@ func (t *traefik) fits(listeners []*listener) bool {
 
 // listeners returns one listener for each port with routers. If some routers of a port have no TLS, the
 // listener has no TLS. Routers with TLS are then not served there.
-func (t *traefik) listeners() []*listener {
+func (w *traefikWriter) listeners() []*listener {
 	byPort, plain := map[int64]*listener{}, map[int64]bool{}
-	for _, r := range t.routers {
+	for _, r := range w.routers {
 		for _, point := range r.points {
-			port := t.port(point)
-			plain[port] = plain[port] || !t.tlsAt(r, point)
+			port := w.points.port(point)
+			plain[port] = plain[port] || !w.points.tlsAt(r, point)
 		}
 	}
-	for _, r := range t.routers {
+	for _, r := range w.routers {
 		for _, point := range r.points {
-			port := t.port(point)
+			port := w.points.port(point)
 			l := byPort[port]
 			if l == nil {
-				l = &listener{name: t.objectName("listener", point), port: port, tls: !plain[port]}
+				l = &listener{name: w.objects.name("listener", point), port: port, tls: !plain[port]}
 				byPort[port] = l
 			}
 			switch {
-			case l.tls != t.tlsAt(r, point):
-				t.protecting(r.place, r.id(), "not served on "+point+": another router there has no TLS", "", "entryPoints")
+			case l.tls != w.points.tlsAt(r, point):
+				r.report.protecting(r.place, r.id(), "not served on "+point+": another router there has no TLS", "", "entryPoints")
 			case !slices.Contains(l.routers, r):
 				l.routers = append(l.routers, r)
 			}
@@ -102,6 +110,25 @@ func (t *traefik) listeners() []*listener {
 		all = append(all, byPort[port])
 	}
 	return all
+}
+
+// gateway adds the Gateway with its listeners.
+func (w *traefikWriter) gateway(listeners []*listener) {
+	var all []any
+	for _, l := range listeners {
+		fields := map[string]any{"name": l.name, "port": l.port, "protocol": "HTTP"}
+		if l.tls {
+			refs := w.certificates
+			if len(refs) == 0 {
+				refs = []any{map[string]any{"name": "certificate"}}
+			}
+			fields["protocol"], fields["tls"] = "HTTPS", map[string]any{"certificateRefs": refs}
+		}
+		all = append(all, fields)
+	}
+	if len(all) > 0 {
+		w.objects.put(gatewayGroup+"/v1", "Gateway", "traefik", map[string]any{"gatewayClassName": "gatefold", "listeners": all})
+	}
 }
 
 // at returns the site of a host at the listener.
@@ -121,35 +148,35 @@ func (l *listener) hosts() []string {
 
 // compare reports routers that Envoy tries in another order than Traefik. A router answers 500 if it would get
 // requests that another router protects.
-func (t *traefik) compare(l *listener, host string) {
+func (l *listener) compare(host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
 		first, second, at := pair.first, pair.second, l.at(host)
 		switch {
 		case first.guard(at) != "" && first.guard(at) != second.guard(at) && second.closed == "":
-			t.failClosed(second.part, "a route would get requests that "+first.id()+" protects: its match is more specific, and its priority is not higher", "", "priority", "rule")
+			second.failClosed("a route would get requests that "+first.id()+" protects: its match is more specific, and its priority is not higher", "", "priority", "rule")
 		case first.priority > second.priority:
-			t.add(Different, second.place, second.id(), "it gets requests that "+first.id()+" got: its match is more specific, though its priority is lower", "rule")
+			second.add(Different, "it gets requests that "+first.id()+" got: its match is more specific, though its priority is lower", "rule")
 		}
 	}
 }
 
 // route adds the routes of a host at a listener. It adds several if there are more than maxWritten rules. It
 // appends the rules of each router to targets, as targets of the router's policies.
-func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
+func (w *traefikWriter) route(l *listener, host string, targets map[*router][]any) {
 	var rules []any
 	var owners []*router
 	entries := l.entries(host, l.ordered(host))
 	if other := mixed(entries); other != nil {
 		expression := spellingsOf(entries)
 		rules, owners = append(rules, map[string]any{"matches": []any{pathMatch("RegularExpression", expression)}}), append(owners, nil)
-		t.add(Different, other.place, other.id(), spellingsTold, "rule")
+		other.add(Different, spellingsTold, "rule")
 	}
 	for _, e := range entries {
-		for _, rule := range t.rules(e) {
+		for _, rule := range e.rules() {
 			rules, owners = append(rules, rule), append(owners, e.router)
 		}
 	}
-	base := t.objectName("host", cmp.Or(strings.Replace(host, "*", "wildcard", 1), "any-host")+"-"+l.name)
+	base := w.objects.name("host", cmp.Or(strings.Replace(host, "*", "wildcard", 1), "any-host")+"-"+l.name)
 	for part := 0; part*maxWritten < len(rules); part++ {
 		end := min(len(rules), (part+1)*maxWritten)
 		some := rules[part*maxWritten : end : end]
@@ -158,7 +185,7 @@ func (t *traefik) route(l *listener, host string, targets map[*router][]any) {
 			spec["hostnames"] = []any{host}
 		}
 		name := fmt.Sprintf("%s-%04d", base, part)
-		t.objects.put(manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: traefikNamespace, Name: name}, gatewayGroup+"/v1", spec)
+		w.objects.put(gatewayGroup+"/v1", "HTTPRoute", name, spec)
 		for i, rule := range some {
 			fields := rule.(map[string]any)
 			fields["name"] = fmt.Sprintf("rule-%d", i)
@@ -201,7 +228,7 @@ func mixed(entries []entry) *router {
 }
 
 // rules returns the rules of an entry. Matches that must answer 500 are in a rule without backends.
-func (t *traefik) rules(e entry) []any {
+func (e entry) rules() []any {
 	var open, closed []any
 	_, ok := e.router.rewrite(e.condition)
 	to, certain := e.effect.redirectAt(e.site)
@@ -230,7 +257,7 @@ func (t *traefik) rules(e entry) []any {
 	if len(closed) > 0 {
 		rules = append(rules, map[string]any{"matches": closed})
 		if e.closed == "" {
-			t.protecting(e.place, e.id(), "answers 500 where the path would be rewritten within a segment, or changed or redirected in a way that cannot be expressed", "", "middlewares")
+			e.report.protecting(e.place, e.id(), "answers 500 where the path would be rewritten within a segment, or changed or redirected in a way that cannot be expressed", "", "middlewares")
 		}
 	}
 	return rules
@@ -309,7 +336,7 @@ func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
 }
 
 // policy adds the TrafficPolicies of a router. targets are the rules of the router.
-func (t *traefik) policy(r *router, targets []any) {
+func (w *traefikWriter) policy(r *router, targets []any) {
 	spec := maps.Clone(r.effect.policy)
 	if r.backends.rewriteHost && r.effect.host == "" {
 		spec["autoHostRewrite"] = true
@@ -317,7 +344,7 @@ func (t *traefik) policy(r *router, targets []any) {
 	for part := 0; part*maxRules < len(targets) && len(spec) > 0; part++ {
 		some := maps.Clone(spec)
 		some["targetRefs"] = targets[part*maxRules : min(len(targets), (part+1)*maxRules)]
-		name := t.objectName("TrafficPolicy", r.name)
-		t.objects.put(manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: traefikNamespace, Name: name}, api.Group+"/"+api.Version, some)
+		name := w.objects.name("TrafficPolicy", r.name)
+		w.objects.put(api.Group+"/"+api.Version, api.KindTrafficPolicy, name, some)
 	}
 }

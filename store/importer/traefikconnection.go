@@ -1,0 +1,55 @@
+package importer
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// readConnections leaves out and reports the routers, services and middlewares for TCP and UDP.
+func readConnections(parts []*part) {
+	for _, p := range parts {
+		if strings.HasPrefix(p.kind, "tcp") || strings.HasPrefix(p.kind, "udp") {
+			if !p.accepted {
+				p.report.protecting(p.place, p.id(), "left out: import writes no routes of connections", "write a TCPRoute, TLSRoute or UDPRoute")
+				p.told = append(p.told, "*")
+			}
+		}
+	}
+}
+
+// closeBehindConnections makes HTTP routers answer 500 if they may get connections of a TCP router. TCP routers
+// are left out.
+func (rr *routerReader) closeBehindConnections() {
+	for _, p := range rr.parts.ordered {
+		if p.kind != "tcpRouter" || p.accepted {
+			continue
+		}
+		points, hosts := list(p.get("entryPoints")), serverNames(text(p.get("rule")))
+		for _, r := range rr.routers {
+			shared := slices.ContainsFunc(r.points, func(name string) bool {
+				samePort := func(point any) bool { return rr.points.port(text(point)) == rr.points.port(name) }
+				return (len(points) == 0 || slices.ContainsFunc(points, samePort)) && rr.points.tlsAt(r, name) == (p.get("tls") != nil)
+			})
+			if shared && r.closed == "" && r.named(hosts) {
+				r.failClosed("it may get connections of "+p.id()+", which is left out", "", "entryPoints")
+			}
+		}
+	}
+}
+
+// serverName matches a rule with only one server name.
+var serverName = regexp.MustCompile("^HostSNI\\(`([A-Za-z0-9.-]+)`\\)$")
+
+// serverNames returns the server names that the rule of a TCP router selects. It returns nil if the rule has
+// any other condition. Then all connections may be selected.
+func serverNames(rule string) (names []string) {
+	for _, word := range strings.Split(rule, "||") {
+		found := serverName.FindStringSubmatch(strings.TrimSpace(word))
+		if found == nil {
+			return nil
+		}
+		names = append(names, strings.ToLower(found[1]))
+	}
+	return names
+}

@@ -1,0 +1,47 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// traefikNamespace is the namespace of all objects that the import of Traefik's files writes.
+const traefikNamespace = "traefik"
+
+// traefikObjects are the objects that the import of Traefik's files writes.
+type traefikObjects struct {
+	collection *collection
+	names      map[string]bool // names in use, as KIND/NAME
+}
+
+// name returns a name for an object of a kind. The name is similar to wanted, and no other object has it.
+func (o *traefikObjects) name(kind, wanted string) string {
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, wanted)
+	if len(plain) > 50 {
+		plain = plain[:50]
+	}
+	plain = cmp.Or(strings.Trim(plain, "-"), "unnamed")
+	name := plain
+	for i := 2; o.names[kind+"/"+name]; i++ {
+		name = fmt.Sprintf("%s-%d", plain, i)
+	}
+	o.names[kind+"/"+name] = true
+	return name
+}
+
+// put adds an object of a kind to the namespace of the import.
+func (o *traefikObjects) put(apiVersion, kind, name string, spec map[string]any) {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	o.collection.put(manifest.Key{Group: group, Kind: kind, Namespace: traefikNamespace, Name: name}, apiVersion, spec)
+}

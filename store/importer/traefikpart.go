@@ -1,0 +1,129 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// part is a router, a service, a middleware or another entry of the configuration.
+type part struct {
+	report     *report
+	kind, name string
+	place      place
+	value      any
+	told       []string // fields with a verdict; "*" for the whole part
+	accepted   bool
+	closed     string // the reason why routers that use it answer 500, "" if they do not
+}
+
+// id returns KIND/NAME, as in Verdict.Object.
+func (p *part) id() string { return p.kind + "/" + p.name }
+
+// get returns the value of a field. It returns nil if there is none.
+func (p *part) get(field string) any {
+	value, _ := lookup(p.value, parse(field))
+	return value
+}
+
+// add adds a verdict about the given fields of the part, or about the whole part without any fields. It returns
+// the verdict. Unlike say, it does not record that the fields have a verdict.
+func (p *part) add(class Class, message string, fields ...string) *Verdict {
+	return p.report.add(class, p.place, p.id(), message, fields...)
+}
+
+// say adds a verdict about the given fields of a part. It leaves out fields that do not exist, and adds no
+// verdict if none exists. Without any fields, the verdict is about the whole part.
+func (p *part) say(class Class, message string, fields ...string) {
+	var there []string
+	for _, field := range fields {
+		if value := p.get(field); value != nil || field == "" {
+			there = append(there, field)
+		}
+	}
+	if len(there) > 0 || len(fields) == 0 {
+		p.add(class, message, there...)
+		p.told = append(p.told, there...)
+		if len(fields) == 0 {
+			p.told = append(p.told, "*")
+		}
+	}
+}
+
+// failClosed makes routers answer 500 if they use the part p, because fields of p cannot be expressed. message
+// is the reason.
+func (p *part) failClosed(message, hint string, fields ...string) {
+	reason := p.id()
+	if len(fields) > 0 {
+		reason += "/" + fields[0]
+	}
+	p.closed = cmp.Or(p.closed, reason)
+	if reason = removable(reason); p.kind == "router" {
+		reason = p.id() // without the field, the router would lose protection, or match other requests
+	}
+	p.report.protecting(p.place, p.id(), "what needs it answers 500: "+message, cmp.Or(hint, "write it in another way, or leave it out with --accept "+reason), fields...)
+	p.told = append(p.told, fields...)
+}
+
+// rest adds a verdict for each field of a part that has no verdict yet. A field that is null is reported as
+// Same. Any other field makes the routers that use the part answer 500.
+func (p *part) rest() {
+	var unknown []string
+	Leaves(p.value, func(leaf string, value any) {
+		told := slices.ContainsFunc(p.told, func(field string) bool { return field == "*" || within(leaf, field) })
+		switch {
+		case told:
+		case value == nil && leaf != "":
+			p.say(Same, "it says nothing", leaf)
+			p.add(Same, "it says nothing", leaf)
+		default:
+			unknown = append(unknown, leaf)
+		}
+	})
+	if len(unknown) == 1 && unknown[0] == "" {
+		p.failClosed("it says nothing that import knows", "")
+		p.told = append(p.told, "*")
+	} else if len(unknown) > 0 {
+		p.failClosed("import does not know it, nor what it protects", "", unknown...)
+	}
+}
+
+// wantList makes routers that use the part answer 500 if a field is neither a list nor unset.
+func (p *part) wantList(field string) {
+	if value := p.get(field); value != nil && list(value) == nil {
+		p.failClosed("it is no list", "", field)
+	}
+}
+
+// unused adds a verdict to a part that no router uses.
+func (p *part) unused() {
+	if len(p.told) == 0 && !p.accepted {
+		p.say(Same, "left out: no router needs it")
+	}
+}
+
+// number returns the number in a value that is a number or a text. ok is false for other values.
+func number(value any) (n int64, ok bool) {
+	switch v := value.(type) {
+	case int64:
+		return v, true
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// yes reports whether a value is true, in any of Traefik's spellings.
+func yes(value any) bool {
+	on, _ := strconv.ParseBool(fmt.Sprint(value))
+	return on
+}
+
+// local returns a name without the suffix of the file provider. ok is false for names of other providers.
+func local(name string) (plain string, ok bool) {
+	plain, provider, found := strings.Cut(name, "@")
+	return plain, !found || provider == "file"
+}

@@ -1,0 +1,32 @@
+package importer
+
+// readTLS returns references to the Secrets of certificates, for the listeners. It also adds verdicts for TLS
+// options and stores.
+func readTLS(objects *traefikObjects, parts []*part) (certificates []any) {
+	for _, p := range parts {
+		switch {
+		case p.kind == "certificate":
+			certificates = append(certificates, certificate(objects, p))
+		case p.kind == "tlsOption" && !p.accepted:
+			p.say(Same, "a listener of gatefold wants a certificate for the name, too", "sniStrict")
+			p.say(Different, "left out: Envoy has its own lists", "cipherSuites", "curvePreferences", "alpnProtocols", "preferServerCipherSuites")
+			if v := text(p.get("minVersion")); v == "VersionTLS10" || v == "VersionTLS11" || v == "VersionTLS12" {
+				p.say(Different, "Envoy begins at TLS 1.2", "minVersion")
+			}
+			p.rest()
+		case p.kind == "tlsStore" && !p.accepted:
+			p.say(Refused, "left out: the certificates of listeners are Secrets")
+		}
+	}
+	return certificates
+}
+
+// certificate returns a reference to a Secret for the listeners. The user must write the Secret, because import
+// reads no other files.
+func certificate(objects *traefikObjects, p *part) any {
+	name := objects.name("Secret", "certificate")
+	p.say(Different, "listeners name the Secret "+traefikNamespace+"/"+name+": put the two files there, as tls.crt and tls.key", "certFile", "keyFile")
+	p.say(Different, "all listeners have it", "stores")
+	p.rest()
+	return map[string]any{"name": name}
+}
