@@ -142,7 +142,7 @@ func (c *closing) shutUsers(gone *item) {
 		case user.isRoute():
 			c.leaveParents(user, gone)
 			c.shutReferring(user, gone)
-		case user.is("ListenerSet") && refersTo(user, at(user.spec(), "parentRef"), gone):
+		case user.is("ListenerSet") && isParent(user, at(user.spec(), "parentRef"), gone):
 			c.failClosed(user, "", gone.name())
 		}
 	}
@@ -152,7 +152,7 @@ func (c *closing) shutUsers(gone *item) {
 // parent.
 func (c *closing) leaveParents(route, gone *item) {
 	refs := list(route.spec()["parentRefs"])
-	kept := slices.DeleteFunc(slices.Clone(refs), func(ref any) bool { return refersTo(route, ref, gone) })
+	kept := slices.DeleteFunc(slices.Clone(refs), func(ref any) bool { return isParent(route, ref, gone) })
 	if len(kept) == len(refs) {
 		return
 	}
@@ -177,6 +177,12 @@ func (c *closing) shutReferring(route, gone *item) {
 	if found {
 		c.failClosed(route, "", gone.name())
 	}
+}
+
+// isParent reports whether ref, an entry of parentRefs or the parentRef of an object (from), names another
+// object (to). A parent without a kind is a Gateway.
+func isParent(from *item, ref any, to *item) bool {
+	return (text(at(ref, "kind")) != "" || to.is("Gateway")) && refersTo(from, ref, to)
 }
 
 // refersTo reports whether ref, a reference in one object (from), refers to another object (to). A reference
