@@ -121,24 +121,12 @@ func (s *sources) readFor(ctx context.Context, readings []*reading, length time.
 	over := func() bool { return ctx.Err() != nil || length > 0 && time.Since(begin) >= length }
 	spent := make([]readTime, len(readings))
 	parallel(len(readings), func(i int) {
-		r := readings[i]
 		if over() && i > 0 {
 			return
 		}
-		var before readTime
-		if r.opened != nil {
-			before = r.opened.took
-		}
-		for done := r.step(s.reader); ; done = r.step(s.reader) {
-			if done {
-				count()
-			}
-			if done || over() {
-				break
-			}
-		}
-		if r.opened != nil {
-			spent[i] = readTime{r.opened.took.parse - before.parse, r.opened.took.validate - before.validate}
+		var done bool
+		if done, spent[i] = readings[i].readUntil(over, s.reader); done {
+			count()
 		}
 	})
 	for i, t := range spent {
@@ -149,6 +137,25 @@ func (s *sources) readFor(ctx context.Context, readings []*reading, length time.
 		}
 	}
 	return took
+}
+
+// readUntil reads the document until it is complete, or until over returns true. It always reads at least one
+// step. It returns whether the document is complete, and the time that reading took. Of a complete document it
+// keeps only the result: the parser's tree is larger than the objects.
+func (r *reading) readUntil(over func() bool, with reader) (done bool, took readTime) {
+	var before readTime
+	if r.opened != nil {
+		before = r.opened.took
+	}
+	for done = r.step(with); !done && !over(); done = r.step(with) {
+	}
+	if r.opened != nil {
+		took = readTime{r.opened.took.parse - before.parse, r.opened.took.validate - before.validate}
+	}
+	if done {
+		r.opened = nil
+	}
+	return done, took
 }
 
 // add adds Documents, Parse and Validate of more to s.

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/watcher"
@@ -218,4 +220,27 @@ func ofTeams(tree watcher.Tree) watcher.Tree {
 		files[file.Path] = strings.ReplaceAll(string(file.Content), "metadata:\n", "metadata:\n  namespace: "+team+"\n")
 	}
 	return treeOf(files)
+}
+
+// TestWhatIsReadKeepsNoTree reads documents of all sorts, at once and in turns: of those that are read completely,
+// nothing of the parser is left while others are read. (It takes more memory than the objects.)
+func TestWhatIsReadKeepsNoTree(t *testing.T) {
+	s := newStore(t, Options{})
+	tree := treeOf(map[string]string{"a.yaml": manyRoutes("a", 20), "list.yaml": inOneList(manyRoutes("b", 20)), "broken.yaml": "kind: [", "other.yaml": "a: 1"})
+	for _, length := range []time.Duration{0, 1} {
+		edits, contents := s.sources.compare(tree)
+		for _, e := range edits {
+			e.after.split(contents[e.path], s.sources.documents, nil, nil)
+		}
+		readings := s.sources.toRead(edits)
+		for len(readings) > 0 {
+			s.sources.readFor(t.Context(), readings, length, func() {})
+			readings = slices.DeleteFunc(readings, func(r *reading) bool {
+				if r.document.result != nil && r.opened != nil {
+					t.Errorf("the parser's tree of %q is kept", r.document.text)
+				}
+				return r.document.result != nil
+			})
+		}
+	}
 }
