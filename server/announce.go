@@ -18,9 +18,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// announcements logs changes of verdicts. It logs listeners when their address cannot be bound, and when they
-// are bound again. It also logs where Envoy serves a Gateway. It remembers what it logged, so that each change
-// is logged once. All fields except queue are guarded by lock.
+// announcements logs what changes in verdicts (board.Verdict: whether a Gateway is programmed). It logs
+// listeners when their address cannot be bound, and when they are bound again. It also logs where Envoy serves
+// a Gateway. It remembers what it logged, so that each change is logged once. All fields except queue are
+// guarded by lock.
 type announcements struct {
 	log    zerolog.Logger
 	board  *board.Board
@@ -32,12 +33,12 @@ type announcements struct {
 	queue   chan unboundListener           // read by tellBinds
 }
 
-// maxUnboundQueue is the capacity of the queue. If the queue is full, a listener is logged at once, without
-// file and line.
+// maxUnboundQueue is the capacity of announcements.queue, which has listeners whose address cannot be bound. If
+// it is full, a listener is logged at once, without file and line.
 const maxUnboundQueue = 256
 
-// newAnnouncements returns announcements that have logged nothing yet. The board finds the ports of listeners.
-// folder may be nil.
+// newAnnouncements returns announcements that have logged nothing yet. The board shown finds the field with the
+// port of a listener, and folder its file and line. folder may be nil; then the log has no file and line.
 func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folder) *announcements {
 	return &announcements{
 		log: log, board: shown, folder: folder,
@@ -46,8 +47,8 @@ func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folde
 	}
 }
 
-// unboundListener is an Envoy listener whose address cannot be bound. words has the errors of the Envoys, as
-// Verdict.Unbound has them.
+// unboundListener is an Envoy listener whose address cannot be bound. words is the text of the Envoys' errors
+// (board.Verdict.Unbound).
 type unboundListener struct {
 	gateway, words string
 	port           manifest.Field // the port of the first Gateway listener there; zero if none is known
@@ -129,8 +130,9 @@ func (a *announcements) enqueue(u unboundListener) {
 	}
 }
 
-// tellBinds logs the queued listeners with file, line and column of their ports, until ctx ends. It is a task
-// of its own, because finding a line can take as long as a load of the folder.
+// tellBinds logs the queued listeners, whose address cannot be bound, with file, line and column of their
+// ports, until ctx ends. It runs in its own goroutine, because finding a line can take as long as a load of the
+// folder.
 func (a *announcements) tellBinds(ctx context.Context) {
 	for {
 		select {

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// blame is what a canary rejected of a revision: a resource, or a part of the resource. The revision is not
-// promoted because of it.
+// blame is a reason not to promote a revision: a canary rejected one of its resources, or a part of that
+// resource (xds.Part).
 type blame struct {
 	node      string
 	typ, name string    // type and name of the resource
@@ -21,7 +21,7 @@ type blame struct {
 	words     string    // Envoy's error
 }
 
-// compareBlames orders by what was rejected, then by canary, then by Envoy's error.
+// compareBlames compares blames for a sort: by what was rejected, then by canary, then by Envoy's error.
 func compareBlames(a, b *blame) int {
 	return cmp.Or(strings.Compare(a.what(), b.what()), strings.Compare(a.node, b.node), strings.Compare(a.words, b.words))
 }
@@ -35,10 +35,10 @@ func (b *blame) what() string {
 	return fmt.Sprintf("%s %q", xds.ShortType(b.typ), b.name)
 }
 
-// blamesOf returns the resources and parts of the revision that the canary st rejects. It leaves out parts that
-// the promoted revision has in the same form, and parts that the Envoy is only too old for. If the hashes of a
-// promoted route table's parts are not computed yet, the result has the rejected part, and unread has the work
-// that computes the hashes. The caller does that work and calls again.
+// blamesOf returns what the canary st rejects of the revision that is not promoted yet. It leaves out parts
+// that the promoted revision already has unchanged, and parts that the Envoy is only too old for. To compare,
+// it needs the hashes of the promoted parts. If they are not computed yet, the result has the rejected part,
+// and unread has the work that computes them: the caller does that work and calls again.
 func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []reading) {
 	node := cmp.Or(st.node, st.peer)
 	for r := range st.Rejections() {
@@ -65,8 +65,9 @@ func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []read
 	return blames, unread
 }
 
-// frozenFor returns the verdict that freezes a revision because canaries rejected parts of it. blames is
-// sorted, and has at least one element. The message quotes the first blame, and counts the others.
+// frozenFor returns the verdict that freezes the newest revision of a fleet because canaries rejected parts of
+// it. blames has what they rejected; it is sorted, and has at least one element. The message quotes the first,
+// and counts the others.
 func (s *staging) frozenFor(c *scope, blames []*blame) stageVerdict {
 	first := blames[0]
 	why := fmt.Sprintf("Envoy %q of stage canary rejected %s: %s", first.node, first.what(), strings.TrimSuffix(first.words, "."))
@@ -78,8 +79,8 @@ func (s *staging) frozenFor(c *scope, blames []*blame) stageVerdict {
 	return v
 }
 
-// fieldOf returns the field of the user's object from which the rejected part or resource is made. It returns
-// the zero Field if the name of the resource does not show the object.
+// fieldOf returns the field of the user's object from which the resource or part in b is made. It returns the
+// zero Field if the name of the resource does not show the object.
 func (s *staging) fieldOf(c *scope, b *blame) manifest.Field {
 	switch {
 	case b.part != nil && b.part.Requirement != "":

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/server/figures"
 )
 
-// core is the state that the server shares with the sessions of its streams.
+// core is the state that the Server shares with the goroutines of its streams (see session).
 type core struct {
 	*barrier
 	*lock // guards gateways, clients, verdicts and quarantine
@@ -27,7 +27,8 @@ type core struct {
 	staging    *staging
 }
 
-// overLimit records that a stream ends because of err, and returns err. It does nothing if err is nil.
+// overLimit adds the client of a stream that ends because of err to the list of refused clients, and returns
+// err. It does nothing if err is nil.
 func (c *core) overLimit(st *stream, err error) error {
 	if err != nil {
 		c.refused.Refuse("limit", admin.RejectedClient{

@@ -98,10 +98,10 @@ func (s *Server) converse(st *stream, wire connect.Wire, messages <-chan connect
 	}
 }
 
-// open makes the stream of a client from its first request, and joins it to the scope of its node.cluster.
-// ofWorld is true for the state-of-the-world protocol. It returns an error if the request is invalid or the
-// Envoy is too old. It also returns an error if the client's identity does not allow the Gateway, or if a limit
-// is exceeded.
+// open makes the stream of a client from its first request, and adds it to the scope of its node.cluster (a
+// Gateway, or all Gateways). ofWorld is true for the state-of-the-world protocol. It returns an error if the
+// request is invalid or the Envoy is too old. It also returns an error if the client's identity does not allow
+// the Gateway, or if a limit is exceeded.
 func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (*stream, error) {
 	node := first.GetNode()
 	if first.GetTypeUrl() == "" {
@@ -144,9 +144,9 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 	return st, nil
 }
 
-// join adds the stream to its scope and to the counts of verdicts. unknown is true if the log should warn that
-// the scope has nothing to serve. It is true once for each node.cluster, for at most maxWarned of them, and
-// only after the first Publish. The error means that the client has too many streams.
+// join adds the stream to its scope and to the counts from which verdicts are computed. unknown is true if the
+// log should warn that the scope has nothing to serve. It is true once for each node.cluster, for at most
+// maxWarned of them, and only after the first Publish. The error means that the client has too many streams.
 func (s *Server) join(st *stream) (unknown bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -58,7 +58,7 @@ func (s envoyPages) dumpStreams() []admin.Stream {
 	return streams
 }
 
-// dump returns what the pages show of each resource type, by the short name of the type.
+// dump returns what the pages show of the stream's progress, by the short name of the resource type.
 func (st *stream) dump() map[string]admin.TypeState {
 	types := map[string]admin.TypeState{}
 	for typ, p := range st.Progress() {
@@ -135,7 +135,8 @@ func (s envoyPages) Fleets() (fleets []admin.Fleet) {
 	return fleets
 }
 
-// fleetOf returns what the pages show of a fleet. c has a stage, and the caller has locked s.mu.
+// fleetOf returns what the pages show of the fleet of c, which must have canaries (c.stage is not nil). The
+// caller has locked s.mu.
 func (s envoyPages) fleetOf(c *scope) admin.Fleet {
 	of := c.stage
 	fleet := admin.Fleet{

@@ -2,8 +2,9 @@ package server
 
 import "cmp"
 
-// watch returns work that finds the clusters whose requests are counted for the soaking revision of c. The work
-// stores the clusters in c.stage.soaking. The caller does the work while it does not hold the lock.
+// watch is called for a fleet whose canaries serve a revision that is not promoted yet (c.stage.soaking). It
+// returns work that finds the clusters whose requests must be counted, and stores them in soaking. The caller
+// does the work while it does not hold the lock.
 func (s *staging) watch(c *scope) reading {
 	soaking, changes := c.stage.soaking, c.stage.changes()
 	return func() {
@@ -12,8 +13,8 @@ func (s *staging) watch(c *scope) reading {
 	}
 }
 
-// fail freezes the soaking revision of c because of f: too many of its requests failed. The revision is pending
-// again.
+// fail freezes the revision that the canaries of c serve, because too many of its requests failed; f has the
+// numbers. The revision counts as not accepted again.
 func (s *staging) fail(c *scope, f *Failure) {
 	f.Forms = c.formsOf(f.Cluster)
 	c.stage.failed = f
@@ -33,9 +34,10 @@ func (s *staging) frozenForErrors(c *scope) stageVerdict {
 	return v
 }
 
-// stillFails reports whether the pending revision still has the change that failed before (c.stage.failed). It
-// returns false if no change failed, or if the failed route, the cluster or its endpoints changed since. If
-// unread is not empty, the result is not certain: the caller does that work and calls again.
+// stillFails reports whether a revision that canaries have not accepted yet still has the change for which it
+// was frozen before (c.stage.failed). It returns false if there is no such change, or if the failed route, the
+// cluster or its endpoints changed since. If unread is not empty, the result is not certain: the caller does
+// that work and calls again.
 func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	f := c.stage.failed
 	switch {

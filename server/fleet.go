@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// stageScope adds a stage to the scope, before its first canary joins. It does nothing if the scope has a
-// stage.
+// stageScope is called before the first canary joins the scope. It adds a stage, which has the state of a fleet
+// with canaries. It does nothing if the scope has one.
 func (c *scope) stageScope() {
 	if c.stage == nil {
 		c.stage = newStage(c.Target) // the Envoys that are connected keep this target
@@ -19,7 +19,8 @@ func (c *scope) stageScope() {
 	}
 }
 
-// unstage removes the stage of a scope without canaries, so that all Envoys get the newest resources.
+// unstage removes the stage (the state of a fleet with canaries) of a scope without canaries. Then all Envoys
+// get the newest resources.
 func (c *scope) unstage() {
 	if c.stage.promoted != nil {
 		c.Target = c.stage.promoted // the connected streams have this target; it equals the newest
@@ -27,8 +28,9 @@ func (c *scope) unstage() {
 	c.stage = nil
 }
 
-// split separates the target of the canaries from that of the other Envoys. It does nothing if the other Envoys
-// have a target already (c.stage.promoted).
+// split gives the Envoys that are not canaries a target of their own, c.stage.promoted. Until a promotion, it
+// keeps the present resources. The canaries get a copy, which later updates change. split does nothing if
+// c.stage.promoted is set.
 func (c *scope) split() {
 	if c.stage.promoted != nil {
 		return
@@ -58,8 +60,8 @@ func (c *scope) others(yield func(*stream) bool) {
 	}
 }
 
-// release marks the promoted resources for sending to the Envoys that are not canaries. changed has the names
-// of these resources by type. release also sets c.stage.withheld and c.stage.uncounted to false.
+// release marks the promoted resources to be sent to the Envoys that are not canaries. changed has the names of
+// these resources by type. Afterwards c.stage.withheld and c.stage.uncounted are false.
 func (c *scope) release(changed map[string][]string) {
 	for st := range c.others {
 		if c.stage.withheld {
@@ -73,8 +75,8 @@ func (c *scope) release(changed map[string][]string) {
 	c.stage.withheld, c.stage.uncounted = false, false
 }
 
-// holdsBack reports whether only canaries are sent the newest form of a resource, because it is not promoted
-// yet.
+// holdsBack reports whether the newest form of a resource is not promoted yet, so that only canaries are sent
+// it.
 func (c *scope) holdsBack(typ, name string) bool {
 	if !c.stage.waits() {
 		return false
@@ -82,8 +84,8 @@ func (c *scope) holdsBack(typ, name string) bool {
 	return c.stage.promoted == nil || !sameForm(c.Entry(typ, name), c.promotedForm(typ, name))
 }
 
-// promotedForm returns the form of a resource in the promoted target. It returns nil if that target has no such
-// resource, or if the target is not known.
+// promotedForm returns the resource that the Envoys of the fleet that are not canaries should have (the
+// promoted target). It returns nil if there is none, or if that target is not known.
 func (c *scope) promotedForm(typ, name string) *delta.Entry {
 	if c.stage.promoted == nil {
 		return nil
@@ -91,7 +93,7 @@ func (c *scope) promotedForm(typ, name string) *delta.Entry {
 	return c.stage.promoted.Entry(typ, name)
 }
 
-// formsOf returns the versions of the newest form of a cluster and of its endpoints.
+// formsOf returns the versions of a cluster and of its endpoints that canaries are sent.
 func (c *scope) formsOf(cluster string) Forms {
 	version := func(typ string) string {
 		if e := c.Entry(typ, cluster); e != nil {
@@ -107,8 +109,8 @@ func sameForm(a, b *delta.Entry) bool {
 	return a == b || a != nil && b != nil && a.Version == b.Version
 }
 
-// joinStage adds a new stream to the canaries of the scope, and a stage to the scope if it has none. It does
-// nothing if the stream is not a canary's.
+// joinStage adds the stream of a canary to the canaries of the scope, and a stage to the scope if it has none.
+// It does nothing for other streams.
 func (c *scope) joinStage(st *stream) {
 	if st.canary {
 		c.stageScope()
@@ -122,9 +124,9 @@ func (c *scope) joinStage(st *stream) {
 const maxLeft = 100
 
 // leaveStage removes a disconnected canary from the scope. It does nothing if the stream is not a canary's. If
-// a revision is not promoted yet, the revision may have crashed the canary. Then leaveStage moves soaking
-// changes back to pending, and adds the canary to c.stage.left, which has at most maxLeft. It does neither if
-// another connected canary has the same node.id.
+// a revision is not promoted yet, it may have crashed the canary. Then the revision must be accepted again
+// (endSoak), and leaveStage adds the canary to c.stage.left, which has at most maxLeft, until it comes back. It
+// does neither if another connected canary has the same node.id.
 func (c *scope) leaveStage(st *stream, now time.Time) {
 	if !st.canary {
 		return
@@ -143,9 +145,9 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 	}
 }
 
-// askedBy reports whether a canary has requested all route tables that the pending revision sets. Envoy
-// requests the route tables of a listener after it accepted the listener. If no target is promoted yet, the
-// canary must have requested all route tables of its Gateways.
+// askedBy reports whether the canary st has requested all route tables that the pending revision sets. If it
+// has not, it cannot have accepted them: Envoy requests the route tables of a listener after it accepted the
+// listener. If no target is promoted yet, the canary must have requested all route tables of its Gateways.
 func (c *scope) askedBy(st *stream) bool {
 	for key, e := range c.stage.pending.entries {
 		if key.typ == xds.RouteType && e != nil && !st.asks(key.name) {
@@ -158,8 +160,8 @@ func (c *scope) askedBy(st *stream) bool {
 // fleet returns the name of the fleet for messages: the Gateway, or "all Gateways".
 func (c *scope) fleet() string { return cmp.Or(c.name, "all Gateways") }
 
-// anyGateway returns the Gateway at which the problem of a fleet is reported: for the fleet of all Gateways,
-// the first one by name that has a pending change. It returns "" if there is none.
+// anyGateway returns the Gateway at which the problem of a fleet is reported. For the fleet of all Gateways, it
+// is the first one by name whose resources the pending revision changes. It returns "" if there is none.
 func (c *scope) anyGateway() (gateway string) {
 	if c.name != "" {
 		return c.name

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// gateways has the scope of each Gateway: the resources that are served, and the streams. It is guarded by
-// lock.
+// gateways has the scope of each Gateway (its resources, and the streams of its Envoys), and the union: the
+// scope of the Envoys that serve all Gateways. It is guarded by lock.
 type gateways struct {
 	scopes map[string]*scope // by Gateway
 	union  *scope            // the scope of the Envoys that serve all Gateways
@@ -36,8 +36,8 @@ func (g *gateways) keepRevision(c *scope) {
 	}
 }
 
-// newGateways returns gateways that have only the union. fleets are the fleets that had canaries before
-// gatefold restarted.
+// newGateways returns gateways that have only the union, the scope of the Envoys that serve all Gateways.
+// fleets are the fleets that had canaries before gatefold restarted.
 func newGateways(fleets []Fleet) *gateways {
 	g := &gateways{scopes: map[string]*scope{}, restored: map[string]Fleet{}}
 	for _, fleet := range fleets {
@@ -47,8 +47,8 @@ func newGateways(fleets []Fleet) *gateways {
 	return g
 }
 
-// newScope returns a new scope for a Gateway. It restores the stage that the fleet had before gatefold
-// restarted.
+// newScope returns a new scope for a Gateway. If the Gateway's fleet had canaries before gatefold restarted, it
+// restores their state (restoredStage).
 func (g *gateways) newScope(gateway string) *scope {
 	c := newScope(gateway)
 	if fleet, ok := g.restored[gateway]; ok {
@@ -73,7 +73,7 @@ func (g *gateways) scopeOf(gateway string) *scope {
 	return c
 }
 
-// audience returns the streams that serve a Gateway: the streams of its own scope, and of the union.
+// audience returns the streams of the Envoys that serve a Gateway: those of its own scope, and of the union.
 func (g *gateways) audience(gateway string) []*stream {
 	streams := slices.Collect(maps.Keys(g.union.streams))
 	if c := g.scopes[gateway]; c != nil {
@@ -91,8 +91,9 @@ func (g *gateways) served(st *stream) []*scope {
 }
 
 // announce ends a publication for the scope c. If resources of c changed, it records the new revision in the
-// stage, and marks these resources for sending to the scope's streams. If c.stage.promoted is set, it marks
-// them for canaries only. waited is the result of c.stage.waits() before the change.
+// stage, and marks these resources to be sent to the scope's streams: only to canaries if c.stage.promoted is
+// set. waited is true if an older revision was not promoted yet when the publication began (see
+// stage.published).
 func (g *gateways) announce(c *scope, waited bool) {
 	if c.stage != nil && len(c.changed) > 0 {
 		c.stage.published(g.revision, waited, time.Now())

@@ -6,9 +6,9 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// update stores the current state of a stream's plan in the stream, and counts what the stream rejects. It
-// judges the stream's Gateways again if the stream has just become idle, or if its number of rejections
-// changed. A stream that only becomes busy changes no verdict.
+// update stores the current state of the stream's plan in st.state, and counts what the stream rejects. If the
+// stream has just become idle, or its number of rejections changed, it computes the verdicts on the stream's
+// Gateways again. A stream that only becomes busy changes no verdict.
 func (v *verdicts) update(st *stream) {
 	was, now := st.state, st.State()
 	st.setIdle(now.Idle)
@@ -24,9 +24,10 @@ func (v *verdicts) update(st *stream) {
 	v.judgeTouched()
 }
 
-// judgeTouched judges the Gateways in v.touched, and empties v.touched. If the union is among them, it also
-// judges the Gateways in v.open and v.suspended: they may wait only for an Envoy of all Gateways. While any
-// Envoy of all Gateways is busy, it only marks the messages of the Gateways in v.open as outdated.
+// judgeTouched computes the verdicts on the Gateways whose counts changed (v.touched), and empties v.touched.
+// If the union is among them, it also judges the Gateways in v.open (not programmed) and v.suspended (an edit
+// is not answered): they may wait only for an Envoy of all Gateways. While any Envoy of all Gateways is busy,
+// it only marks the messages of the Gateways in v.open as outdated.
 func (v *verdicts) judgeTouched() {
 	_, all := v.touched[v.union]
 	delete(v.touched, v.union)
@@ -48,11 +49,10 @@ func (v *verdicts) judgeTouched() {
 	}
 }
 
-// judge computes the verdict on a Gateway. If the status, reason or unbound listeners changed, it stores and
-// logs the new verdict. If they are the same, it marks the message of a Gateway that is not programmed as
-// outdated. listeners is true if the Gateway's listeners have just changed. The condition Programmed is about
-// listeners. So a programmed Gateway stays programmed while Envoys have not yet answered an edit of routes or
-// backends.
+// judge computes the verdict on the Gateway of c. If the status, reason or unbound listeners changed, it stores
+// and logs the new verdict. If not, it marks the message as outdated if the Gateway is not programmed.
+// listeners is true if the Gateway's listeners have just changed. If it is false, a programmed Gateway stays
+// programmed while Envoys have not yet answered an edit: the condition Programmed is about listeners.
 func (v *verdicts) judge(c *scope, listeners bool) {
 	before, judged := v.given[c.name]
 	now := v.standing(c)
@@ -72,7 +72,7 @@ func (v *verdicts) judge(c *scope, listeners bool) {
 	}
 }
 
-// refresh makes the messages of outdated verdicts again. The board calls it before it shows verdicts.
+// refresh computes the messages of outdated verdicts again. The board calls it before it shows verdicts.
 func (v *verdicts) refresh() {
 	for gateway := range v.inQuestion() {
 		before, judged := v.given[gateway]

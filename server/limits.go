@@ -41,17 +41,17 @@ type clients struct {
 	strangers int            // the sum of usage.strangers over all streams
 }
 
-// usage is how much a stream uses of its limits.
+// usage is how much a stream uses of the limits of one client.
 type usage struct {
-	strangers int       // its names that its Gateway does not have
+	strangers int       // the number of the stream's unknown names: see maxStrangers
 	spent     float64   // the requests that still count; it falls by requestRate per second
 	at        time.Time // when spent was computed
 	early     int       // the Weight of the names in the requests that stream.keep keeps
 }
 
-// spend counts a request of a stream at the time now. answer is true if the request answers a response;
-// resources is the number of resources of the stream's Gateway. It returns an error if the stream sends too
-// many requests.
+// spend counts a request of a stream at the time now. If answer is true, the request answers a response and
+// counts one less. resources is the number of resources of the stream's Gateway; more of them allow more
+// requests. It returns an error if the stream sends too many requests.
 func (u *usage) spend(request *delta.Request, answer bool, resources int, now time.Time) error {
 	u.spent = max(0, u.spent-requestRate*now.Sub(u.at).Seconds())
 	u.at = now
@@ -63,9 +63,9 @@ func (u *usage) spend(request *delta.Request, answer bool, resources int, now ti
 	return nil
 }
 
-// countStrangers stores the number of a stream's unknown names (the parameter now) in the stream's usage (the
-// parameter of). It returns an error if the number has grown and exceeds maxStrangers, or if the sum over all
-// streams exceeds maxAllStrangers. A stream with at most fewStrangers unknown names gets no error.
+// countStrangers sets the number of a stream's unknown names (see maxStrangers) to now. of is the stream's
+// usage. It returns an error if the number has grown and exceeds maxStrangers, or if the sum over all streams
+// exceeds maxAllStrangers. A stream with at most fewStrangers unknown names gets no error.
 func (c *clients) countStrangers(of *usage, now int) error {
 	c.strangers += now - of.strangers
 	grew := now > of.strangers
@@ -91,8 +91,8 @@ func (c *clients) admitStream(client string) error {
 	return nil
 }
 
-// release stops counting a stream that ends. The parameter of is the stream's usage. The caller has locked c's
-// lock.
+// release removes a stream that ends from the counts of its client. of is the stream's usage. The caller has
+// locked c's lock.
 func (c *clients) release(client string, of usage) {
 	c.strangers -= of.strangers
 	if c.streams[client]--; c.streams[client] <= 0 {

@@ -83,7 +83,8 @@ func (l *loaded) setUnsaved(reason string) {
 	l.unsaved = reason
 }
 
-// busy returns which step the engine is running. The result is zero if no folder is configured.
+// busy returns which step of a run is in progress, and for how long. The result is zero if no folder is
+// configured.
 func (l *loaded) busy() admin.Busy {
 	if l.folder == nil {
 		return admin.Busy{}

@@ -75,8 +75,9 @@ func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.Load
 	})
 }
 
-// beginReports admits an Envoy that wants to report, and counts its stream and its reporter. It returns an
-// error if the client's identity does not allow the Gateway of its node.cluster, or if a limit is exceeded.
+// beginReports checks an Envoy that wants to report, and counts its stream for the limits and in
+// staging.reporters. The result has no plan: nothing is sent on it. beginReports returns an error if the
+// client's identity does not allow the Gateway of its node.cluster, or if a limit is exceeded.
 func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stream, error) {
 	if len(node.GetCluster()) > maxCluster {
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
@@ -112,8 +113,8 @@ func (l loadReports) endReports(st *stream) {
 	})
 }
 
-// ask requests reports about all clusters from a canary. It does nothing for other Envoys, or without
-// Staging.MaxErrors. The error means that the stream failed.
+// ask sends the Envoy the request for its reports, about all clusters, if it is a canary and Staging.MaxErrors
+// is set. Otherwise it does nothing. The error means that the stream failed.
 func (l loadReports) ask(reports lrsv3.LoadReportingService_StreamLoadStatsServer, from *stream) error {
 	if !from.canary || l.options.Staging.MaxErrors == 0 {
 		return nil

@@ -64,8 +64,8 @@ func (s *Server) Publish(result translate.Result) {
 	}
 }
 
-// Edited stores an edit for the pages. published is true if the edit made a new revision, which Edited numbers.
-// It is called after Publish, and calls must not overlap.
+// Edited stores an edit for the pages. If published is true, the edit made a new revision, and Edited gives it
+// the next number. It is called after Publish, and calls must not overlap.
 func (s *Server) Edited(edit admin.Edit, published bool) {
 	s.locked(func() {
 		if published {

@@ -23,8 +23,8 @@ import (
 // maxQuarantine bounds the number of parts in quarantine.parts.
 const maxQuarantine = 10_000
 
-// quarantine has the parts of route tables and filters that Envoys rejected or are too old for. It is guarded
-// by lock.
+// quarantine has the parts (xds.Part) of route tables and filters that any Envoy rejected or is too old for,
+// and what is known of each. The parts with suspicion.told are in quarantine. It is guarded by lock.
 type quarantine struct {
 	*lock
 	verdicts *verdicts
@@ -38,19 +38,20 @@ type quarantine struct {
 	gaveUp  bool          // since the last review, a part in quarantine was dropped (see room)
 }
 
-// suspicion is what is known of a part (xds.Part) in one form that an Envoy rejected or is too old for. It
-// stays in memory as a hint (see hints) after the last Envoy that rejected it disconnected.
+// suspicion is what is known of one form of a part (xds.Part) that an Envoy rejected or is too old for; its key
+// in quarantine.parts has the hash of the form. It stays in memory as a hint (see hints) after the last Envoy
+// that rejected it disconnected.
 type suspicion struct {
-	at map[placed]struct{} // the route tables and filters that contain it
+	at map[placed]struct{} // the route tables and filters that contain the part
 	// rejectedBy has the streams that rejected it or are too old for it, by what each stream knows of the part.
 	rejectedBy map[*delta.RejectedPart]*stream
-	rejected   bool                // an Envoy rejected it at least once
-	since      time.Time           // when the first Envoy of rejectedBy rejected it
-	taken      bool                // an Envoy accepted it: the fault is that of the Envoys in rejectedBy
-	told       bool                // it is in quarantine
+	rejected   bool                // an Envoy rejected the part at least once
+	since      time.Time           // when the first Envoy of rejectedBy rejected the part
+	taken      bool                // an Envoy accepted the part: the fault is that of the Envoys in rejectedBy
+	told       bool                // the part is in quarantine: review decides that
 	published  translate.Rejection // the reason that translate got last
-	// othersServe is true if the method known returns true, and other connected Envoys are new enough for the
-	// part.
+	// othersServe is true if the Envoys in rejectedBy are only too old for the part (known), and another connected
+	// Envoy that requests its table is new enough.
 	othersServe bool
 	// tooOld is the last result of versions; "" after rejectedBy changed.
 	tooOld string
@@ -62,7 +63,8 @@ type placed struct {
 	xds.Part
 }
 
-// newQuarantine returns a quarantine without parts. guard is the lock of verdicts.
+// newQuarantine returns a quarantine without parts. guard is the lock that also guards verdicts. It uses of
+// options the function Quarantine, the time BarrierWait and blameRules.
 func newQuarantine(guard *lock, verdicts *verdicts, options Options) *quarantine {
 	return &quarantine{
 		lock: guard, verdicts: verdicts, tell: options.Quarantine, wait: options.BarrierWait, blameRules: options.blameRules,
@@ -70,7 +72,7 @@ func newQuarantine(guard *lock, verdicts *verdicts, options Options) *quarantine
 	}
 }
 
-// poke requests a review, without waiting.
+// poke makes run review the parts soon, without waiting for it.
 func (q *quarantine) poke() {
 	select {
 	case q.changed <- struct{}{}:
@@ -78,9 +80,9 @@ func (q *quarantine) poke() {
 	}
 }
 
-// heed records the parts that the stream st rejects, after its Envoy answered the response r. It requests a
-// review if r has route tables or filters, because Envoy may have accepted a part. It requests none for a test
-// table (r.Probe), or if q.parts is empty.
+// heed is called after the Envoy of st answered the response r. It records the parts that st rejects now. If r
+// has route tables or filters, Envoy may have accepted a part, so heed requests a review. It requests none for
+// a test table (r.Probe), or if q.parts is empty.
 func (q *quarantine) heed(st *stream, r *delta.Response) {
 	q.take(st)
 	if (r.Type == xds.RouteType || r.Type == xds.FilterType) && !r.Probe && len(q.parts) > 0 {
@@ -89,8 +91,8 @@ func (q *quarantine) heed(st *stream, r *delta.Response) {
 }
 
 // noteRejected records that a stream rejected a part, or that its Envoy is too old for the part. It does
-// nothing if Envoy's error shows that the fault is the Envoy's (see ownMatter), or if there is no room for
-// another part.
+// nothing if Envoy's error shows that the fault is the Envoy's (see ownMatter), or if q.parts is full (see
+// room).
 func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	if q.ownMatter(part.Words) {
 		return
@@ -115,8 +117,9 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	st.Quarantine(part, of.told)
 }
 
-// keyOf returns the key of a part in quarantine.parts. The key of a route is the same in every route table, and
-// the key of a JWT requirement is the same at every Gateway.
+// keyOf returns the key of a rejected part in quarantine.parts. Streams that rejected the same part have the
+// same key: that of a route is the same in every route table, and that of a JWT requirement is the same at
+// every Gateway.
 func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 	sum := part.Sum
 	if part.Lack != nil {
@@ -131,8 +134,8 @@ func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 	return translate.RejectedPart{Table: part.Table, Host: part.Host, Sum: sum}
 }
 
-// ownMatter reports whether Envoy's error is about this Envoy and not about the rule: the Envoy was built
-// without an extension, or is configured with a limit. Another Envoy may accept the rule.
+// ownMatter reports whether Envoy's error (words) is about this Envoy and not about the rule: the Envoy was
+// built without an extension, or is configured with a limit. Another Envoy may accept the rule.
 func (q *quarantine) ownMatter(words string) bool {
 	return !q.blameRules && slices.ContainsFunc([]string{
 		"Didn't find a registered implementation", "could not find @type", "Unable to parse JSON", "unknown type",
@@ -158,8 +161,8 @@ func (q *quarantine) room(rejected bool) bool {
 	return false
 }
 
-// take records which parts a stream rejects since the last call, and returns these parts. It also records which
-// parts the stream no longer rejects, because they changed or the stream ended.
+// take records which parts a stream has rejected since the last call of take for it, and returns them. It also
+// records which parts the stream no longer rejects, because they changed or the stream ended.
 func (q *quarantine) take(st *stream) []*delta.RejectedPart {
 	rejected, cleared := st.TakeRejected()
 	if len(rejected)+len(cleared) > 0 && st.old() {
@@ -184,7 +187,7 @@ func (q *quarantine) forget(part *delta.RejectedPart) {
 }
 
 // hints returns the parts of a route table or filter that any Envoy rejected, each with the hash of the
-// rejected form.
+// rejected form. An Envoy that rejects the table and has no earlier one is sent it without these parts first.
 func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	out := map[xds.Part]xds.Fault{}
 	for key, of := range q.parts {
@@ -200,8 +203,8 @@ func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	return out
 }
 
-// byMatch reports whether every Envoy in rejectedBy rejected the match of the part. It returns false if
-// rejectedBy is empty.
+// byMatch reports whether every Envoy in rejectedBy rejected the part even when it answered 500
+// (xds.Fault.Match), so that the part is left out there. It returns false if rejectedBy is empty.
 func (of *suspicion) byMatch() bool {
 	for part := range of.rejectedBy {
 		if !part.Match {
@@ -211,8 +214,8 @@ func (of *suspicion) byMatch() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// known reports whether all Envoys in rejectedBy are only too old for the part: no Envoy of them was sent the
-// part and rejected it. It returns false if rejectedBy is empty.
+// known reports whether all Envoys in rejectedBy are too old for the part, so that the missing feature explains
+// it: none of them was sent the part and rejected it. It returns false if rejectedBy is empty.
 func (of *suspicion) known() bool {
 	for part := range of.rejectedBy {
 		if part.Lack == nil {
@@ -222,8 +225,8 @@ func (of *suspicion) known() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// lacks returns the field that Envoys are too old for, and the largest if there are several. It is called only
-// if known returns true.
+// lacks returns the field of TrafficPolicies that Envoys are too old for, and the last by name if there are
+// several. It is called only if known returns true.
 func (of *suspicion) lacks() (field ir.Field) {
 	for part := range of.rejectedBy {
 		field = max(field, part.Lack.Field)
@@ -231,8 +234,8 @@ func (of *suspicion) lacks() (field ir.Field) {
 	return field
 }
 
-// refusal returns why the part is rejected. If Envoys are only too old for it (known), the reason is the
-// missing feature. Otherwise the reason is the error of one Envoy: the first by name, and of its errors the
+// refusal returns the reason for which a part is in quarantine. If Envoys are only too old for it (known), that
+// is the missing feature. Otherwise it is the error of one Envoy: the first by name, and of its errors the
 // first by text.
 func (of *suspicion) refusal() translate.Rejection {
 	if of.known() {
@@ -285,8 +288,8 @@ func (of *suspicion) listVersions() string {
 	return needs + "; " + strings.Join(list, ", ")
 }
 
-// forgive requests that every stream lets its Envoy try again what it rejected (delta.Plan.Forgive): the Envoys
-// may have been upgraded.
+// forgive makes every stream send again what its Envoy rejected (delta.Plan.Forgive), because the Envoys may
+// have been upgraded. The streams' goroutines do that afterwards.
 func (q *quarantine) forgive() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// timely returns the kept requests of a stream, and removes them from the stream. It returns nil if its Gateway
-// still has nothing to serve. Only requests of the state-of-the-world protocol are kept: their version
-// describes all resources of a type, and can be compared only with a known target.
+// timely returns the requests that keep stored, and removes them from the stream. It returns nil if the
+// stream's Gateway still has nothing to serve. Only requests of the state-of-the-world protocol are stored:
+// their version describes all resources of a type, and can be compared only with a known target.
 func (s session) timely() (requests []*delta.Request) {
 	st := s.stream
 	s.locked(func() {
@@ -33,8 +33,9 @@ func (st *stream) keep(request *delta.Request) error {
 	return nil
 }
 
-// subscribe changes what the stream is subscribed to, step by step. It also counts again the route tables that
-// the stream does not request. It returns an error if the client exceeds a limit.
+// subscribe applies the subscriptions of a request to the stream, in steps, so that other streams can lock
+// meanwhile. It also updates how many route tables the stream does not request. It returns an error if the
+// client exceeds a limit.
 func (s session) subscribe(request *delta.Request) error {
 	st := s.stream
 	had := st.AsksForAll(xds.RouteType)
@@ -51,8 +52,8 @@ func (s session) subscribe(request *delta.Request) error {
 	return nil
 }
 
-// book executes one step of a request under the lock, records rejected parts and counts unknown names. It
-// returns an error if the client exceeds a limit.
+// book executes one step of a request (delta.Step) under the lock, records rejected parts and counts unknown
+// names. It returns an error if the client exceeds a limit.
 func (s session) book(step delta.Step) (err error) {
 	s.locked(func() {
 		s.countTables(step)
@@ -62,7 +63,8 @@ func (s session) book(step delta.Step) (err error) {
 	return err
 }
 
-// countTables executes a step, and corrects the number of route tables that the stream does not request.
+// countTables executes a step, and updates the number of route tables that the stream does not request. The
+// caller has locked s.mu.
 func (s session) countTables(step delta.Step) {
 	st := s.stream
 	before := make(map[string]bool, len(step.Tables))

@@ -12,8 +12,8 @@ import (
 // reviewEvery is the least time between two reviews of the parts that Envoys rejected.
 const reviewEvery = 20 * time.Millisecond
 
-// run reviews the parts that Envoys rejected, after each change and when a wait is over, until ctx ends. It
-// calls q.tell if other parts are in quarantine. It returns at once if q.tell is nil.
+// run decides again which parts are in quarantine, after each change and when a wait is over, until ctx ends.
+// If the result has changed, it calls q.tell. It returns at once if q.tell is nil.
 func (q *quarantine) run(ctx context.Context) {
 	if q.tell == nil {
 		return
@@ -41,7 +41,7 @@ func (q *quarantine) run(ctx context.Context) {
 	}
 }
 
-// reviewed is how many parts are reviewed without releasing the lock.
+// reviewed is how many parts review looks at before it releases the lock for others.
 const reviewed = 200
 
 // review finds the parts that are in quarantine now. set is nil if they are the same as at the last review.
@@ -124,8 +124,8 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 	return false, wait
 }
 
-// staged reports whether only canaries were sent the part and rejected it. Then staging judges and reports the
-// rejection.
+// staged reports whether only canaries were sent the part and rejected it. Then it is not put in quarantine:
+// staging freezes the revision instead, and reports that.
 func (of *suspicion) staged() bool {
 	for part, st := range of.rejectedBy {
 		if part.Lack != nil || !st.canary || !st.scope.holdsBack(part.Type(), part.Table) {
@@ -148,8 +148,8 @@ func (q *quarantine) askersOf(typ, table string) []*stream {
 	return streams
 }
 
-// count stores for each stream that rejected the part whether the part is in quarantine. It adds these streams
-// to the set streams, because their state must be judged again.
+// count passes of.told, whether the part is in quarantine, to each stream that rejected the part. It adds these
+// streams to the set streams: the caller must update their verdicts.
 func (of *suspicion) count(streams map[*stream]struct{}) {
 	for part, st := range of.rejectedBy {
 		st.Quarantine(part, of.told)

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// session is what the goroutine of a stream does with the server's state. It is a stream and the core of the
-// server.
+// session is one stream together with the core of the server: its methods are what the stream's goroutine does
+// with the server's state.
 type session struct {
 	*core
 	stream *stream
@@ -90,7 +90,8 @@ func (s session) handle(request *delta.Request) error {
 	return s.overLimit(st, over)
 }
 
-// tellAnswer counts an answer, and logs it if it is a rejection.
+// tellAnswer counts an answer in the metrics, and logs it if it is a rejection. answered is the response that
+// request answers.
 func (s session) tellAnswer(answered *delta.Response, request *delta.Request) {
 	nack := request.GetErrorDetail() != nil
 	s.metrics.Answered(answered, nack)
@@ -104,8 +105,8 @@ func (s session) rejectLog() rejectLog {
 	return rejectLog{s.log.With().Str("node", s.stream.node).Str("cluster", s.stream.cluster).Logger(), s.stream.version}
 }
 
-// keeps reports whether an Envoy that rejected r has an earlier version of some of its resources. It returns
-// true if r has removals, because Envoy still has these resources.
+// keeps reports whether an Envoy that rejected the response r still serves something of it: an earlier version
+// of one of the resources, or a resource that r removes.
 func (s session) keeps(r *delta.Response) (keeps bool) {
 	s.locked(func() {
 		held := func(e *delta.Entry) bool {
@@ -158,8 +159,8 @@ func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, err
 	}
 }
 
-// nextOf returns the next response of a stream. If there is none, r is nil, and wait is the time until there
-// may be one.
+// nextOf returns the next response to send on the stream. If there is none, r is nil, and wait is the time
+// until there may be one.
 func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 	st := s.stream
 	s.locked(func() {
@@ -174,7 +175,8 @@ func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 	return r, wait
 }
 
-// forgiveOne makes the stream send again what its Envoy rejected, if quarantine.forgive set st.forgiven.
+// forgiveOne makes the stream send again what its Envoy rejected, if a user requested that
+// (quarantine.forgive).
 func (s session) forgiveOne() {
 	st := s.stream
 	s.mu.Lock()
@@ -190,8 +192,9 @@ func (s session) forgiveOne() {
 	s.quarantine.take(st)
 }
 
-// prepare makes the next form of each route table that cannot be sent yet (delta.Plan.Prepare). If this shows
-// that the Envoy rejects parts of a table, or is too old for them, prepare logs these parts.
+// prepare makes the next form of each route table that cannot be sent yet (delta.Plan.Prepare), mostly without
+// the lock. If this shows that the Envoy rejects parts of a table, or is too old for them, prepare logs these
+// parts.
 func (s session) prepare() {
 	var refused []*delta.RejectedPart
 	for step := range s.stream.Prepare(s.quarantine.hints) {
@@ -206,15 +209,15 @@ func (s session) prepare() {
 	}
 }
 
-// compact reduces the memory that a stream uses for names.
+// compact reduces the memory that a stream uses for names, if that is worth it (delta.Plan.Compact).
 func (s session) compact() {
 	for step := range s.stream.Compact() {
 		s.locked(step.Book)
 	}
 }
 
-// waitFor returns how long to wait until a time, at least a millisecond. It returns an hour if the time is
-// zero.
+// waitFor returns how long to wait from now to the time until, at least a millisecond. It returns an hour if
+// until is zero.
 func waitFor(until, now time.Time) time.Duration {
 	if until.IsZero() {
 		return time.Hour

@@ -16,16 +16,18 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// batch is a change of a target: the entries by name. A nil Entry is a removal.
+// batch is a set of changed resources that are promoted together: the new entry of each, or nil if the resource
+// is removed.
 type batch struct {
 	entries  map[batchKey]*delta.Entry
 	revision uint64 // the revision that the batch completes
 }
 
-// batchKey is the name of a resource of a Gateway.
+// batchKey identifies a resource of a Gateway by its type and name.
 type batchKey struct{ gateway, typ, name string }
 
-// soak is a batch that canaries accepted, and how many of their requests failed since.
+// soak is a batch that is soaking: canaries accepted it, and serve it for Staging.Wait before it is promoted.
+// soak counts how many of their requests fail meanwhile.
 type soak struct {
 	batch
 	since time.Time
@@ -88,15 +90,15 @@ func watchedOf(changes []change) watched {
 	return out
 }
 
-// put stores a cause for a cluster. Of several causes it keeps a route, and of several routes the first by
-// name.
+// put stores what a revision changed about a cluster. If it changed several things, put keeps one: a route
+// rather than the cluster itself, and of several routes the first by name.
 func (w watched) put(cluster string, by Cause) {
 	if old, known := w[cluster]; !known || by.before(old) {
 		w[cluster] = by
 	}
 }
 
-// before reports whether c is preferred to o as the cause for a cluster.
+// before reports whether put prefers c to o as the cause for a cluster.
 func (c Cause) before(o Cause) bool {
 	if (c.Part.Route == "") != (o.Part.Route == "") {
 		return c.Part.Route != ""
@@ -145,9 +147,9 @@ func (s *soak) add(reports []*endpointv3.ClusterStats, now time.Time) {
 	}
 }
 
-// overBound returns a Failure for the first cluster, by name, with a share of failed requests above bound. It
-// returns nil if there is no such cluster. end is true if the revision's time with canaries is over. If end is
-// false, overBound skips clusters with less than minRequests requests.
+// overBound returns a Failure for the first cluster, by name, with a share of failed requests above bound (0 to
+// 1). It returns nil if there is no such cluster. end is true if the revision's time with canaries is over. If
+// end is false, overBound skips clusters with less than minRequests requests.
 func (s *soak) overBound(bound float64, end bool) *Failure {
 	for _, cluster := range slices.Sorted(maps.Keys(s.counted)) {
 		counted := s.counted[cluster]

@@ -19,7 +19,8 @@ import (
 // revision to that target after the canaries accepted the revision. Both targets share every resource.
 // docs/design/xds.md has the reasons.
 
-// stage is the state of a fleet with canaries, besides the newest target of its scope. It is guarded by lock.
+// stage is the state of a fleet with canaries: what the canaries have and the other Envoys of the fleet do not
+// have yet. The newest target is that of the scope. stage is guarded by lock.
 type stage struct {
 	// promoted is the target of the Envoys that are not canaries. It is nil after a restart until the first
 	// promotion, because the current resources of these Envoys are not known.
@@ -94,9 +95,9 @@ func restoredStage(was Fleet) *stage {
 	return s
 }
 
-// put adds an update of the newest target to pending. If the update restores the form that the soaking revision
-// or else the promoted target has, put removes the resource from pending instead. It does nothing if promoted
-// is nil.
+// put records that the newest target has changed: it adds the update to pending. If the update restores the
+// form that the soaking revision or else the promoted target has, nothing is pending for the resource, and put
+// removes it. It does nothing if promoted is nil.
 func (s *stage) put(u delta.Update) {
 	if s.promoted == nil {
 		return
@@ -115,8 +116,9 @@ func (s *stage) put(u delta.Update) {
 	s.pending.entries[key] = u.Entry
 }
 
-// published records that a revision is complete. served is the number of the revision before it. waited is the
-// result of waits before the first update of the revision.
+// published records that all updates of a revision were put; its number is served + 1. If waited is false, no
+// older revision was waiting for its promotion: the Envoys that are not canaries have the revision served, and
+// the time for canaries to answer begins now.
 func (s *stage) published(served uint64, waited bool, now time.Time) {
 	if !waited {
 		s.revision = served
@@ -171,7 +173,8 @@ func (s *stage) changes() (out []change) {
 	return out
 }
 
-// endSoak moves the soaking changes back to pending. A newer pending change of the same resource stays.
+// endSoak moves the soaking changes back to pending, so that canaries must accept them again. A newer pending
+// change of the same resource stays. It does nothing if no changes are soaking.
 func (s *stage) endSoak() {
 	if s.soaking == nil {
 		return
@@ -184,7 +187,8 @@ func (s *stage) endSoak() {
 	s.soaking = nil
 }
 
-// take applies a batch to the promoted target. It returns the names of the changed resources by type, sorted.
+// take applies a batch to the promoted target, that of the Envoys that are not canaries. It returns the names
+// of the changed resources by type, sorted.
 func (s *stage) take(b batch) map[string][]string {
 	changed := map[string][]string{}
 	for key, e := range b.entries {

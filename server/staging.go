@@ -14,7 +14,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// staging judges the answers of canaries, and promotes or freezes revisions.
+// staging judges the answers of canaries. It promotes a revision that they accepted, so that it goes to all
+// Envoys of the fleet. It freezes one that they did not accept.
 type staging struct {
 	*lock
 	options    Staging
@@ -55,7 +56,8 @@ func (s *staging) poke() {
 	}
 }
 
-// abandon ends the stage of a fleet that has had no canary for Staging.Absence. All Envoys get what is pending.
+// abandon ends the staged delivery to a fleet that has had no canary for Staging.Absence. All Envoys get what
+// was not promoted yet, and later revisions at once.
 func (s *staging) abandon(c *scope) {
 	s.log.Warn().Str("fleet", c.fleet()).Stringer("absence", s.options.Absence).
 		Msg("no Envoy of stage canary is connected: revisions go to all Envoys of the fleet at once until one connects")
@@ -89,8 +91,8 @@ func (s *staging) promoteAll() {
 	s.poke()
 }
 
-// promote applies a batch to the promoted target of a fleet, and marks it for sending. words is the text of the
-// log line, and result the label of the metric.
+// promote applies a batch to the target of the Envoys that are not canaries, and marks it to be sent to them.
+// words is the text of the log line, and result the label of the metric.
 func (s *staging) promote(c *scope, b batch, words, result string) {
 	for st := range c.others {
 		st.revision = s.verdicts.heldBy(st)
@@ -103,8 +105,8 @@ func (s *staging) promote(c *scope, b batch, words, result string) {
 	s.log.Info().Str("fleet", c.fleet()).Uint64("revision", b.revision).Int("resources", len(b.entries)).Int("envoys", len(c.streams)-len(c.canaries)).Msg(words)
 }
 
-// settle follows a promotion in a fleet. It marks the fleet's Gateway to be judged again. If a newer revision
-// is not promoted yet, the time for canaries to answer begins now.
+// settle is called after a promotion in the fleet of c. It makes judgeTouched compute the verdict on the
+// fleet's Gateway again. If a newer revision is not promoted yet, the time for canaries to answer begins now.
 func (s *staging) settle(c *scope) {
 	if c.stage.waits() {
 		c.stage.since = time.Now()
@@ -113,8 +115,8 @@ func (s *staging) settle(c *scope) {
 	s.verdicts.restate(c)
 }
 
-// set stores a verdict as that of the fleet. If the state or the problem changed, its Gateway is judged again,
-// and a freeze is logged.
+// set stores the verdict on a fleet. If the state or the problem changed, the verdict on the fleet's Gateway is
+// computed again at the next call of judgeTouched. A freeze is logged.
 func (s *staging) set(c *scope, now stageVerdict) {
 	before := c.stage.verdict
 	c.stage.verdict = now
@@ -129,14 +131,15 @@ func (s *staging) set(c *scope, now stageVerdict) {
 	}
 }
 
-// reading is work that reads only immutable values. It is done without the lock.
+// reading is work that takes long but reads only immutable values, such as hashing a route table. The caller
+// does it while it does not hold the lock.
 type reading func()
 
 // sum returns work that stores the hashes of the parts of a route table or filter in s.sums.
 func (s *staging) sum(e *delta.Entry) reading { return func() { s.sums[e] = sumsOf(e) } }
 
-// frozenBy returns the verdict that freezes the newest revision of a fleet. why is a sentence without a full
-// stop.
+// frozenBy returns the verdict that freezes the newest revision of a fleet, with the message and what to do.
+// why is the reason, as a sentence without a full stop.
 func (s *staging) frozenBy(c *scope, why string) stageVerdict {
 	others := fmt.Sprintf("stay on revision %d", c.stage.revision)
 	if c.stage.withheld {

@@ -77,9 +77,9 @@ func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading
 	return again, unread
 }
 
-// judge judges one fleet. again is the time until the next call. If unread is not empty, the caller does that
-// work first. promoted is true if changes moved on to soaking or were promoted; then the caller calls judge
-// again.
+// judge stores the verdict on one fleet, and promotes its revision if the canaries' answers allow that. again
+// is the time until the next call. If unread is not empty, the caller does that work first. promoted is true if
+// changes moved on to soaking or were promoted; then the caller calls judge again.
 func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []reading, promoted bool) {
 	again, of := time.Hour, c.stage
 	if !of.waits() { // every change was promoted or undone

@@ -86,8 +86,8 @@ func oldOnes(gateway string, streams []*stream) string {
 	return fmt.Sprintf(" Older than Envoy %s, which gatefold is tested with: %s.", testedEnvoy(), strings.Join(slices.Compact(old), ", "))
 }
 
-// closedParts returns a text with how many parts of the Gateway's route tables this Envoy is too old for; "" if
-// there are none.
+// closedParts returns a text with how many parts of the Gateway's route tables answer 500 on this Envoy because
+// it is too old for them; "" if there are none.
 func (st *stream) closedParts(gateway string) string {
 	count, needs := 0, ""
 	for part := range st.RejectedParts() {
@@ -129,8 +129,8 @@ func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
 
-// words returns a text for each listener that is a key of the parameter of: the listener's errors in u or, if
-// there are none, its earlier text (the parameter before). It returns nil if there is no such listener.
+// words returns a text about each listener in of, which has the listeners whose address cannot be bound: the
+// errors in u or, if u has none for a listener, its earlier text in before. It returns nil if of is empty.
 func (u unbound) words(of map[string]int, before map[string]string) map[string]string {
 	var out map[string]string
 	for name := range of {
@@ -209,7 +209,7 @@ func consequence(part *delta.RejectedPart) string {
 }
 
 // refusedRoutes returns a text for each part of a Gateway's route tables and filters that this Envoy rejected,
-// sorted. It leaves out quarantined parts.
+// sorted. It leaves out parts that are in quarantine, which are reported at the user's object.
 func (st *stream) refusedRoutes(gateway string) []string {
 	var texts []string
 	for part := range st.RejectedParts() {

@@ -23,7 +23,7 @@ type stream struct {
 	id      uint64
 	node    string // node.id, which is only shown to people
 	cluster string // node.cluster, which names the Gateway
-	canary  bool   // it is sent revisions first: see stage
+	canary  bool   // the Envoy is sent revisions first: see stage
 	version string // the version of Envoy; "" if the client does not send it
 	peer    string
 	// address is the network address of the client. claim is the admin address in the Envoy's node metadata (see
@@ -40,13 +40,13 @@ type stream struct {
 	// early has the requests that wait until the scope is known. Only the state-of-the-world protocol uses it.
 	early    []*delta.Request
 	forgiven bool        // what the Envoy rejected is to be sent again: see quarantine.forgive
-	usage    usage       // what it uses of the limits
+	usage    usage       // what the stream uses of the limits
 	objected delta.Stamp // the Stamp for which refuses and unbound were computed
-	revision uint64      // the newest that the Envoy acknowledged; valid while it is not idle: see gateways.heldBy
+	revision uint64      // the newest revision that the Envoy acknowledged, while the stream is not idle: see gateways.heldBy
 }
 
-// mark records that resources of the target changed. If the stream has requested their type, mark wakes the
-// stream's goroutine. The caller must not change names afterwards.
+// mark records that the resources with these names changed in the target. If the stream has requested their
+// type, mark wakes the stream's goroutine, which sends them. The caller must not change names afterwards.
 func (st *stream) mark(typ string, names ...string) {
 	if st.Mark(typ, names) {
 		st.setIdle(false)
@@ -65,7 +65,7 @@ func (st *stream) poke() {
 // old reports whether the Envoy is older than the version that gatefold is fully tested with.
 func (st *stream) old() bool { return xds.ReleaseOf(st.version).Before(testedEnvoy()) }
 
-// client returns the name of the client for the limit of streams: its identity, or else its host.
+// client returns the name under which the limits count the client: its identity, or its host if it has none.
 func (st *stream) client() string { return cmp.Or(st.identity, connect.HostOf(st.address)) }
 
 // setIdle records whether the stream has nothing to send and awaits no answer, and updates the count of busy
@@ -102,13 +102,14 @@ func belongs(table, listener string) bool {
 	return table == listener || strings.HasPrefix(table, listener+"/")
 }
 
-// scope is a target with its streams: of a Gateway, or of the union. It is guarded by lock.
+// scope has the resources that some Envoys should have (the target), and the streams of these Envoys. Each
+// Gateway has one; another one, the union, is for the Envoys that serve all Gateways. It is guarded by lock.
 type scope struct {
 	*delta.Target
 	// name is "namespace/name" of the Gateway, and "" for the union of all Gateways.
 	name    string
 	changed map[string][]string // names by type that are not marked on the streams yet
-	fresh   bool                // streams were not woken yet after the target became known
+	fresh   bool                // the target has had its first resource since the last markChanges
 	streams map[*stream]struct{}
 	tally   tally
 	// canaries are the streams that are sent revisions first.
@@ -121,7 +122,7 @@ func newScope(name string) *scope {
 	return &scope{Target: delta.NewTarget(), name: name, changed: map[string][]string{}, streams: map[*stream]struct{}{}, canaries: map[*stream]struct{}{}}
 }
 
-// put applies one update. The next call of markChanges marks it on the streams.
+// put applies one update to the target. The streams are not sent it until markChanges is called.
 func (c *scope) put(u delta.Update) {
 	known := c.Known()
 	c.Put(u)
@@ -155,12 +156,12 @@ func (c *scope) markChanges() {
 // the union has a tally of its own.
 type tally struct {
 	busy     int            // streams that are not idle
-	lacking  int            // streams that do not request all of its tables
+	lacking  int            // streams that do not request all route tables of the Gateway
 	refusing int            // streams that rejected a resource, or a part of one
 	unbound  map[string]int // rejections because an address cannot be bound, by listener
 }
 
-// share is what a stream adds to tallies, by the Gateway's scope.
+// share is what one stream adds to the counts (tally) of each Gateway that it serves, by the Gateway's scope.
 type share struct {
 	// lacks counts the route tables that the stream does not request. The tables of unbound listeners do not
 	// count, because Envoy does not request them.
@@ -169,10 +170,10 @@ type share struct {
 	unbound map[string]struct{}
 }
 
-// objection is what a stream rejected of one Gateway.
+// objection is what a stream rejected of the resources of one Gateway.
 type objection struct {
-	some    bool     // it rejected something else than listeners that it could not bind
-	unbound []string // the listeners that it could not bind
+	some    bool     // the Envoy rejected something else than listeners that it could not bind
+	unbound []string // the listeners that the Envoy could not bind
 }
 
 // count adds an objection to the tally if by is 1, and subtracts it if by is -1.

@@ -11,8 +11,8 @@ import (
 // answer does not depend on how many other Envoys there are. The message of a verdict is made when the status
 // changes. While the status stays the same, the message is made when the board is read (verdicts.refresh).
 
-// lack changes the number of route tables of a Gateway that the stream does not request. more is added to the
-// number; it is negative if the stream requests tables now that it did not request before.
+// lack adds more to the number of route tables of the Gateway c that the stream does not request. more is
+// negative if the stream requests tables now that it did not request before.
 func (v *verdicts) lack(st *stream, c *scope, more int) {
 	before := st.lacks[c]
 	now := before + more
@@ -42,9 +42,9 @@ func (v *verdicts) recount(st *stream) {
 	}
 }
 
-// retable is called after the Gateway of c got a route table (by is 1) or lost it (by is -1). It adds by to the
-// number of the Gateway's route tables that a stream does not request, for each stream of c or of the union
-// that does not request this one.
+// retable is called after the Gateway of c got a route table (by is 1) or lost it (by is -1). For each stream
+// that serves the Gateway and does not request this table, it adds by to the number of tables that the stream
+// does not request.
 func (v *verdicts) retable(c *scope, table string, by int) {
 	for _, streams := range []map[*stream]struct{}{c.streams, v.union.streams} {
 		for st := range streams {
@@ -55,8 +55,8 @@ func (v *verdicts) retable(c *scope, table string, by int) {
 	}
 }
 
-// object counts what the stream rejects. It returns early if neither the rejections nor the Gateway's resources
-// changed.
+// object updates the counts of what the stream rejects (see objection). It returns early if neither the
+// rejections nor the Gateway's resources changed.
 func (v *verdicts) object(st *stream) {
 	if st.state.Rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
 		return
@@ -73,7 +73,8 @@ func (v *verdicts) object(st *stream) {
 	v.setRefuses(st, v.objections(st))
 }
 
-// setRefuses replaces the stream's objections by new ones (the parameter now), and updates the tallies.
+// setRefuses replaces what the stream objects to (st.refuses) by now, and changes the tallies of the Gateways
+// accordingly.
 func (v *verdicts) setRefuses(st *stream, now map[*scope]objection) {
 	for c, o := range st.refuses {
 		c.tally.count(o, -1)

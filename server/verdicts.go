@@ -68,7 +68,8 @@ func (v *verdicts) outdate(gateway string) {
 	v.board.Outdate(gateway)
 }
 
-// outdateOpen marks the messages of all Gateways that are not programmed as outdated.
+// outdateOpen marks the messages of all Gateways that are not programmed as outdated. Its cost does not depend
+// on their number.
 func (v *verdicts) outdateOpen() {
 	if v.openOutdated = len(v.open) > 0; v.openOutdated {
 		v.board.OutdateAny()
@@ -97,8 +98,8 @@ func (v *verdicts) absent(gateway string) string {
 	return state.Message
 }
 
-// restate marks the messages as outdated that name streams of c. If c is the union, these are the messages of
-// all Gateways.
+// restate marks the messages that name Envoys of c as outdated, so that they are made again before they are
+// shown. If c is the union, these are the messages of all Gateways.
 func (v *verdicts) restate(c *scope) {
 	if c != v.union {
 		v.outdate(c.name)

@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Former returns the version of an object that was served when Applied was last called. Its Object is nil if no
-// version was served. Its Since is the time from which that version is served in place of a newer one. Since is
-// zero if the folder had no newer version.
+// Former returns the version of an object that was served when Applied was last called. The Object of the
+// result is nil if no version was served. The Since of the result is the time from which that version is served
+// in place of a newer one in the folder. It is zero if the folder had no newer one.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.history.withheld[key]; ok {
 		return former.Withheld
@@ -20,9 +20,10 @@ func (s *Store) Former(key manifest.Key) Withheld {
 	return Withheld{before.object, before.since()}
 }
 
-// Applied records that the objects of all Changes so far are served, except for the objects in withheld. For
-// each such object, withheld has the earlier version that is served instead. Applied ignores a version in
-// withheld that was not served when it was last called. With Options.Save, the earlier versions are saved.
+// Applied tells the Store which objects are served: those of all Changes so far, except for the objects in
+// withheld, which gatefold could not translate. For each of these, withheld has the earlier version that is
+// served instead. Applied ignores such a version if it was not served at the previous call of Applied. With
+// Options.Save, Unsaved and Saved then return the earlier versions.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.history.previous {
 		now, ok := withheld[key]

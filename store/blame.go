@@ -17,8 +17,8 @@ import (
 // no search.
 const blameBudget = 2 << 20
 
-// blamer searches for the place of the mistake for which the parser rejects a text. Its field reason is the
-// parser's error without the line. Its field budget is how many bytes it may still parse.
+// blamer searches a text for the mistake for which the parser rejects the text. Its field reason is the
+// parser's error without the line number. Its field budget is how many bytes it may still parse.
 type blamer struct {
 	text   []byte
 	reason string
@@ -48,9 +48,9 @@ func blame(text []byte, err error) int {
 	return b.within(begin, end)
 }
 
-// within returns the offset of the mistake, which is in one line, between two offsets. The parser rejects the
-// beginning of the text up to the offset end for b.reason, and not the beginning up to the offset begin. The
-// result is the offset of a whole character.
+// within returns the offset of the mistake, which is between the offsets begin and end of one line. The parser
+// rejects text[:end] for b.reason. It accepts text[:begin], or rejects it for another reason. The result is the
+// offset of a whole character.
 func (b *blamer) within(begin, end int) int {
 	for end-begin > 64 {
 		if middle := (begin + end) / 2; b.rejects(middle) {
@@ -76,8 +76,8 @@ func (b *blamer) consumed() int {
 	return len(b.text) - len(s.rest)
 }
 
-// rejects reports whether the parser rejects the first n bytes for the same reason as the whole text. It
-// returns false if n is 0. It also returns false if the budget is spent, so that each search ends.
+// rejects reports whether the parser rejects the first n bytes for b.reason, the same reason as the whole text.
+// It returns false if n is 0, or if the budget is spent, so that each search ends.
 func (b *blamer) rejects(n int) bool {
 	b.budget -= n
 	if n == 0 || b.budget < 0 {

@@ -26,8 +26,8 @@ func causeOf(problems []finding) (first spotOfError) {
 	return first
 }
 
-// cause is a map key of causes: a file, and the object that an error of the file names. The object is zero for
-// errors that name none.
+// cause is a key of the map causes.own: the path of a file, and the key of the object that an error in the file
+// is about. The key is zero for errors that name no object, such as a syntax error.
 type cause struct {
 	path string
 	key  manifest.Key

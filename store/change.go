@@ -6,7 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Change is what one Tree changed. It is immutable.
+// Change is what one Tree (one reading of the folder) changed in the objects that gatefold serves. It is
+// immutable.
 type Change struct {
 	// Set has the added and changed objects, sorted by key.
 	Set []*manifest.Object
@@ -14,10 +15,11 @@ type Change struct {
 	// Invalid and no longer belong there, unless they are served now. It has no key of Set, and is sorted.
 	Gone []manifest.Key
 	// Invalid has objects without a served version, sorted by key. An object is in Invalid if it became
-	// invalid, or if its mistakes changed. If a version was served until now, its key is also in Gone.
+	// invalid, or if its mistakes changed. If a version of the object was served until now, the object's key is
+	// also in Gone.
 	Invalid []*Invalid
 	// Problems has the current problems, new and old, in the order of SortProblems. If a file has very many
-	// problems, one problem is the number of those that are not listed (MoreProblems).
+	// problems, not all are listed, and one problem (MoreProblems) has the number of the others.
 	Problems []manifest.Problem
 	// Ignored has the number of documents of each kind that gatefold does not use. It leaves out kinds for which
 	// Problems has a warning.
@@ -32,7 +34,7 @@ type Change struct {
 	// Waiting has the paths of files that changed and are not applied yet, because reading at least one of the
 	// files takes long. The next Apply of the same Tree continues with these files.
 	Waiting []string
-	// Restored is true if Hold is not "" and Set has objects of Restore.
+	// Restored is true if the Tree was not applied (Hold), and Set has the objects that Store.Restore read.
 	Restored bool
 	// Stats are figures for the summary of a reload.
 	Stats Stats

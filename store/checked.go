@@ -93,9 +93,9 @@ func plainText(canonical []byte) bool {
 }
 
 // isPlain reports whether the document is one valid object without problems, so that a Checked can replace the
-// document. It returns false for a Secret, for an object with twins, and for an object whose text must be saved
-// without the document. It also returns false for a creationTimestamp with nanoseconds. The caller checks
-// plainText.
+// document in the saved state. It returns false for a Secret, for an object with duplicate listeners
+// (item.twins), and for an object whose text is saved without its document (partial). It also returns false for
+// a creationTimestamp with nanoseconds. The caller checks plainText.
 func (r *result) isPlain() bool {
 	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&
 		r.items[0].object.Key.Kind != kindSecret &&

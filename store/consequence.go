@@ -44,8 +44,8 @@ func (s *problemLists) consequence(i *Invalid) string {
 	return strings.Join(parts, "; ")
 }
 
-// closedStatus returns what Envoy answers for a target of a policy that is invalid: 503 for the backends of a
-// policy for backends, 500 for other targets, and UNAVAILABLE for a GRPCRoute.
+// closedStatus returns what Envoy answers for a target of an invalid policy: 503 for a Service or Backend,
+// UNAVAILABLE for a GRPCRoute, and 500 for any other target.
 func closedStatus(policy manifest.Key, target Target) string {
 	switch {
 	case policy.Kind != api.KindTrafficPolicy:
@@ -56,8 +56,7 @@ func closedStatus(policy manifest.Key, target Target) string {
 	return "500"
 }
 
-// numbered returns the parameter one if targets has one element, and the parameter several for any other
-// number.
+// numbered returns the text one if targets has one element, and the text several for any other number.
 func numbered(targets []Target, one, several string) string {
 	if len(targets) == 1 {
 		return one
@@ -65,13 +64,13 @@ func numbered(targets []Target, one, several string) string {
 	return several
 }
 
-// maxConsequences is how many effects on traffic the message of an error names. Several policies have one first
-// error if gatefold finds them in a document that is no policy, for example in a list.
+// maxConsequences is how many effects on traffic the message of an error names. One error makes several
+// policies invalid if they are in a document that cannot be read as objects, such as a misspelt list.
 const maxConsequences = 5
 
-// addConsequences appends the effect on traffic to the message of the first error of each invalid definition of
-// a policy. It changes the elements of the parameter all in place. It skips a policy whose file may not define
-// objects of the policy's namespace.
+// addConsequences appends the effect of invalid policies on traffic to messages in all. The effect of a policy
+// is added to the first error of its invalid definition. It changes the elements of all in place. It leaves out
+// a policy whose file may not define objects of the policy's namespace.
 func (s *problemLists) addConsequences(all []manifest.Problem) {
 	effects := map[spotOfError][]string{}
 	s.fresh.targets = map[manifest.Key]struct{}{}
@@ -92,8 +91,8 @@ func (s *problemLists) addConsequences(all []manifest.Problem) {
 	}
 }
 
-// joinEffects returns the different texts, sorted and joined: at most maxConsequences, and the number of the
-// others.
+// joinEffects returns the texts sorted and joined, each once. After maxConsequences texts, it ends with the
+// number of the texts that are left out.
 func joinEffects(texts []string) string {
 	texts = slices.Compact(slices.Sorted(slices.Values(texts)))
 	if more := len(texts) - maxConsequences; more > 0 {
@@ -129,8 +128,8 @@ func (i *Invalid) untargeted() string {
 	return "it has no targets"
 }
 
-// namesOf returns a list of at most maxTargets targets of a policy as text, and the number of the others.
-// namespace is the policy's namespace.
+// namesOf returns the targets of a policy as text. After maxTargets targets, the text ends with the number of
+// the targets that are left out. namespace is the policy's namespace.
 func namesOf(targets []Target, namespace string) string {
 	var names []string
 	for _, target := range targets[:min(len(targets), maxTargets)] {

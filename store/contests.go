@@ -11,8 +11,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// contests returns the problems of keys with several definitions that could be served. Each definition that is
-// not served has a problem, unless the path policies reject it.
+// contests returns the problems of objects that the folder defines more than once. Each definition that is not
+// served has one problem. A definition that the path policies reject has none here, because outsideProblems
+// reports it.
 func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {
@@ -34,8 +35,8 @@ func (s *problemLists) contests() []manifest.Problem {
 	return all
 }
 
-// contest returns the problem of d, in place of which the definition winner is served. It is a warning if the
-// two have the same content, otherwise an error.
+// contest returns the problem of the definition d, which is not served because winner is. It is a warning if
+// the two have the same content, otherwise an error.
 func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	where := fmt.Sprintf("%s:%d", path.Join(s.prefix, winner.file.path), winner.line())
 	p := manifest.Problem{
@@ -79,12 +80,13 @@ func (s *problemLists) keptProblems() []manifest.Problem {
 	return all
 }
 
-// mistakeProblems returns the problems of keys for which settle panicked.
+// mistakeProblems returns the problems of objects for which gatefold panicked while it decided which version to
+// serve (settleSafely).
 func (s *problemLists) mistakeProblems() []manifest.Problem {
 	return slices.Collect(maps.Values(s.serving.mistakes))
 }
 
-// keyList returns at most ten keys as text, and the number of the others.
+// keyList returns keys as text. After ten keys, the text ends with the number of the keys that are left out.
 func keyList(keys []manifest.Key) string {
 	var names []string
 	for _, key := range keys[:min(len(keys), 10)] {

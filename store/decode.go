@@ -20,8 +20,8 @@ const (
 	maxMistakes   = 20      // YAML mistakes that are listed for one document
 )
 
-// errExtraDocument means that a text has a second document. In a text that splitDocuments returned, the line
-// break before the second "---" is one only in YAML, such as U+2028.
+// errExtraDocument means that a text has a second document. splitDocuments has split the YAML files of the
+// folder at LF. So in their texts, the "---" follows a line break that only YAML knows, such as U+2028.
 var errExtraDocument = errors.New("yaml: a second document begins without a line of its own for ---")
 
 // parseYAML returns the root node of one document. It returns nil for an empty document, and errExtraDocument
@@ -153,9 +153,9 @@ func (d *decoder) collection(n *yaml.Node) any {
 	return object
 }
 
-// alias returns the result of the function argument, which it calls with the node to which the alias n refers.
-// If the alias is inside that node, alias reports a mistake and returns nil without the call. It also returns
-// nil without the call after a limit was exceeded.
+// alias calls then with the node to which the alias n refers, and returns the result of then. If n is inside
+// that node, alias reports a mistake and returns nil without the call. It also returns nil without the call
+// after a limit was exceeded.
 func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 	if d.active[n.Alias] {
 		d.stop(n, "AliasCycle", "the value of the anchor "+quote(n.Value)+" contains itself", "")
@@ -180,10 +180,9 @@ func (d *decoder) list(n *yaml.Node) any {
 	return list
 }
 
-// mapping adds the keys of a mapping to object. If the mapping is merged into another mapping with <<, object
-// already has keys. A key overrides merged keys before it, and a merged key overrides keys before it.
-// sigs.k8s.io/yaml does the same. mapping reports duplicate and invalid keys. A duplicate key gets another name
-// (repeated), and an invalid key is left out.
+// mapping adds the keys of the mapping n to object. object already has keys if n is merged into another mapping
+// with <<. If one of two equal keys is merged, the later one wins, as in sigs.k8s.io/yaml. mapping reports
+// duplicate and invalid keys. A duplicate key gets another name (see repeated), and an invalid key is left out.
 func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	seen := object
 	if len(object) > 0 || hasMerge(n) {
@@ -211,8 +210,8 @@ func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	}
 }
 
-// merge adds the keys of a mapping, or of a list of mappings, to object. n is the value of a << key. In a list,
-// the first mapping has precedence. It reports a mistake for other values.
+// merge adds to object the keys of n, the value of a << key: a mapping, or a list of mappings. In a list, the
+// first mapping has precedence. merge reports a mistake for any other value.
 func (d *decoder) merge(n *yaml.Node, object map[string]any) {
 	into := func(m *yaml.Node) any {
 		if m.Kind == yaml.MappingNode {

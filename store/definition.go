@@ -9,14 +9,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is one document of a file. Its result is nil until the document is read.
+// document is one document of a file: its text, and the result of reading it. The result is nil until the
+// document is read.
 type document struct {
 	part
 	*result
 }
 
-// definition is one valid object of a file. An edit of the file keeps the definitions at its beginning and its
-// end that it does not change, and only updates their places (carryOver).
+// definition is one valid object at its place in a file. After an edit of the file, the definitions before and
+// after the edited part stay the same in memory, and only their places are updated (carryOver).
 type definition struct {
 	*item    // the object in the document
 	file     *file
@@ -43,8 +44,8 @@ func (d *document) root() *yaml.Node {
 	return root
 }
 
-// find returns the place of a field of the definition in its document. The parameter root is the document's
-// root node. If root is nil, find returns the place of the object's name.
+// find returns the place of a field of the object in its document. root is the document's root node
+// (document.root). If root is nil, find returns the place of the object's name.
 func (d *definition) find(root *yaml.Node, field string) place {
 	if root == nil {
 		return d.place
@@ -63,8 +64,8 @@ func (d *document) value() any {
 	return value
 }
 
-// saved returns the text of a definition for the saved state. This is the text of the document if the document
-// may be saved, otherwise the text of the object alone.
+// saved returns the text from which a Store reads the object again after a restart (Saved.Text). This is the
+// text of the document if the document may be saved, otherwise the text of the object alone.
 func (d *definition) saved() []byte {
 	if alone := d.alone(); alone != nil {
 		return alone
@@ -72,8 +73,9 @@ func (d *definition) saved() []byte {
 	return d.document.text
 }
 
-// explain returns the problem of a document that the parser rejected. If thoroughly is false, the problem has
-// the line that the parser names and the parser's message, without an explanation.
+// explain returns the problem of a document that the parser rejected. If thoroughly is true, it searches for
+// the place of the mistake and explains the mistake. If thoroughly is false, the problem has only the line that
+// the parser names and the parser's message.
 func (d *document) explain(thoroughly bool) finding {
 	if thoroughly {
 		return explainSyntax(d.text, d.remarks().syntax)

@@ -13,9 +13,9 @@ import (
 // not applied before the Service to which it refers.
 
 // divide returns the edits that can be applied now, and the edits that must wait. An edit waits if its file is
-// not read completely. An edit also waits if it has objects of a namespace that a waiting edit mentions, or
-// mentions a namespace of a waiting edit's objects. A namespace does not count if the waiting edit's file may
-// not define its objects.
+// not read completely. It also waits if it is related to a waiting edit: one of the two has objects of a
+// namespace, and the text of the other mentions that namespace. A namespace does not count if path policies do
+// not allow the file of the waiting edit to define objects in it.
 func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	waits := make([]bool, len(edits))
 	var queue []int
@@ -78,10 +78,10 @@ func (f *file) unread() bool {
 	return false
 }
 
-// namespacesOf returns the namespaces of the objects in a file, before and after an edit, and of the objects
-// that are kept for the file. It contains "" for cluster-scoped objects. A Namespace belongs to the namespace
-// that it declares. A broken document belongs to every namespace that its text mentions. Documents that are not
-// read yet do not count.
+// namespacesOf returns the namespaces of the objects in an edited file, before and after the edit, and of its
+// stale objects. It contains "" for cluster-scoped objects. A Namespace belongs to the namespace that it
+// declares. A broken document belongs to every namespace that its text mentions. Documents that are not read
+// yet do not count.
 func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	all := map[string]struct{}{}
 	add := func(key manifest.Key) {

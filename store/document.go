@@ -44,8 +44,9 @@ func (r reader) read(text []byte) *result {
 }
 
 // open parses a document and reads the object in it. If the document is a list, open reads no object; each call
-// of step reads one. If the document has YAML mistakes, open only records the policies in it. If the document
-// cannot be parsed at all, open sets unparsed, and file.finish looks for policies.
+// of step reads one. If the document has YAML mistakes, open reads no object, and only records the policies in
+// it, whose targets must answer an error. If the document cannot be parsed at all, open sets unparsed, so that
+// file.finish looks for policies in its text.
 func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
@@ -131,15 +132,14 @@ func (d *documentReader) fail(p finding) {
 	d.broken = true
 }
 
-// report adds a problem of an object, by default an error. An error marks the document as broken. The parameter
-// at is the path of the object in the document. The problem's place is that of its Field. After maxProblems
-// problems, further ones are only counted.
+// report adds a problem p of the object at the path at, by default an error. It sets the line and column of p
+// by p.Field. An error marks the document as broken. After maxProblems problems, further ones are only counted.
 func (d *documentReader) report(at fieldPath, object map[string]any, p manifest.Problem) {
 	d.reportAt(at, object, p, find)
 }
 
-// reportAt does the same as report, and finds the place of the Field with the function place. If there are
-// maxProblems problems already, it only increases d.unlisted.
+// reportAt does the same as report, but finds the place of p.Field with the function place, which is find or
+// findKey. If there are maxProblems problems already, it only increases d.unlisted.
 func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifest.Problem, place func(*yaml.Node, fieldPath) place) {
 	p.Severity = cmp.Or(p.Severity, manifest.Error)
 	d.broken = d.broken || p.Severity == manifest.Error
@@ -156,9 +156,9 @@ func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifes
 	d.problems = append(d.problems, finding{Problem: p})
 }
 
-// shows reports whether excerpts of an object may be shown. They may be shown if nothing in the document looks
-// like a Secret. Excerpts may also be shown if the object is alone in its document, has a known kind other than
-// Secret, and has no users.
+// shows reports whether excerpts of an object may be shown. They may be shown if the document's text looks like
+// neither a Secret nor a policy with users (secretive). They may also be shown if the object is alone in its
+// document, has a known kind other than Secret, and the text has no users (listsUsers).
 func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
@@ -166,9 +166,9 @@ func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	return harmless && len(at) == 0 && !listsUsers(d.text) || !secretive(d.text)
 }
 
-// document reads the value of a document. It reads a single object at once. For a list of objects it only sets
-// outer and elements, which step reads. It records a document of another program as foreign, and reports a
-// problem for any other value.
+// document reads value, the content of a document. It reads a single object completely. For a list of objects
+// it only sets outer and elements, and step reads the items. It records a document of another program as
+// foreign, and reports a problem for any other value.
 func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
 	list, isList := value.([]any)
@@ -206,9 +206,10 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	d.readObject(at, object)
 }
 
-// readObject validates the object at a path. It adds a valid object to the items of the result, and also an
-// object whose only mistake is twins (see twinRules). It adds another invalid object to the rejected objects.
-// If the kind of an invalid object is not known, it records the policies in the object.
+// readObject validates the object at a path. A valid object becomes an item of the result, and so does an
+// object whose only mistake is duplicate listeners (see twinRules). Any other invalid object becomes a
+// rejectedObject. If the kind is missing or wrong, readObject records only the policies in the object, whose
+// targets must answer an error.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	known := len(d.problems)
 	gvk, ok := d.identify(at, object)
@@ -265,7 +266,7 @@ func (d *documentReader) nameAt(at fieldPath) place {
 }
 
 // identify returns the object's kind. ok is false if apiVersion or kind is missing, invalid or not in the table
-// kinds. In that case, identify has reported a problem or recorded a foreign kind.
+// kinds. Then identify has reported a problem, or has recorded the object as foreign.
 func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apischema.GroupVersionKind, ok bool) {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, isText := object[field].(string); !isText || text == "" {
@@ -359,9 +360,9 @@ func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byt
 	return &manifest.Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
 }
 
-// alone returns the text of a validated object for the saved state, if its document cannot be saved. A list
-// cannot be saved. Without Options.SaveSecrets, a document that may contain a Secret, even in a comment, cannot
-// be saved. It returns nil if the document can be saved, or if nothing is saved.
+// alone returns the text to save of a validated object whose document must not be saved: a list, or, without
+// Options.SaveSecrets, a document that may contain a Secret or users, even in a comment. It returns nil for any
+// other document, because that is saved itself. It also returns nil if nothing is saved.
 func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
 	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
 		return nil

@@ -25,8 +25,8 @@ const (
 	clusterPathsMissing = "ClusterPathsMissing"
 )
 
-// fence decides by path policies which definitions may be served (package tenancy). The decision depends on the
-// file of a definition. A rejected definition is read and reported, and has no effect on accepted definitions.
+// fence applies the path policies (package tenancy): it decides which files may define which objects. A
+// definition that it rejects is read and reported, but not served, and has no effect on accepted definitions.
 type fence struct {
 	policy  tenancy.Policy
 	outside map[manifest.Key]struct{} // keys with definitions that the path policies reject

@@ -11,9 +11,9 @@ const (
 )
 
 // freezeForPolicies returns true and a problem if a Tree must not be applied, because its path policies are not
-// known. There are two cases with path policies. Nothing is served yet, and files that may have Namespaces of
-// cluster paths cannot be read. Or the Tree has objects, cluster paths define no Namespace, and AllowEmpty was
-// not called. Without path policies, the result is that of freezeForFlag.
+// known. This is so if nothing is served yet, and files that may have Namespaces of cluster paths cannot be
+// read. It is also so if the Tree has objects, cluster paths define no Namespace, and AllowEmpty was not
+// called. next has the counts of the Tree. Without path policies, the result is that of freezeForFlag.
 func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.fence.policy.InForce() {
 		return s.freezeForFlag(edits, next)

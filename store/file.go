@@ -25,7 +25,8 @@ type file struct {
 	beside      *oddities
 }
 
-// oddities has everything in a file other than definitions. Most files have only definitions.
+// oddities has everything in a file other than definitions: rejected objects, problems, and objects of kinds
+// that gatefold does not read. Most files have none of these.
 type oddities struct {
 	skipped  *watcher.Skip         // why the file is skipped; nil if it was read
 	rejected []*rejectedDefinition // objects that cannot be served
@@ -77,16 +78,16 @@ func (t tally) minus(f *file) tally {
 	return t
 }
 
-// edit is a file that differs from the previous Tree. Its field before is nil for a new file, and its field
-// after is nil for a removed file.
+// edit is a file that differs from the previous Tree. before is the file in that Tree, nil for a new file.
+// after is the file in the new Tree, nil for a removed file.
 type edit struct {
 	path          string
 	before, after *file
 }
 
-// split splits the content of a file into documents. A .json file is one document. A document with the same
-// text as a document of the files in known gets the result of that document. If the content has more documents
-// than limit, the file gets a problem and no documents.
+// split splits the content of a file into documents. A .json file is one document. known has earlier versions
+// of the file. A document with the same text as a document in known gets its result, and is not read again. If
+// the content has more documents than limit, the file gets a problem and no documents.
 func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" {
@@ -237,13 +238,14 @@ func (f *file) placed(d *document, p finding) manifest.Problem {
 	return p.Problem
 }
 
-// flawed reports whether the file has problems or objects of foreign kinds.
+// flawed reports whether the file has problems, or objects of kinds that gatefold does not read.
 func (f *file) flawed() bool {
 	all := f.oddities()
 	return len(all.problems)+len(all.foreign) > 0
 }
 
-// fileProblems returns the problems of the files, unsorted. It includes the problems of foreign kinds.
+// fileProblems returns the problems of the files in flawed, unsorted. It includes the warnings about kinds that
+// gatefold does not read (foreignKinds).
 func fileProblems(flawed map[string]*file) []manifest.Problem {
 	var all []manifest.Problem
 	for _, f := range flawed {

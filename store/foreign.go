@@ -26,7 +26,9 @@ type Ignored struct {
 type foreign struct {
 	kind  apischema.GroupKind
 	place place
-	// opens and unserved are the results of openedBy for the object.
+	// opens says which targets are served without the object, such as "HTTPRoute shop/cart is served without
+	// it", if the object is a policy of another program. unserved is the record of this policy. They are "" and
+	// nil for other objects (openedBy).
 	opens    string
 	unserved *manifest.Unserved
 }
@@ -43,12 +45,13 @@ func remedies() map[apischema.GroupKind]string {
 	}
 }
 
-// sight is the first place of a foreign kind, and the number of objects of that kind.
+// sight is what foreignKinds collects about one kind that gatefold does not read: its first place in the
+// folder, and the number of its objects.
 type sight struct {
 	file  string
 	place place
 	count int
-	opens string // foreign.opens of the first object that has it
+	opens string // the first foreign.opens of the kind that is not ""
 	// unserved has the policies of this kind that have a target of a kind that gatefold serves.
 	unserved []placedUnserved
 }
@@ -144,8 +147,8 @@ func isForeign(object map[string]any) bool {
 	return true
 }
 
-// looksLikeHead reports whether a key is similar to apiVersion, or is similar to kind and has a value similar
-// to a known kind.
+// looksLikeHead reports whether a field is probably meant as apiVersion or kind: its key is similar to
+// apiVersion, or its key is similar to kind and its value is similar to a known kind.
 func looksLikeHead(key string, value any) bool {
 	text, isText := value.(string)
 	if len(key) > 2*len("apiVersion") || !isText {
@@ -189,7 +192,7 @@ func allKindNames() []string {
 	return names
 }
 
-// isForeignList reports whether no item of a list looks like a Kubernetes object.
+// isForeignList reports whether no item of a list looks like a Kubernetes object. It is true for an empty list.
 func isForeignList(list []any) bool {
 	return !slices.ContainsFunc(list, func(item any) bool {
 		object, ok := item.(map[string]any)

@@ -34,16 +34,16 @@ type Invalid struct {
 	// Refs are the references to parents and targets, as far as they can be read: the parentRefs of a route,
 	// the parentRef of a ListenerSet, the targetRefs of a policy.
 	Refs []gwv1.ParentReference
-	// Targets are the objects that answer an error because the policy is invalid. A Target without a name means
-	// all objects of its kind. Lost is true if the policy has targets that cannot be read: other ones than
-	// Targets, or all of them.
+	// Targets are the objects that answer an error because the policy is invalid. A Target without a name is a
+	// selector. Lost is true if the policy has targets that cannot be read, and that are not in Targets. These
+	// are served without the policy.
 	Targets []Target
 	Lost    bool
 	// Listeners are the listeners of a Gateway or ListenerSet that have a valid name.
 	Listeners []InvalidListener
 }
 
-// Mistake is one error in an object. Field and Message are those of its Problem. Field may be "".
+// Mistake is one error in an object. Field and Message are as in manifest.Problem. Field may be "".
 type Mistake struct{ Field, Message string }
 
 // InvalidListener is a listener of an invalid object.
@@ -61,7 +61,7 @@ func (m Mistake) String() string {
 	return m.Field + ": " + m.Message
 }
 
-// Message returns the first mistake of the object and the number of the others.
+// Message returns the first mistake of the object as text, and the number of the other mistakes.
 func (i *Invalid) Message() string {
 	if more := len(i.Mistakes) - 1 + i.More; more > 0 {
 		return fmt.Sprintf("%s; and %d more", i.Mistakes[0], more)
@@ -77,9 +77,9 @@ const (
 	maxMistakeLength    = 1024 // characters, of each field and each message
 )
 
-// newInvalid returns the Invalid of an object with findings. It returns nil if the object has no valid name or
-// namespace. It also returns nil if both readSpec and mayRestrict return false, because such an object has no
-// status and no effect.
+// newInvalid returns the Invalid of an object, with findings as its mistakes. It returns nil if the object has
+// no valid name or namespace. It also returns nil if the object has neither a status that could show the
+// mistakes (readSpec) nor an effect on traffic (mayRestrict).
 func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	key := keyOf(object)
 	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {
@@ -222,10 +222,10 @@ func namedField[T ~string](fields map[string]any, field string) *T {
 	return &name
 }
 
-// closing returns the Invalid of an invalid policy, with the targets that must answer an error. The parameter
-// raw is the object as it is written; nothing in it needs to be valid. If the name is invalid, the key has a
-// name from harmlessName. If the namespace is invalid, the key has the namespace "default", Lost is true, and
-// no targets are read.
+// closing returns the Invalid of an invalid policy, with the targets that must answer an error. raw is the
+// policy as it is written, and metadata is its metadata; nothing in them needs to be valid. If the name is
+// invalid, the key has a name from harmlessName. If the namespace is invalid, the key has the namespace
+// "default", Lost is true, and no targets are read.
 func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
 	name, _ := firstText(metadata, "name")
@@ -262,8 +262,9 @@ func firstText(fields map[string]any, name string) (text string, written bool) {
 	return "", written
 }
 
-// withTargets returns a copy of i that also has the targets of the Invalids in others, each target once. These
-// are definitions of the same key. Lost is true if it is true for any of them.
+// withTargets returns a copy of i that also has the targets of others, each target once. others are the
+// Invalids of further definitions of the same policy. Lost is true in the copy if it is true in i or in one of
+// others.
 func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 	out := *i
 	for _, other := range others {

@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// keeps reports whether an object that its file no longer defines stays served. It does for one of these reasons:
+// keeps reports whether an object that its file no longer defines stays served. One of these reasons is enough:
 //   - The file is skipped.
 //   - A document of the file is broken.
 //   - Path policies reject a definition in the file, which may be this object under another name. This reason does
@@ -24,10 +24,10 @@ func (s *serving) keeps(before served) bool {
 	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
 }
 
-// keepMoved keeps the last valid version of an object that moved to another file and is invalid there. If that
-// file has another source, it adds the object with the new source to change.Set. It returns false, and keeps
-// nothing, if no file has an invalid definition of the object. It does the same if path policies reject the
-// object in that file.
+// keepMoved keeps the last valid version of an object served if another file now has an invalid definition of
+// it. If that file has another source, it adds the object with the new source to change.Set. It returns false,
+// and keeps nothing, if no file has an invalid definition of the object. It also returns false if path policies
+// do not allow that file to define the object.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {
@@ -72,8 +72,8 @@ func (s *serving) keep(key manifest.Key, before served, path string, now time.Ti
 	s.fresh.sure = false
 }
 
-// release removes the record that the object of a key is kept for the file at path. It does nothing if there is
-// no such record.
+// release ends the effect of keep: the object of a key is no longer recorded as a stale object of the file at
+// path. It does nothing if there is no such record.
 func (s *serving) release(key manifest.Key, path string) {
 	if _, kept := s.kept[path][key]; kept {
 		s.fresh.sure = false

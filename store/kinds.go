@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// kind is one line of the table of kinds.
+// kind is one kind of object that gatefold reads: a line of the table kinds.
 type kind struct {
 	group, name string
 	// versions are the versions that a file may use. They have the same fields, and different validation. All
@@ -100,9 +100,9 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 	return manifest.Problem{}, false
 }
 
-// similarKind returns the kind of the table that was probably meant, nil if no kind is similar. The result has
-// the same group and a similar name. Or it has the same name in another group. For such a result, the group of
-// gvk must be similar, in the table, or that of kgateway (meansKgateway).
+// similarKind returns the kind of the table that was probably meant by gvk, nil if no kind is similar. The
+// result has a similar name in the same group, or the same name in another group. The second is possible only
+// if the group of gvk is similar to that group, is in the table itself, or is one of kgateway (meansKgateway).
 func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 	ours := len(kindNames(gvk.Group)) > 0
 	var best *kind

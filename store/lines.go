@@ -10,7 +10,8 @@ import (
 // YAML ends a line at some characters that no editor takes as a line end: a CR alone, NEL (U+0085), U+2028 and
 // U+2029. The functions of this file convert the parser's lines to lines that end only at LF.
 
-// correctLines sets the line and column of each node of a document to those of lines that end only at LF.
+// correctLines converts the line and column of each node of a document from the parser's lines, which end as
+// YAML says, to lines that end only at LF.
 func correctLines(root *yaml.Node, text []byte) {
 	if !hasOddBreak(text) {
 		return
@@ -52,8 +53,9 @@ func yamlLine(text []byte) int {
 	return len(text)
 }
 
-// correctNode corrects a node and the nodes in it. starts has the place at which each of the parser's lines
-// begins. The node of an empty value may be after the last line.
+// correctNode converts the line and column of n and of the nodes in it from the parser's lines to lines that
+// end at LF. starts[i] is the place where the parser's line i+1 begins. The last element is the end of the
+// text, where an empty value may be.
 func correctNode(n *yaml.Node, starts []place) {
 	start := starts[min(n.Line, len(starts))-1]
 	n.Line, n.Column = start.line, start.column+n.Column-1

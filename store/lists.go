@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// element reads the object at the index i of a list. It reports an item that is not an object, or is itself a
-// List, and records the policies in it. If an item without a kind is meant as a policy, element records its
-// targets.
+// element reads the item at the index i of a list. If the item is not an object, or is itself a List, element
+// reports it, and records only the policies in it. If an item without a kind is probably meant as a policy,
+// element also records its targets. The targets of these policies must answer an error.
 func (d *documentReader) element(i int) {
 	at := fieldPath{{named: true, key: "items"}, {index: i}}
 	object, ok := d.elements[i].(map[string]any)

@@ -8,16 +8,19 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// spot is a field of a definition. It is a key of problemLists.places.
+// spot is a field of a definition. problemLists.places has the place of each spot.
 type spot struct {
 	definition *definition
 	field      string
 }
 
-// Locate returns the problems, sorted. It adds file, line, column and excerpt to problems that name only their
-// object and field. A problem of an object that is not served has no place; a problem of a stale object has
-// only the file. If a problem has a Cause, Locate adds the place of the Cause to the message. For the same
-// slice (SameProblems) it returns the same result until a place changes. The caller must change neither slice.
+// Locate returns the problems sorted, each with its file, line, column and excerpt.
+//
+// It adds no place if the object is not served, and only the file if the object is stale. If a problem has a
+// Cause, the message also names the place of the Cause.
+//
+// Locate caches its result: for the same problems (SameProblems) it returns the same slice until a place
+// changes. The caller must change neither the argument nor the result.
 func (s *Store) Locate(problems []manifest.Problem) []manifest.Problem {
 	return s.problemLists.locateAll(problems)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// valuesOf returns the values of the field with the given name, and of keys that misspell or repeat that name.
-// The value of the correct name comes first. It leaves out null values.
+// valuesOf returns the values of the fields that the user probably meant by name (see means). The value of the
+// correct name comes first, then those of misspelt and duplicate keys. It leaves out null values.
 func valuesOf(fields map[string]any, name string) (values []any) {
 	if fields[name] != nil {
 		values = append(values, fields[name])
@@ -29,7 +29,8 @@ func valuesOf(fields map[string]any, name string) (values []any) {
 	return values
 }
 
-// means reports whether a key is the given name, repeats it, or is a misspelling of it.
+// means reports whether the user probably meant name by key. This is so if key is equal to name in any case, is
+// a misspelling of name, or is a duplicate of name that decoder renamed (see repeated).
 func means(key, name string) bool {
 	key, _, _ = strings.Cut(key, repeated)
 	if key == name || strings.EqualFold(key, name) {

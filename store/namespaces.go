@@ -5,9 +5,9 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// declare updates the path policies from the Namespaces in touched. settle has already decided which version of
-// each Namespace is served. If the policy of a namespace changed, declare adds the keys of the objects in that
-// namespace and of all Gateways to touched.
+// declare updates the path policies from the Namespaces in touched, the keys whose objects may have changed.
+// settle has already decided which version of each Namespace is served. If the policy of a namespace changed,
+// declare adds the objects in that namespace and all Gateways to touched, so that they are checked again.
 func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	clear(s.fence.foundOutside)
 	changed := map[string]bool{}
@@ -42,8 +42,8 @@ func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	}
 }
 
-// grants returns a grant for each definition of a Namespace that the path policies accept. If they accept no
-// definition, it returns the grant of the served object.
+// grants returns what the annotations of a Namespace allow: one Grant for each of its definitions that the path
+// policies accept. If they accept no definition, it returns the Grant of the served object.
 func (s *serving) grants(key manifest.Key, at served) (all []tenancy.Grant) {
 	for _, d := range s.found[key] {
 		if !s.fence.rejects(d) {

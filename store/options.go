@@ -10,7 +10,8 @@ type Options struct {
 	// KeepNothing makes every Tree count as the first Tree. Then no last valid version is served. Of several
 	// definitions of a key, the first definition is served.
 	KeepNothing bool
-	// Save makes the Store record what must be saved, for Unsaved. SaveSecrets includes the content of Secrets.
+	// Save makes the Store record which objects changed, so that Unsaved returns them. SaveSecrets includes the
+	// content of Secrets, and of policies with users and password hashes.
 	Save, SaveSecrets bool
 	// ClusterPaths are the files that may define cluster-scoped objects and open ports. nil means all files,
 	// without path policies.

@@ -31,8 +31,8 @@ func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 // maxOutside is how many rejected objects of one file have a problem of their own.
 const maxOutside = 50
 
-// outsideProblems returns the problems of the definitions that the path policies reject. A file with more than
-// maxOutside of them has one problem for the others.
+// outsideProblems returns the problems of the definitions that the path policies reject. A file has at most
+// maxOutside of these problems, and one more for the number of the other definitions.
 func (s *problemLists) outsideProblems() []manifest.Problem {
 	byFile := map[*file][]*definition{}
 	for key := range s.serving.fence.outside {

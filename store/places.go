@@ -58,8 +58,8 @@ func (s *Store) whereabouts(object manifest.Key) whereabouts {
 	return whereabouts{Place{File: at.path()}, at.definition}
 }
 
-// placesOf returns the place of each field. The function argument returns where an object is. It parses each
-// document once.
+// placesOf returns the place of each field. The function of returns where an object is. placesOf parses each
+// document at most once.
 func placesOf(fields []manifest.Field, of func(manifest.Key) whereabouts) []Place {
 	places := make([]Place, len(fields))
 	roots := map[*document]*yaml.Node{}

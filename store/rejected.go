@@ -9,15 +9,16 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// rejectedDefinition is an object that cannot be served, in its file and document. Its schema rejects it, or it
-// is a policy in a document that cannot be read.
+// rejectedDefinition is a rejectedObject with its file and document: an object that its schema rejects, or a
+// policy in a document that cannot be read.
 type rejectedDefinition struct {
 	*rejectedObject
 	file     *file
 	document *document
 }
 
-// replaceRejected replaces the rejected definitions of a file. It adds their keys, old and new, to touched.
+// replaceRejected replaces the rejected definitions of the file before an edit by those after it. It adds the
+// keys of both to touched, the keys for which it must be decided again which object is served.
 func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	if e.before != nil {
 		for _, r := range e.before.oddities().rejected {
@@ -64,9 +65,9 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	return s.uncovered(first).withTargets(others)
 }
 
-// firstRejected returns the first rejected definition of a key, by file and place, for which the function
-// argument returns true. It ignores files that the path policies do not allow. It returns nil if no definition
-// is left.
+// firstRejected returns the first rejected definition of a key, by file and place, for which the function is
+// returns true. It leaves out definitions in files that may not define objects of the namespace by path
+// policies. It returns nil if no definition is left.
 func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) bool) *rejectedDefinition {
 	var first *rejectedDefinition
 	for _, r := range s.rejected[key] { // those of one file are in the order of their places
@@ -105,8 +106,8 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 
 func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// touchNameless finds the policies without a valid name (isNameless) in files, and adds their keys to touched.
-// Their targets depend on the last valid versions that are kept for the same file.
+// touchNameless adds the policies without a valid name (isNameless) in files to touched, so that their Invalids
+// are decided again. The targets of such a policy depend on the stale objects of the same file (uncovered).
 func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.sources.files[path]; f != nil {

@@ -54,8 +54,8 @@ func (s *Store) Saved() []Saved {
 	return all
 }
 
-// save returns the Saved of a key. For a withheld object it has the version that is served instead. Its Path is
-// "" if the key is not served.
+// save returns the Saved of a key. If gatefold could not translate the folder's version (Withheld), the Saved
+// has the version that is served instead. The Path of the Saved is "" if no object is served under the key.
 func (s *Store) save(key manifest.Key) Saved {
 	if path, ok := s.saves.absent[key]; ok {
 		return Saved{Key: key, Path: path}
@@ -89,9 +89,11 @@ func (s *Store) save(key manifest.Key) Saved {
 
 // Restore initializes a Store, before its first Tree, with the saved objects of another Store. If sound is
 // true, the objects passed validation under the same schema.Fingerprint, and are not validated again. Restore
-// returns the keys of the objects that cannot be used, sorted. If there are more objects than Options.Limits
-// allows, no object is used. The first Change that applies a Tree has all restored objects. An earlier Change
-// of a frozen Tree has what Restored returns.
+// returns the keys of the objects that cannot be used, sorted: all keys if there are more objects than
+// Options.Limits allows.
+//
+// The first Change that applies a Tree has all restored objects. If the folder is frozen before that, a Change
+// has what Restored returns.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -146,9 +148,9 @@ func (r reader) again(saved Saved) *result {
 	return r.read(saved.Text)
 }
 
-// restorePolicies passes the restored Namespaces to the path policies, and removes restored objects that these
-// reject, for example because --cluster-paths changed. Without path policies it does nothing. A restored
-// Namespace with their annotations then stays served, because freezeForFlag decides by it whether
+// restorePolicies passes the restored Namespaces to the path policies, and removes the restored objects that
+// the policies reject, for example because --cluster-paths changed. Without path policies it does nothing. Then
+// a restored Namespace with annotations of path policies stays served, and freezeForFlag recognizes by it that
 // --cluster-paths was forgotten.
 func (s *Store) restorePolicies() {
 	if !s.fence.policy.InForce() {

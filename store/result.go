@@ -15,7 +15,8 @@ type result struct {
 	beside *remarks
 }
 
-// remarks has everything in a document other than items. Most documents have only items.
+// remarks has everything in a document other than items: rejected objects, objects of kinds that gatefold does
+// not read, and problems. Most documents have none of these.
 type remarks struct {
 	rejected []rejectedObject
 	foreign  []foreign
@@ -42,15 +43,16 @@ func (r *result) hidesNamespace() bool {
 	}))
 }
 
-// finding is a problem of a document. If other is not 0, the message has one verb, %d, for the number of
-// another line of the document. other is that line.
+// finding is a problem of a document. If other is not 0, it is the number of another line of the document, and
+// the message has one verb, %d, for this number.
 type finding struct {
 	manifest.Problem
 	other int
 	width int // how many characters an excerpt marks; 0 means 1
 }
 
-// item is one valid object of a document. It may have twins (see twinRules).
+// item is one valid object of a document. A Gateway or ListenerSet is also an item if its only mistake is
+// duplicate listeners (see twinRules).
 type item struct {
 	object *manifest.Object
 	place  place // of the object's name
@@ -58,8 +60,8 @@ type item struct {
 	part   *partial
 }
 
-// partial has the path and the text of an object. It exists only if the object is a part of its document, or if
-// the document cannot be saved.
+// partial has the path and the text of an object in a document. It exists only if the object is a part of the
+// document, such as an item of a list, or if the document cannot be saved.
 type partial struct {
 	at    fieldPath // the path of the object in the document; empty if the object is the whole document
 	alone []byte    // the object's text to be saved; nil if the document's text can be saved
@@ -82,8 +84,8 @@ func (i *item) alone() []byte {
 	return i.part.alone
 }
 
-// rejectedObject is an object that cannot be served. Its schema rejects it, or it is a policy in a document
-// that cannot be read.
+// rejectedObject is an object that cannot be served: an object that its schema rejects, or a policy in a
+// document that cannot be read.
 type rejectedObject struct {
 	key     manifest.Key
 	invalid *Invalid    // nil if the object is not reported

@@ -21,8 +21,8 @@ import (
 // also in documents that it cannot read as objects. Such a document has YAML mistakes, or a kind or version
 // that is probably misspelt.
 
-// reject records an object that is invalid because of findings. The parameter problems has the problems for
-// these findings. For a policy, it also records the targets.
+// reject records an invalid object of the kind k as a rejectedObject. findings has its mistakes, and problems
+// has the Problems about these mistakes. For a policy, it also records the targets, which must answer an error.
 func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
 	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
 	if k.policy() {
@@ -66,8 +66,8 @@ func foreignTargets() []apischema.GroupKind {
 	}
 }
 
-// openedBy returns the result of servedWithout for an object with a field for targets, which is a policy of
-// another program. It returns "" and nil for other objects.
+// openedBy returns which targets are served without an object, as servedWithout does, if the object has a field
+// for targets: then it is a policy of another program. It returns "" and nil for other objects.
 func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	spec, _ := object["spec"].(map[string]any)
 	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
@@ -140,8 +140,9 @@ func (d *documentReader) valueAt(at fieldPath) any {
 	return value
 }
 
-// salvageObject records the policies in an object whose kind is not known, for example because of a
-// misspelling. The object may also be a list of policies. The parameter problems has the reasons.
+// salvageObject records the policies in an object whose kind is not known, for example because it is misspelt.
+// The object may also be a list of policies. If the object itself is meant as a policy, problems are the
+// mistakes of that policy.
 func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	object := d.written(at)
 	if !d.closeFor(at, object, problems) && len(valuesOf(object, "kind")) == 0 {
@@ -210,8 +211,9 @@ func itemOf(list, item map[string]any) map[string]any {
 // maxSalvaged is the length in bytes up to which salvageText looks for policies in a text. Policies are short.
 const maxSalvaged = 16 << 10
 
-// salvageText looks for policies in a text that is not YAML, in about ten variants of the text (readings). It
-// returns nil for a text longer than maxSalvaged, or if no policy has targets. problems has those of the text.
+// salvageText looks for policies in a text that is not YAML, in about ten variants of the text (readings).
+// problems are the problems of the text, and become the mistakes of the policies. It returns nil for a text
+// longer than maxSalvaged, or if no policy has targets.
 func (r reader) salvageText(text []byte, problems []finding) (found []rejectedObject) {
 	lower := bytes.ToLower(text)
 	if len(text) > maxSalvaged || !bytes.Contains(lower, []byte("polic")) || !bytes.Contains(lower, []byte("target")) {
@@ -236,8 +238,9 @@ func (r reader) salvageText(text []byte, problems []finding) (found []rejectedOb
 	return nil
 }
 
-// closeFor records a policy that is not read because of problems, with its targets. It returns false if the
-// object is not meant as a policy, or is of a kind that gatefold does not serve.
+// closeFor records an object that is meant as a policy and cannot be read because of problems. Its targets then
+// answer an error. closeFor does nothing and returns false if the object is not meant as a policy, or is of a
+// kind that gatefold does not serve.
 func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems []finding) bool {
 	k, metadata := meantPolicy(object)
 	if k == nil || d.isNotServed(object) {
@@ -266,8 +269,8 @@ func (f finding) text() string {
 
 // meantPolicy returns the kind of policy that an object is or was probably meant to be, and the object's
 // metadata. It tries all kinds and versions in the object, then the object's targets (kindByTargets). k is nil
-// if the object is not meant as a policy. If two objects are in one document, it returns the metadata at the
-// position of the kind.
+// if the object is not meant as a policy. If duplicate keys show two objects in one document, it returns the
+// metadata at the position of the kind.
 func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
@@ -368,9 +371,9 @@ func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	return versions
 }
 
-// policyKind returns the kind of policy with the given name in one of the versions, or with a similar name if
-// no kind has that name. If versions is empty, the name must be exact. It returns nil if there is no such kind
-// of policy.
+// policyKind returns the kind of policy with the given name in the group of one of the versions, or with a
+// similar name if no kind has that name. If versions is empty, the name must be equal, ignoring case. It
+// returns nil if there is no such kind of policy.
 func policyKind(name string, versions []apischema.GroupVersion) *kind {
 	for _, gv := range versions {
 		gvk := gv.WithKind(name)

@@ -7,7 +7,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// saves records which served objects must be saved, and the state of Restore.
+// saves records which served objects must be saved for a restart, and which objects Restore found without
+// content.
 type saves struct {
 	on       bool                      // Options.Save
 	unsaved  map[manifest.Key]struct{} // keys that changed since the last call of Unsaved

@@ -64,7 +64,8 @@ func resolveTagged(tag, text string) (any, error) {
 	return value, nil
 }
 
-// words has the values of the plain scalars that look like strings and are not strings.
+// words has the values of the plain scalars that stand for a boolean, null, infinity or not-a-number by the
+// rules of YAML 1.1.
 var words = map[string]any{
 	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true,
 	"true": true, "True": true, "TRUE": true, "on": true, "On": true, "ON": true,

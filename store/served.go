@@ -7,15 +7,15 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// served is the object that is served under a key.
+// served is the version of an object that is served under its key. It is zero if no version is served.
 type served struct {
 	object     *manifest.Object
 	definition *definition // nil if the object is kept
 	kept       *kept       // nil if the object is not kept
 }
 
-// kept has what is known of an object whose last valid version is served, because no valid definition of it
-// exists.
+// kept describes a stale object: the folder has no valid definition of it, so that its last valid version stays
+// served.
 type kept struct {
 	path  string    // the file that should define the object
 	twins bool      // the version has twins (see twinRules): no valid version is known
@@ -34,13 +34,13 @@ func (s served) path() string {
 	return ""
 }
 
-// hasConflictingListeners reports whether the served version has twins (see twinRules). If so, no valid version
-// is known.
+// hasConflictingListeners reports whether the served version has duplicate listeners (see twinRules). If so, no
+// valid version of the object is known.
 func (s served) hasConflictingListeners() bool {
 	return s.kept != nil && s.kept.twins || s.definition != nil && s.definition.twins
 }
 
-// since returns the time at which the object began to be kept. It is zero if the object is not kept.
+// since returns the time from which the object is stale. It is zero if the object is not stale.
 func (s served) since() time.Time {
 	if s.kept == nil {
 		return time.Time{}
@@ -48,8 +48,8 @@ func (s served) since() time.Time {
 	return s.kept.since
 }
 
-// saved returns the text of the served object for the saved state. The text does not share the memory of its
-// file. It returns nil if no object is served.
+// saved returns the text to save of the served object (see definition.saved). The text does not share the
+// memory of its file. It returns nil if no object is served.
 func (s served) saved() []byte {
 	switch {
 	case s.kept != nil:

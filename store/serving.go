@@ -38,7 +38,8 @@ func newServing(options Options, files *sources) *serving {
 	}
 }
 
-// replace replaces the definitions of a file. It adds the keys for which settle must decide again to touched.
+// replace replaces the definitions of a file before an edit by those after it. It adds the keys for which
+// settle must decide again to touched.
 func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 	for key := range s.kept[e.path] {
 		touched[key] = struct{}{}
@@ -180,9 +181,9 @@ func (s *serving) choose(definitions []*definition, before served) *definition {
 	return own[0]
 }
 
-// candidates returns the definitions that may be served. The parameter inside has the definitions that the path
-// policies accept. The result has those without twins (see twinRules). If all have twins, the result is inside,
-// or nil if a valid version stays served.
+// candidates returns the definitions of which one may be served. inside has the definitions that the path
+// policies accept. Definitions with duplicate listeners (see twinRules) are left out if there are others. If
+// all have duplicate listeners, the result is inside, or nil if a valid version stays served.
 func (s *serving) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := withoutTwins(inside)
 	if len(best) > 0 || len(inside) == 0 {
@@ -194,8 +195,8 @@ func (s *serving) candidates(key manifest.Key, inside []*definition) []*definiti
 	return inside
 }
 
-// doubt marks the lists of problems that depend on a key as outdated, because its served object or place
-// changes.
+// doubt marks the lists of problems that depend on a key as outdated. It is called if the served object of the
+// key, or the place of the object, changes.
 func (s *serving) doubt(key manifest.Key) {
 	_, contested := s.contested[key]
 	_, outside := s.fence.outside[key]

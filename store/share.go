@@ -33,8 +33,8 @@ func (s *sharer) word(text string) *string {
 	return &own
 }
 
-// share replaces texts, and pointers to texts, in v and in the values that v contains. It does not change the
-// content of maps.
+// share replaces the strings in v, and in the values that v contains, by equal strings of the sharer (word). It
+// leaves out strings longer than maxShared, and the content of maps.
 func (s *sharer) share(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -64,8 +64,8 @@ func (s *sharer) share(v reflect.Value) {
 	}
 }
 
-// object replaces the strings of a new object by equal strings that are already in memory, and returns the
-// object. A nil sharer does nothing.
+// object makes a new object share equal strings with the objects before it, and returns the object. A nil
+// sharer does nothing.
 func (s *sharer) object(o *manifest.Object) *manifest.Object {
 	if s == nil {
 		return o

@@ -7,8 +7,9 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// belowSkipped returns why a file in a skipped directory cannot be read. The result below is false if the file
-// is in no skipped directory. An object of such a file does not count as deleted, even after a restart.
+// belowSkipped returns a Skip for a file in a skipped directory, with the directory's reason. below is false if
+// the file is in no skipped directory. An object of such a file does not count as deleted, even after a
+// restart.
 func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below bool) {
 	for _, skip := range skipped {
 		if strings.HasPrefix(path, skip.Path+"/") {
@@ -18,7 +19,7 @@ func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below 
 	return watcher.Skip{}, false
 }
 
-// skipProblem returns the problem of a skipped file. Its code is the reason.
+// skipProblem returns the problem of a skipped file. The code of the problem is the reason of the Skip.
 func (f *file) skipProblem(skipped *watcher.Skip) manifest.Problem {
 	p := manifest.Problem{
 		Code: string(skipped.Reason), Severity: manifest.Error, File: f.path,

@@ -45,7 +45,7 @@ func (s *problemLists) stale() []Stale {
 	return s.lastStale
 }
 
-// selectAgain updates the targets of stale policies with selectors, in namespaces that changed. Such targets
+// selectAgain updates Stale.Targets of the policies with selectors, in namespaces that changed. Such targets
 // can change without a new problem.
 func (s *problemLists) selectAgain() {
 	list := s.lastStale
@@ -64,7 +64,8 @@ func (s *problemLists) selectAgain() {
 	s.lastStale = list
 }
 
-// staleOf returns the kept objects as Stales, each with the error in problems that makes it stale.
+// staleOf returns the stale objects as Stales, sorted by key. Each has the error in problems that makes it
+// stale.
 func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 	causes := causesOf(problems)
 	var all []Stale
@@ -102,14 +103,14 @@ func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	return targets
 }
 
-// selection has the results of the selectors of stale policies in one namespace. It is discarded if something
-// in the namespace changes, so that edits of other namespaces do not select again.
+// selection has the objects that the selectors of stale policies in one namespace select. It is discarded if
+// something in the namespace changes, so that edits of other namespaces do not select again.
 type selection struct {
 	objects []*manifest.Object // the served objects of the namespace, sorted by key
 	by      map[manifest.Key][]manifest.Key
 }
 
-// knows reports whether the targets of a policy are already selected. It returns false for a nil selection.
+// knows reports whether the selection has the targets of a policy. It returns false for a nil selection.
 func (s *selection) knows(policy manifest.Key) bool {
 	if s == nil {
 		return false

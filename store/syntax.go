@@ -187,8 +187,8 @@ func (m *mistake) explainLine() bool {
 	return true
 }
 
-// explanations has for each reason of the parser a function that sets the message and hint. A reason is the
-// beginning of the parser's text.
+// explanations has, for each reason for which the parser rejects a text, a function that sets the message and
+// hint of the mistake. A reason is the beginning of the parser's text.
 var explanations = []struct {
 	reason  string
 	explain func(*mistake)

@@ -52,7 +52,7 @@ func (k *kind) policyTargets() []apischema.GroupKind {
 // policy reports whether objects of the kind are policies. It is false for a nil kind.
 func (k *kind) policy() bool { return k != nil && len(k.policyTargets()) > 0 }
 
-// targetReader reads the targets of an object as it is written. The object may be invalid.
+// targetReader collects the targets of a policy as it is written. The policy may be invalid.
 type targetReader struct {
 	kinds []apischema.GroupKind
 	found []Target
@@ -103,7 +103,7 @@ func withoutHistory(object map[string]any) map[string]any {
 	return object
 }
 
-// search adds the targets in value and in the values that it contains.
+// search adds the targets in value, and in the values that it contains, to r.found.
 func (r *targetReader) search(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -138,8 +138,9 @@ func namesTargets(key string) bool {
 	return slices.ContainsFunc([]string{"targetRefs", "targets"}, func(name string) bool { return means(key, name) })
 }
 
-// each calls the function read for each entry in value. The entries are the items of a list, or value itself. A
-// text counts as an entry with a name. A value of any other type counts as a target that cannot be read.
+// each calls read for each entry in value. An entry has the fields of a targetRef or selector. The entries are
+// the items of a list, or value itself. A text counts as an entry with a name. A value of any other type counts
+// as a target that cannot be read.
 func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	switch v := value.(type) {
 	case []any:
@@ -163,8 +164,8 @@ func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	}
 }
 
-// entry calls the function read for a mapping that is empty or has a field of an entry. For any other mapping,
-// each value of the mapping is read as an entry.
+// entry calls read for a mapping that is empty or has a field of a targetRef or selector. In any other mapping,
+// each value is read as an entry (each).
 func (r *targetReader) entry(fields map[string]any, read func(fields map[string]any)) {
 	isEntry := len(fields) == 0
 	for _, name := range []string{"group", "kind", "name", "sectionName", "matchLabels"} {
@@ -179,9 +180,9 @@ func (r *targetReader) entry(fields map[string]any, read func(fields map[string]
 	}
 }
 
-// ref adds the targets of an entry of targetRefs. An entry without a name is read as a selector if it has
-// matchLabels. An entry with neither a name nor matchLabels counts as a target that cannot be read. An entry
-// with another namespace than the policy's also sets r.lost.
+// ref adds the targets of an entry of targetRefs to r.found. An entry without a name is read as a selector if
+// it has matchLabels. An entry with neither a name nor matchLabels counts as a target that cannot be read: it
+// sets r.lost. An entry with another namespace than the policy's also sets r.lost.
 func (r *targetReader) ref(fields map[string]any) {
 	var names []string
 	for _, value := range valuesOf(fields, "name") {
@@ -221,8 +222,9 @@ func (r *targetReader) selector(fields map[string]any) {
 	r.add(fields, Target{Labels: labels})
 }
 
-// add adds target once for each kind that the entry's fields may mean, with that kind and the entry's section.
-// It leaves out a target that is already found. It adds nothing after maxClosingTargets+1 targets.
+// add adds target to r.found, once for each kind that the entry's fields may mean, with that kind and the
+// entry's section. It leaves out a target that is already found. It adds nothing after maxClosingTargets+1
+// targets.
 func (r *targetReader) add(fields map[string]any, target Target) {
 	name, _ := fields["sectionName"].(string)
 	if _, isText := resolvePlain(name).(string); isText && len(valuesOf(fields, "sectionName")) == 1 && len(validation.IsDNS1123Subdomain(name)) == 0 {
@@ -254,6 +256,6 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	return r.kinds
 }
 
-// repeated is in the new name of a repeated key, between the old name and a number. YAML texts cannot contain
-// it.
+// repeated marks the name that decoder gives to a duplicate key: the key, repeated, and a number. Texts in YAML
+// cannot contain it.
 const repeated = "\x00"

@@ -17,8 +17,9 @@ func textOf(value any) string {
 	return s
 }
 
-// secretive reports whether a text may be that of a Secret, or may have users. It is used if the document's
-// kind is not known. It returns true if in doubt, so that nothing is shown.
+// secretive reports whether a text may be that of a Secret, or of a policy with users and password hashes. It
+// searches for words, and is used if the document's kind is not known. In doubt it returns true, so that
+// nothing of the text is shown.
 func secretive(text []byte) bool {
 	return containsAny(text, "ecret", "SECRET", "stringData", "PRIVATE KEY", "tls.key", "assword") || listsUsers(text)
 }

@@ -27,8 +27,8 @@ type Turn struct {
 // read.
 var ErrNewer = errors.New("a newer state of the folder waits")
 
-// openFiles has the files that are read, but not applied yet, so that the next Apply does not read them again.
-// files has them by path, and readings has their documents that are not read completely.
+// openFiles has the files that are read, at least in part, and not applied yet, so that the next Apply does not
+// read them again. files has them by path. readings has their documents that are not read completely.
 type openFiles struct {
 	files    map[string]*file
 	readings map[*document]*documentReader
@@ -44,8 +44,8 @@ type reading struct {
 type readTime struct{ parse, validate time.Duration }
 
 // read reads the files that differ between the Tree and the last applied Tree. It returns the edits to apply
-// now, and the edits that must wait (divide). If it returns an error, it returns no edits. In the Store it
-// changes only the open files.
+// now, and the edits that must wait (divide). It returns no edits with an error: that of ctx, or ErrNewer. In
+// the Store it changes only the open files (openFiles).
 func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, waiting []edit, stats Stats, err error) {
 	edits, contents := s.sources.compare(tree)
 	parallel(len(edits), func(i int) {
@@ -214,7 +214,8 @@ func parted(a, b string) (string, string) {
 	return a[:common+len(first)], b[:common+len(second)]
 }
 
-// without returns the Tree with the files of edits as they were in the last applied Tree.
+// without returns the Tree as if the files of edits had not changed: with their content in the last applied
+// Tree, and without those that are new.
 func (s *sources) without(tree watcher.Tree, edits []edit) watcher.Tree {
 	var set []watcher.File
 	var gone []string

@@ -15,7 +15,7 @@ const (
 	helmChart       watcher.SkipReason = "HelmChart"
 )
 
-// unrenderedBy returns the reason for which the folder of a marker file is not loaded. A marker file is
+// unrenderedBy returns why the folder of a file is not loaded, if the file is a marker file:
 // kustomization.yaml, kustomization.yml or Chart.yaml. It returns "" for other files.
 func unrenderedBy(file string) watcher.SkipReason {
 	switch path.Base(file) {
@@ -27,16 +27,18 @@ func unrenderedBy(file string) watcher.SkipReason {
 	return ""
 }
 
-// unrendered finds the folders that Kustomize or Helm renders, and skips their files. Objects that were read
-// from these files earlier stay served. Each folder has one problem, at its marker file (unrenderedBy).
+// unrendered finds the folders that Kustomize or Helm renders, by their marker files (unrenderedBy), and skips
+// their files. Objects that were read from these files earlier stay served. Each folder has one problem, at its
+// marker file.
 type unrendered struct {
 	last    watcher.Files
 	markers map[string]string // marker files by their directory, "" or ending in "/"
 }
 
-// strip returns tree without the files of folders that Kustomize or Helm renders. These files are added to its
-// Skipped. The function argument decides which marker files count. Under path policies these are only files of
-// --cluster-paths, because any other marker could keep files of other teams from being loaded.
+// strip returns tree without the files of folders that Kustomize or Helm renders. It adds these files to the
+// Skipped of the result. A folder is such a folder if it has a marker file (unrenderedBy) for which counts
+// returns true. Under path policies these are only files of --cluster-paths, because any other marker could
+// keep files of other teams from being loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files
@@ -106,8 +108,8 @@ func (u *unrendered) above(file string) string {
 	return ""
 }
 
-// unrenderedWords returns the message of the problem of a marker. The parameter files is the number of files in
-// its folder.
+// unrenderedWords returns the message of the problem at a marker file. files is the number of files in and
+// below its folder.
 func unrenderedWords(marker string, files int) string {
 	what := "Kustomize renders this folder"
 	if unrenderedBy(marker) == helmChart {

@@ -7,8 +7,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// settleSafely runs settle and settleInvalid for a key. If settle or settleInvalid panics, only this key is
-// affected, because restorePrevious restores the served object and records a problem.
+// settleSafely decides which version of an object is served, by settle and settleInvalid. If settle or
+// settleInvalid panics, only this object is affected: restorePrevious restores the version that was served, and
+// records a problem.
 func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) {
 	before, serving := s.served[key]
 	set, gone, invalid := len(change.Set), len(change.Gone), len(change.Invalid)
@@ -27,9 +28,10 @@ func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) 
 	s.settleInvalid(key, change)
 }
 
-// restorePrevious restores the object that was served under a key before a panic, and records a problem. The
-// parameter places has the places in gatefold's code at which the panic happened. If no object was served,
-// closeUnsettled adds an Invalid for the first definition. The next Tree decides again.
+// restorePrevious restores before, the version of an object that was served before a panic of settleSafely, and
+// records a problem. serving is false if there was no such version; closeUnsettled then adds an Invalid for the
+// first definition. places has the places in gatefold's code at which the panic happened. The next Tree decides
+// again.
 func (s *serving) restorePrevious(key manifest.Key, before served, serving bool, places []string, change *Change) {
 	p := manifest.Problem{
 		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,
@@ -55,8 +57,8 @@ func (s *serving) restorePrevious(key manifest.Key, before served, serving bool,
 	s.unsettled[key] = struct{}{}
 }
 
-// closeUnsettled adds the Invalid of an object that could not be served because of a panic. The parameter why
-// is its message. It adds nothing if Withhold returns nil.
+// closeUnsettled adds an Invalid, with the message why, for an object that could not be served because of a
+// panic. It adds nothing if Withhold returns nil.
 func (s *serving) closeUnsettled(o *manifest.Object, why string, change *Change) {
 	if invalid := Withhold(o, why); invalid != nil {
 		s.invalid[o.Key] = invalid

@@ -35,8 +35,8 @@ type parentOut struct {
 	listen.Attachment
 }
 
-// parentKey returns the key of the object that a parentRef names. The default kind is Gateway. The default
-// namespace is that of the object with the parentRef (from).
+// parentKey returns the key of the object that a parentRef names. from is the object that contains the
+// parentRef: its namespace is the default namespace. The default kind is Gateway.
 func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
 	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Kind != nil {
@@ -53,8 +53,8 @@ func toListeners(ref gwv1.ParentReference) bool {
 	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
 }
 
-// strangeParent returns the error for a parentRef whose group and kind cannot be those of a parent of the
-// route. i is the index of the parentRef.
+// strangeParent returns the error for a parentRef to a kind that a route cannot attach to. key is the route,
+// and i is the index of the parentRef in spec.parentRefs.
 func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
 	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s attaches to a Gateway or a ListenerSet", key.Kind)
 	if ref.Kind != nil {
@@ -77,8 +77,8 @@ func parentProblem(key manifest.Key, i int, code, message, hint string) manifest
 	}
 }
 
-// places yields each virtual host (tableKey) that the route attaches to, once, with the first listen.Place of
-// the route in that virtual host.
+// places yields the key of each virtual host that the route attaches to. A virtual host is yielded once, even
+// if several parentRefs lead to it, together with the first listen.Place of the route there.
 func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	return func(yield func(tableKey, listen.Place) bool) {
 		seen := map[tableKey]struct{}{}
@@ -97,7 +97,7 @@ func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	}
 }
 
-// tables returns the number of virtual hosts that the route attaches to, 0 for a nil attachOut.
+// tables returns the number of virtual hosts that the route attaches to. It returns 0 if a is nil.
 func (a *attachOut) tables() (n int) {
 	if a == nil {
 		return 0
@@ -108,9 +108,10 @@ func (a *attachOut) tables() (n int) {
 	return n
 }
 
-// without returns p without the listeners in lost. If lost contains listeners of p, rejection names the routes
-// that won them, and is also the message of left.Accepted. Otherwise rejection is "". If lost contains all
-// listeners of p, left.Accepted has the reason HostnameConflict.
+// without returns p without the listeners that the route lost to a route of another kind. lost has these
+// listeners. If p has one of them, rejection is a message with the routes that won, and left.Accepted has the
+// same message. Otherwise rejection is "". If no listener remains, left.Accepted also has the reason
+// HostnameConflict, so that the parentRef is rejected.
 func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, rejection string) {
 	var words []string
 	left = p

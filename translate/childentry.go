@@ -39,8 +39,8 @@ type childEntry struct {
 	beside []route.BindingRejection
 }
 
-// of returns those bindings of a child that are to one parent, nil if there are none. bound must be sorted by
-// parent.
+// of returns the bindings that a child has to one parent, nil if there are none. A binding is the result for
+// the child below one node of a parent (see bindingOut). bound has all bindings of the child, sorted by parent.
 func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
 	if first < 0 {
@@ -53,8 +53,9 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	return bound[first:last]
 }
 
-// concerned reports whether bindings has a result for a rule of the parent that no parentRef names. The rule
-// may accept or reject the child. unnamed reports whether no parentRef has the given sectionName.
+// concerned reports whether one of the bindings is about a rule of the parent that no parentRef of the child
+// names. That rule may accept or reject the child. The function unnamed reports whether no parentRef has the
+// given sectionName.
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||
@@ -62,9 +63,10 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 	})
 }
 
-// join fills the entry from all bindings to its parent. It uses the results of those rules of the parent whose
-// names the filter accepts (meant), and rejections that name no rule. If none of these rules accepts the child,
-// join calls reject. section is the sectionName of the parentRef, "" if there is none.
+// join fills the entry from bindings, which has all bindings of the child to the parent (see bindingOut). The
+// function meant selects the parent's rules by name: only results of these rules count, and rejections that are
+// about the whole parent. If none of these rules accepts the child, join calls reject. section is the
+// sectionName of the parentRef, "" if there is none.
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {
@@ -109,7 +111,8 @@ func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool
 	e.Accepted.Message = route.Several(unfit)
 }
 
-// drop adds to Dropped the matches and settings of a binding that are not served.
+// drop adds messages to Dropped: one for each match and each setting of the child that is not served below the
+// node of b. Messages that are in Dropped already are not repeated.
 func (e *childEntry) drop(b *bindingOf) {
 	for _, miss := range b.Missed {
 		if words := miss.String(); !slices.Contains(e.Dropped, words) {
@@ -154,9 +157,9 @@ func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	return gwv1.RouteParentStatus{ParentRef: e.Ref, ControllerName: status.ControllerName, Conditions: conditions}
 }
 
-// problem returns the problem for why, a rejection of the route with the given key. Its Field is why.Field. If
-// why.Field is "", it is the path of the parentRef, or "spec" without a parentRef. Without a parentRef, the
-// message also says that the parent never reaches the route.
+// problem returns the problem that a rejection (why) of the child causes. key is the child. Field is why.Field.
+// If why.Field is "", Field is the path of the parentRef, or "spec" if no parentRef names the parent. Without
+// such a parentRef, the message also says that requests never reach the child from this parent.
 func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, severity manifest.Severity) manifest.Problem {
 	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {
@@ -174,9 +177,9 @@ func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, sever
 	return problem
 }
 
-// besideProblems appends a warning for each rule that rejects the child although another rule of the parent
-// accepts it. It skips a rule that no match of the child fits (Unfit), and a rejection about which the route
-// already has a problem (Reported).
+// besideProblems appends to out a warning for each rule of the parent that rejects the child while another rule
+// of the parent accepts it. key is the child. Two rejections cause no warning: no match of the child fits the
+// rule (Unfit), and the child already has a problem about it (Reported).
 func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
 		if why.Unfit || why.Reported {
@@ -208,8 +211,9 @@ func nowhere(key manifest.Key, labels map[string]string) manifest.Problem {
 	return problem
 }
 
-// missedEverywhere appends a warning for each match of a route that fits none of its parents. It considers only
-// parents that accept another match of the route.
+// missedEverywhere appends to out a warning for each match of a child that none of its parents delegates
+// requests to. key is the child, and bound has its bindings (see bindingOut). A parent that accepts no match of
+// the child does not count. If no parent accepts a match, nothing is appended.
 func missedEverywhere(out []manifest.Problem, key manifest.Key, bound []*bindingOf) []manifest.Problem {
 	bound = slices.DeleteFunc(bound, func(b *bindingOf) bool { return len(b.Sections) == 0 })
 	if len(bound) == 0 {

@@ -12,9 +12,9 @@ import (
 // Secret appended to the cluster name (backend.As). The routes of the Gateway are encoded once more for its
 // virtual hosts. Other Gateways are not affected.
 
-// shownBy returns the entries of a node (own) for a Gateway that has a client certificate: a copy, in which the
-// rules name that Gateway's own clusters. client is "namespace/name" of the certificate's Secret. If client is
-// "", shownBy returns own itself.
+// shownBy returns the entries for a Gateway that presents a client certificate to backends. They are copies of
+// own, the entries of a node (see flatKey), and forward to the clusters of that Gateway. client is
+// "namespace/name" of the Secret with the certificate. If client is "", shownBy returns own itself.
 func shownBy(client string, own []*entry) []*entry {
 	if client == "" {
 		return own

@@ -11,12 +11,14 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// weightOfClosed is the weight of a rule that comes after all other rules of a host.
+// weightOfClosed is the weight of the rule that closedHosts returns. It is the lowest weight, so that the rule
+// comes after all other rules of its host.
 const weightOfClosed = math.MinInt32
 
-// closedHosts returns the only rule of a route that has too many copies, so that it exceeds a limit (over). The
-// rule answers 500 to each request of the route's hosts that no other route matches. Without the rule, a wider
-// host would get these requests, perhaps a host of another team.
+// closedHosts returns the flattened form of a route that has too many copies (see copies): a single rule
+// instead of the route's own rules. The rule answers 500 to each request for the route's hosts that no other
+// route matches. over is the exceeded limit, for the message. Without the rule, a wildcard host would get these
+// requests, perhaps the host of another team.
 func closedHosts(object *manifest.Object, over overload) *flatOut {
 	origin := route.OriginOf(object)
 	rule := &ir.Rule{

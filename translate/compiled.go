@@ -14,8 +14,8 @@ type table struct {
 	rules memo.Ordered[*entry]
 	// owners has the number of rules of each namespace.
 	owners memo.Ordered[owner]
-	// tree has the same rules, encoded, in short lists by path. It is nil for a host with at most bucket.Full
-	// rules.
+	// tree has the same rules, encoded and divided into short lists by path (see package bucket). It is nil if the
+	// host has at most bucket.Full rules.
 	tree *bucket.Tree[*entry, *xds.Leaf]
 }
 
@@ -27,11 +27,12 @@ type owner struct {
 
 func compareOwners(a, b owner) int { return strings.Compare(a.Namespace, b.Namespace) }
 
-// sameTable reports whether two tables have the same rules in memory. If it returns false, the rules may still
-// be equal. The other fields follow from the rules.
+// sameTable reports whether two tables share the same rules in memory. If it returns false, the rules may still
+// be equal. owners and tree are not compared, because they are computed from the rules.
 func sameTable(a, b table) bool { return a.rules.Same(b.rules) }
 
-// leaves returns the short lists of tree, nil for a table without a tree.
+// leaves returns the encoded lists of tree, one for each key of the tree. It returns nil for a table without a
+// tree.
 func (t table) leaves() []*xds.Leaf {
 	if t.tree == nil {
 		return nil
@@ -39,10 +40,10 @@ func (t table) leaves() []*xds.Leaf {
 	return t.tree.Leaves()
 }
 
-// tableStep returns the step of the memo.Fold tableRules.table. The step computes the new table from the old
-// table and the changed members. twins groups the rules of a list that match the same requests. If more than
-// one rule in eight changes, the step builds the tree again. The result is the same as after edits of the old
-// tree.
+// tableStep returns the step of the memo.Fold tableRules.table: a function that computes the new table of a
+// virtual host from the old one and the changed rules. The function twins groups rules that match the same
+// requests (see bucket.Shape.Twins). If more than one rule in eight changes, the step builds the tree again
+// instead of editing it. Both ways lead to the same tree.
 func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
@@ -93,10 +94,10 @@ func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entr
 	return owners
 }
 
-// moved returns the rules that left a table (gone), and the rules that are new in it (come). A rule that
-// members first add and then change is only in come, as it is after the last change. An ID can occur twice: a
-// rule that begins or ceases to delegate keeps its ID, and its new version may be added before its old version
-// is removed.
+// moved returns the rules that a table loses (gone) and the rules that it gets (come). members are the changes
+// of the table's rules, in order. If a rule is added and then changed, come has only its last version. One ID
+// can belong to two versions of a rule at once: a rule that begins or stops delegating keeps its ID, and the
+// new version may be added before the old version is removed.
 func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 	here := make(map[string][]*entry, len(members)) // new versions of rules, by ID
 	for _, m := range members {
@@ -118,7 +119,8 @@ func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 	return gone, come
 }
 
-// treeShape returns the functions that table.tree is built with. twins is the parameter of tableStep.
+// treeShape returns the functions with which table.tree orders, divides and encodes rules. The function twins
+// becomes bucket.Shape.Twins.
 func treeShape(twins func([]*entry) [][]*entry) *bucket.Shape[*entry, *xds.Leaf] {
 	return &bucket.Shape[*entry, *xds.Leaf]{
 		Compare: compareEntries,
@@ -136,12 +138,13 @@ func treeShape(twins func([]*entry) [][]*entry) *bucket.Shape[*entry, *xds.Leaf]
 	}
 }
 
-// withoutMarks returns members without those that have no rule (see mark). It modifies the slice.
+// withoutMarks removes the members that are only marks: members of a virtual host without a rule (see the
+// constant mark). It changes members in place, and returns the shortened slice.
 func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string, M] {
 	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }
 
-// mark begins the ID of a member without a rule. The member makes a host without rules exist, so that the host
-// answers 404. Otherwise a wider host would get its requests. There is a mark for each host of a listener, and
-// for each route without rules.
+// mark is the beginning of the ID of a member that has no rule. Such a member makes a virtual host exist even
+// if it has no rules, so that it answers 404. Otherwise a wildcard host would get its requests. Each hostname
+// of an HTTP or HTTPS listener has a mark, and each route without rules has one in its hosts.
 const mark = "mark "

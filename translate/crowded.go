@@ -93,8 +93,9 @@ func (at *attachments) count(object manifest.Key) {
 	}
 }
 
-// closing returns the reason why a section of the object fails closed, nil if it does not. kind is the kind of
-// the policies, for the message.
+// closing returns the reason why a section of the object fails closed: too many policies apply to it. It
+// returns nil if the number is within the limit. section is the name of a rule, listener or port, "" for the
+// whole object. kind is the kind of the policies, for the message.
 func (at *attachments) closing(kind, section string) *closing {
 	for _, crowded := range at.Crowded {
 		if crowded.Section == "" || crowded.Section == section {

@@ -11,8 +11,9 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// listDelegations returns an ir.Delegation for each route.Point of nodes, for the ir.View. children has the
-// rejected candidates below each node (flatKey).
+// listDelegations returns what the ir.View shows about delegation: an ir.Delegation for each route.Point of
+// nodes. nodes are the nodes that delegate (see flatKey). children has, for each of them, the candidates that
+// are not accepted as child.
 func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejectedBelow]) []ir.Delegation {
 	var out []ir.Delegation
 	rejected := map[flatKey]rejectedAt{}
@@ -82,8 +83,8 @@ func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	return at
 }
 
-// under returns the candidates that a Point does not accept, sorted by key, one entry for each. The entry has
-// the candidate's first reason.
+// under returns the candidates that a Point does not accept as children, sorted by key. A candidate that is
+// rejected for several reasons is listed once, with its first reason.
 func (at rejectedAt) under(point *route.Point) (out []ir.NotAccepted) {
 	all := slices.Concat(at.rules[point.At()], at.points[point.Name])
 	if point.Allowed != nil {
@@ -96,9 +97,9 @@ func (at rejectedAt) under(point *route.Point) (out []ir.NotAccepted) {
 	return out
 }
 
-// selected returns how a Point selects child routes. The result to describes each selector in words. If the
-// Point has no selector by name, namespace or label, it describes the HTTPRoutes that name the Point's route as
-// parent. names are the keys of the routes that the Point selects by name.
+// selected returns how a Point selects child routes. to has one text for each selector. If the Point selects by
+// neither name, namespace nor label, to has the one text for "HTTPRoutes that name it as parent". names are the
+// keys of the routes that the Point selects by name, which may not exist.
 func selected(point *route.Point) (to []string, names []manifest.Key) {
 	for _, s := range point.Selectors {
 		words := ""

@@ -17,7 +17,8 @@ import (
 type entry struct {
 	Rule    *ir.Rule
 	Encoded []byte
-	// Own are the merged policies of the route and of the routes above it, nil if there are none.
+	// Own are the merged policies of the rule and of the delegating rules above it, nil if there are none.
+	// Policies of the virtual host are not included.
 	Own *policy.Resolved
 }
 
@@ -40,9 +41,9 @@ type closing struct {
 	Unasked string
 }
 
-// before reports whether the new reason (by) replaces the reason that was found earlier. Both may be nil. A nil
-// reason replaces nothing, and any other reason replaces nil. A reason without Unasked also replaces a reason
-// with Unasked, because an answer of the issuer cannot remove it.
+// before reports whether a new reason (by) must replace the reason that was found earlier. Either may be nil,
+// which means no reason. The first reason stays, with one exception: a reason without Unasked replaces one with
+// Unasked. An answer of the issuer would remove only the reason with Unasked.
 func (by *closing) before(earlier *closing) bool {
 	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
 }
@@ -59,14 +60,16 @@ func (e *entry) closed(by *closing) *entry {
 	return &entry{Rule: rule, Encoded: encoded}
 }
 
-// sets reports whether the route of e sets a field itself, by a policy or by a filter. It considers filters
-// only for fields that a virtual host can set.
+// sets reports whether the route of e sets a policy field itself, so that the policies of its listener do not
+// set it. A route sets a field by a TrafficPolicy, or by a filter. Filters count only for fields that Envoy
+// accepts on a virtual host.
 func (e *entry) sets(field ir.Field) bool {
 	return e.Own != nil && e.Own.Sets(field) || xds.HeldByHost(field) && policy.RouteHas(&e.Rule.Action, field)
 }
 
-// under returns the rule of e with the fields that a virtual host sets (host) and e does not set. Extensions
-// and credentials that these fields name are copied from connected.
+// under returns the rule of e together with the policy fields of its listener (host). Fields that the route
+// sets itself stay as they are. connected has the extensions and credentials that the fields of the listener
+// refer to, and which are copied into the result. It may be nil.
 func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	own, rule := e.Own, *e.Rule
 	if own == nil {

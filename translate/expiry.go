@@ -21,8 +21,9 @@ type Expiry struct {
 	from, until time.Time
 }
 
-// At returns Result.Expired for the time now. If the problems are unchanged, it returns the same slice as
-// before (see store.SameProblems).
+// At returns the problems that Result.Expired returns for the time now. It computes them again only if they can
+// have changed. If they are equal to those of the last call, it returns the same slice (see
+// store.SameProblems).
 func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	now = now.Round(0) // wall clock only: the monotonic reading would hide that the clock was set back
 	holds := !now.Before(e.from) && (e.until.IsZero() || now.Before(e.until))

@@ -24,7 +24,7 @@ type graftOut struct {
 	Uses []policy.Use
 	// Unresolved says which delegating rules find no route or must not delegate. It is good if there are none.
 	Unresolved manifest.Verdict[gwv1.RouteConditionReason]
-	// Beside are messages about routes that a rule rejects while it accepts others.
+	// Beside are messages about rules that accept some of the routes they select and reject others.
 	Beside   []string
 	Problems []manifest.Problem
 	placed   placed
@@ -110,9 +110,9 @@ func (out *graftOut) complain(s search) {
 	}
 }
 
-// beside records the routes that a rule rejects while it accepts others, as text in Beside. at is the path of
-// the rule. If the rule selects such a route by name, and the parentRefs of the route do not allow the parent,
-// beside also adds a warning about the rule.
+// beside records which routes a rule rejects although it accepts others. It adds them as text to Beside. at is
+// the path of the rule. If the rule names a rejected route in backendRefs, and the parentRefs of that route do
+// not allow the parent, beside also adds a warning to Problems.
 func (out *graftOut) beside(at string, s search) {
 	if len(s.rejected) == 0 {
 		return
@@ -137,8 +137,9 @@ func (out *graftOut) beside(at string, s search) {
 	}
 }
 
-// tooMany adds the problem that a rule does not delegate, because it would create too many rules. It also sets
-// Unresolved. The exceeded budget (over) has the message.
+// tooMany adds the problem that a rule does not delegate, because delegation would create too many rules. over
+// is the exceeded budget, with the message and the hint. tooMany also sets Unresolved, so that the condition
+// ResolvedRefs of the route becomes False.
 func (out *graftOut) tooMany(point *route.Point, over *budgetOut) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
 	out.Problems = append(out.Problems, manifest.Problem{

@@ -109,7 +109,8 @@ func withForged(extras *ir.Extras, names []string) *ir.Extras {
 	return &out
 }
 
-// list returns the encoded host with its routes in one list.
+// list returns the virtual host in Envoy's encoding, with all routes in one list. It is used for hosts that
+// have no tree (see table.tree).
 func (h *hostOut) list() xds.Host {
 	routes := make([][]byte, 0, h.Table.Len())
 	for e := range h.Table.All() {
@@ -118,9 +119,9 @@ func (h *hostOut) list() xds.Host {
 	return xds.VirtualHost(h.Key.Domain, h.extras(), routes)
 }
 
-// rules yields the rules of the host as Envoys serve them, with the fields that the host sets. It skips rules
-// that asServed leaves out. If every connected Envoy rejected the host, it yields one rule that answers 500. If
-// every one also rejected that rule, it yields none.
+// rules yields the rules of the host as Envoys serve them, with the policy fields of the listener. Rules whose
+// match Envoys rejected are left out (see asServed). If every connected Envoy rejected the host itself, rules
+// yields one rule that answers 500. If every Envoy rejected even that rule, it yields none.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
 		if h.Rejected != nil && !h.Rejected.Some {
@@ -144,8 +145,9 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	}
 }
 
-// asServed returns a rule as Envoys serve it. If rule.Rejected is set, the result answers 500 (for a GRPCRoute:
-// UNAVAILABLE). If Envoys also rejected the rule's match, the result is nil.
+// asServed returns a rule as Envoys serve it. A rule that Envoys rejected (rule.Rejected is set) becomes a rule
+// that answers 500, or UNAVAILABLE for a GRPCRoute. If Envoys rejected the match of the rule too, the result is
+// nil.
 func asServed(rule *ir.Rule) *ir.Rule {
 	switch {
 	case rule.Rejected == nil:
@@ -169,8 +171,8 @@ func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	}
 }
 
-// refused returns the message for a rule or host that an Envoy rejected or is too old for. what is the name for
-// the rule or host in the message.
+// refused returns the message for a rule or a host that an Envoy rejected or is too old for. why is the reason.
+// what names the rule or host in the message, for example "the rule".
 func refused(why *ir.Rejection, what string) string {
 	if why.Lacks != "" {
 		return "an Envoy is too old for " + what + ": " + why.Words

@@ -29,7 +29,8 @@ type (
 		chainKey
 		Domain string
 	}
-	// hostKey is a domain on a port, in any filter chain.
+	// hostKey is a domain on a port. Unlike a tableKey, it does not depend on the filter chain that serves the
+	// domain.
 	hostKey struct {
 		portKey
 		Domain string

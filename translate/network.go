@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// network has the parts that declare the rules and folds. The input struct of a part, whose name ends in "In",
-// lists what the part may read: inputs, single rules and folds, or other parts. docs/design/rules.md lists each
-// rule with what it reads.
+// network has all rules and folds of the translation, grouped into parts. A part is a struct of rules whose
+// name ends in "Rules". Its input struct, whose name ends in "In", lists what the part may read: inputs, single
+// rules and folds, or other parts. docs/design/rules.md lists each rule with what it reads.
 type network struct {
 	Options
 	in *inputs
@@ -125,7 +125,7 @@ func (n *network) addPolicies(e *memo.Engine) {
 	n.hostLevels = newHostLevelRules(e, hostLevelIn{policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions})
 }
 
-// aims returns the input of newTargetRules, which is the same for each kind of policy.
+// aims returns the input of newTargetRules. It is the same for all kinds of policies.
 func (n *network) aims() targetRulesIn {
 	return targetRulesIn{byKind: n.in.byKind, invalid: n.in.invalid}
 }

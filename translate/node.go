@@ -40,8 +40,8 @@ type flatOut struct {
 }
 
 // encode returns the entry of a rule, and the problems of the rule. If every connected Envoy rejected the rule,
-// the entry has Rule.Rejected set (see mark). If Envoy would reject the rule's action, the entry answers 500
-// (for a GRPCRoute: UNAVAILABLE). If Envoy would reject the match itself, the entry is nil
+// the entry has Rule.Rejected set (see rejections.mark). If Envoy would reject the rule's action, the entry
+// answers 500 (UNAVAILABLE for a GRPCRoute). If Envoy would reject even the match, the entry is nil
 // (docs/design/xds.md).
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	encoded, problems := xds.Route(rule)
@@ -59,8 +59,8 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	return nil, problems
 }
 
-// serving returns the names of the parent's route.Points below which the node has an entry or a Point of its
-// own. It considers only the names in Live.
+// serving returns the names of the parent's route.Points under which the node serves: it has an entry there, or
+// a Point of its own. It checks only the names in Live, and keeps their order.
 func (out *flatOut) serving() []string {
 	stands := map[string]bool{}
 	above := func(rule *ir.Rule) { stands[rule.Name[:max(strings.LastIndexByte(rule.Name, '>'), 0)]] = true }
@@ -104,14 +104,14 @@ func (out *flatOut) rejection() route.BindingRejection {
 // hintSuperset is the hint for a child whose match does not fit the parent's match.
 const hintSuperset = "repeat the parent's path, headers, query parameters and method, or inherit them by annotation"
 
-// unresolved returns the verdict about those references of the node's own rules to backends that cannot be
-// resolved. It does not include references to child routes.
+// unresolved returns the verdict for the condition ResolvedRefs: whether all backends of the node's own rules
+// can be resolved. References to child routes do not count.
 func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
 
-// use adds the effect of policies at one rule to Uses. A policy with different effects at several rules becomes
-// Merged.
+// use records how much of each policy is effective at one rule. A policy that is recorded already with another
+// effect becomes Merged.
 func (out *flatOut) use(uses []policy.Use) {
 	for _, use := range uses {
 		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
@@ -124,7 +124,7 @@ func (out *flatOut) use(uses []policy.Use) {
 	}
 }
 
-// addBackends adds backends to those that the Gateways of the node need (Backends), each once.
+// addBackends adds backends to Backends, each once. The Gateways of the node need clusters for them.
 func (out *flatOut) addBackends(backends []*backend.Key) {
 	out.Backends = backend.Unique(append(out.Backends, backends...))
 }
@@ -138,7 +138,8 @@ func (out *flatOut) addSignIns(extensions []manifest.Key) {
 	}
 }
 
-// ifDelegating returns the key of a node that delegates, nil for other nodes.
+// ifDelegating returns a list with the key of the node if the node delegates to child routes, and nil
+// otherwise.
 func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	if len(f.Points) == 0 {
 		return nil
@@ -174,7 +175,8 @@ type linkOut struct {
 	Cycle bool
 }
 
-// reject removes all links and sets why as the only rejection. It returns out.
+// reject makes the parent reject the candidate as a whole. It removes all links, and why becomes the only
+// rejection. It returns out.
 func (out *linkOut) reject(why route.BindingRejection) *linkOut {
 	out.Links, out.Rejections = nil, []route.BindingRejection{why}
 	return out

@@ -66,8 +66,9 @@ func (k flatKey) link() linkKey {
 	return linkKey{Parent: flatKey{Route: routeKey(last), Port: k.Port, Via: via}, Child: k.Route}
 }
 
-// branch returns the branch in which the rules of the node's children are counted. For a root, it is the branch
-// without Space. For other nodes, it is the branch of the namespace of the first child in the chain.
+// branch returns the branch (see branchKey) in which the rules of the node's children are counted. The branch
+// of a root has no Space. The branch of any other node has as Space the namespace of the first route below the
+// root in the node's chain.
 func (k flatKey) branch() branchKey {
 	out := branchKey{Root: k.root(), Port: k.Port}
 	if k.Via != "" {
@@ -77,8 +78,8 @@ func (k flatKey) branch() branchKey {
 	return out
 }
 
-// heavy returns the branch in which the rules of a root's children in one namespace are counted if they are
-// many (fanoutOut.Heavy). The node must be the root.
+// heavy returns the branch (see branchKey) of the root's children in a namespace. Rules of the children are
+// counted there only if they are many (see fanoutOut.Heavy). The node must be a root.
 func (k flatKey) heavy(space string) branchKey {
 	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }
@@ -97,16 +98,16 @@ func (k linkKey) child() flatKey {
 	return flatKey{Route: k.Child, Port: k.Parent.Port, Via: k.Parent.path()}
 }
 
-// pointKey is a Point of a node (flatKey), by its name.
+// pointKey is a route.Point of a node: a match at which the node delegates requests. Point is its name.
 type pointKey struct {
 	Node  flatKey
 	Point string
 }
 
-// branchKey is a set of rules below a root on a port, which has a budget of its own. With Space, it has the
-// rules of all nodes (flatKey) that are further below the root's children in that namespace. If these children
-// can have many rules (fanoutOut.Heavy), it also has their rules. Without Space, it has the rules of the root's
-// other children.
+// branchKey is a set of delegated rules below one root on one port. Each branch has its own budget (see
+// budgetOut). The branch of a namespace has all rules that are below the root's children in that namespace. If
+// these children can have many rules (fanoutOut.Heavy), it also has the children's own rules. The branch
+// without Space has the own rules of all other children.
 type branchKey struct {
 	Root  manifest.Key
 	Port  int32

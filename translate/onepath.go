@@ -19,8 +19,8 @@ type onePath struct {
 	First *entry
 }
 
-// onePaths returns the groups of more than maxOnePath rules with one path. The table must have a tree. A table
-// without a tree is too short for such a group.
+// onePaths returns the groups of more than maxOnePath rules with one path. It must be called only for a table
+// with a tree: a table without one has too few rules for such a group.
 func (t table) onePaths() (paths []onePath) {
 	for _, entries := range t.tree.Crowds(maxOnePath) {
 		first := entries[maxOnePath]

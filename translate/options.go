@@ -17,13 +17,13 @@ type Options struct {
 	AddressPool netip.Prefix
 	// Guard decides which endpoints must not be used.
 	Guard backend.Guard
-	// WildcardNamespace is the word for all namespaces in a reference by label (EP-10943). The default is
-	// "all".
+	// WildcardNamespace is the namespace that a reference by label uses to select routes of all namespaces
+	// (EP-10943). The default is "all".
 	WildcardNamespace string
 	// Weighted enables the weights of routes (EP-11466).
 	Weighted bool
-	// WeightScope is the set of rules that the weight of a route orders. The default is VirtualHost. It has no
-	// effect without Weighted.
+	// WeightScope says among which rules the weight of a route decides the order. The default is VirtualHost. It
+	// has no effect without Weighted.
 	WeightScope WeightScope
 	// TrustedHops is the number of trusted proxies in front of Envoy, for all ports (ir.Settings.TrustedHops).
 	TrustedHops uint32
@@ -32,7 +32,8 @@ type Options struct {
 	// MaxRoutes limits the number of rules that delegation can create on one host. 0 means 200,000. A small
 	// folder has a lower limit.
 	MaxRoutes int
-	// MaxCopies limits what the copies of matches cost Envoy, in plain routes, beyond four copies for each
+	// MaxCopies limits the total cost of copies: Envoy has a copy of each match in each virtual host of its route.
+	// The unit is one plain route of Envoy. What is free does not count, for example four plain routes for each
 	// match (docs/scale.md#copies-of-a-match). 0 means 50,000.
 	MaxCopies int
 	// SystemCA is the path of the file with CA certificates on the machine of Envoy. The default is the path in
@@ -43,7 +44,7 @@ type Options struct {
 	ExclusivePorts bool
 }
 
-// WeightScope is the set of rules that the weight of a route orders.
+// WeightScope says among which rules the weight of a route decides the order.
 type WeightScope string
 
 // The scopes of weights. VirtualHost is the scope of EP-11466 and of kgateway.

@@ -7,8 +7,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// placed are the rules of a node as the virtual hosts (tableKey) contain them. The rules differ from the
-// flattened rules (flatOut) if the hosts have policies.
+// placed has the rules of a node (see flatKey) in the form that the virtual hosts contain. That form differs
+// from the flattened rules (flatOut) where a listener has policies, or where a Gateway presents a client
+// certificate to backends.
 type placed struct {
 	// Entries has, by virtual host, the entries that differ from the node's own. A virtual host that is not in
 	// Entries contains the node's own entries.
@@ -16,15 +17,16 @@ type placed struct {
 	// Clients has the client certificate of each Gateway that presents one to backends: "namespace/name" of the
 	// Secret.
 	Clients map[string]string
-	// Closed has the reason why the rules answer 500 at a Gateway. Gateways at which they serve are not in it.
+	// Closed has, by Gateway, the reason why the rules answer 500 there. It has no entry for a Gateway at which
+	// the rules serve.
 	Closed map[string]string
 	// Problems are about entries that differ from the node's own entries, if Envoys reject them or are too old for
 	// them.
 	Problems []manifest.Problem
 }
 
-// in returns the entries for a virtual host: those in Entries, or the node's own entries (own) if there are
-// none.
+// in returns the entries that a virtual host contains. own are the entries of the node itself: in returns them
+// if Entries has none for the virtual host.
 func (p placed) in(table tableKey, own []*entry) []*entry {
 	if entries, other := p.Entries[table]; other {
 		return entries
@@ -62,7 +64,8 @@ func (p *placed) complain(problems []manifest.Problem) {
 	}
 }
 
-// show sets the client certificate of a Gateway.
+// show records that a Gateway presents a client certificate to backends. client is "namespace/name" of the
+// Secret.
 func (p *placed) show(gateway, client string) {
 	if p.Clients == nil {
 		p.Clients = map[string]string{}

@@ -47,7 +47,8 @@ type quarantineInputs struct {
 	routes     *memo.Input[manifest.Key, rejections]
 	hosts      *memo.Input[rejectedHost, rejections]
 	extensions *memo.Input[string, rejections] // by "namespace/name"
-	// The present maps have the values of the inputs, so that replace can remove keys without new entries.
+	// The present maps have the current values of the three inputs. replace compares them with the new values, to
+	// find the keys to delete.
 	presentRoutes     map[manifest.Key]rejections
 	presentHosts      map[rejectedHost]rejections
 	presentExtensions map[string]rejections
@@ -80,7 +81,8 @@ func (q *quarantineInputs) replace(set Quarantine) {
 	q.presentRoutes, q.presentHosts, q.presentExtensions = routes, hosts, extensions
 }
 
-// put adds an entry of the Quarantine to the rejections of a key.
+// put adds one entry of the Quarantine to the rejections of a key. It creates the rejections if the key has
+// none.
 func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection Rejection) {
 	if at[key] == nil {
 		at[key] = rejections{}
@@ -127,9 +129,9 @@ func RuleOf(name string) manifest.Field {
 	return field
 }
 
-// mark returns e with its rejection by Envoys, and that rejection. If r has no rejection of e, marked is e and
-// rejection is nil. If some Envoys still serve e, marked is e. Otherwise marked is a copy of e with
-// Rule.Rejected set.
+// mark returns an entry together with its rejection by Envoys. If r has no rejection of e, marked is e and
+// rejection is nil. If some Envoys still serve e (Rejection.Some), marked is e, too. Otherwise marked is a copy
+// of e with Rule.Rejected set.
 func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	if len(r) == 0 {
 		return e, nil
@@ -146,9 +148,9 @@ func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	return &out, &said
 }
 
-// markAll marks entries (see mark). own are the same entries at their node (flatKey), whose problems are
-// already reported. It returns a problem for each rejected entry that differs from the node's entry. words is
-// the rejection of the last entry that no Envoy serves, "" if there is none.
+// markAll calls mark for each entry, and returns the results as marked. own are the entries of the node itself,
+// in the same order. An entry that is also in own is not reported again, so problems has only the rejections of
+// entries that differ. words is the message of the last entry that no Envoy serves, "" if there is none.
 func (r rejections) markAll(entries, own []*entry) (marked []*entry, problems []manifest.Problem, words string) {
 	if len(r) == 0 {
 		return entries, nil, ""

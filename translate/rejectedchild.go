@@ -15,8 +15,9 @@ import (
 // Candidates that are rejected below a node. Both the status of the parent and the status of the candidate
 // report the rejection (docs/design/routes.md).
 
-// rejectedChild is a candidate that some route.Points of a node (flatKey) do not accept. The Points select or
-// admit the candidate, or the candidate's parentRefs name their rules.
+// rejectedChild is a route that some route.Points of a node do not accept as child. The route is a candidate: a
+// Point selects or admits it, or its parentRefs name the rule of a Point. A node is a route in a delegation
+// tree (see flatKey).
 type rejectedChild struct {
 	rejectedChildKey
 	// Points are the names of the Points that do not accept the candidate. They are empty if Node is false and
@@ -84,17 +85,17 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// matters reports whether a rejection is reported at a rule that accepts other routes. It returns false if
-// other rules accept the candidate's node (flatKey), and if the candidate names a rule that does not exist. A
-// cycle always matters.
+// matters reports whether a rejection must be shown at a rule that accepts other routes. A cycle is always
+// shown. A rejection is not shown in two cases: other Points of the parent accept rules of the candidate's
+// node, or the candidate names a rule that does not exist.
 func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
 
 // reasonUnder returns the first reason why point does not accept the candidate. ok is false if no reason is
-// about point. A reason with a Rule is about the Points of that rule. Any other reason is about the Points in
-// r.Points. If r.Points is empty and no other rule accepts the candidate, the reason is about every Point with
-// allowedRoutes.
+// about point. A reason with a Rule is about the Points of that rule. A reason without a Rule is about the
+// Points in r.Points. If r.Points is empty and no other rule accepts the candidate, it is about every Point
+// with allowedRoutes.
 func (r *rejectedChild) reasonUnder(point *route.Point) (why route.BindingRejection, ok bool) {
 	for _, why := range r.Why {
 		switch {

@@ -25,22 +25,22 @@ type targetRules struct {
 	kind string
 	// targets has the targets of each policy, in the order of its spec.
 	targets *memo.Rule[manifest.Key, []store.Target]
-	// named has the policies whose targetRefs name an object. wanted has the policies with a selector for a
-	// label, or for all objects of a kind.
+	// named has, by object, the policies whose targetRefs name the object. wanted has, by label, the policies
+	// whose selectors select by the label, or select all objects of a kind (see labelAt).
 	named  *memo.Fold[manifest.Key, manifest.Key, *policyTarget, aims]
 	wanted *memo.Fold[labelAt, manifest.Key, *policyTarget, aims]
-	// selectable has the objects with a label.
+	// selectable has, by label, the objects with that label.
 	selectable *memo.Fold[labelAt, manifest.Key, *selectable, memo.Ordered[*selectable]]
-	// at has the policies that apply to an object.
+	// at has, by object, the policies that apply to the object.
 	at *memo.Rule[manifest.Key, *attachments]
-	// crowded has the objects and sections of a namespace for which a limit is exceeded.
+	// crowded has, by namespace, the objects and sections with too many policies.
 	crowded *memo.Fold[string, overLimitAt, overLimitAt, memo.Ordered[overLimitAt]]
 	// byKind has the objects that selectors can select.
 	byKind kinds
 }
 
-// aims are policies with some of their targets, sorted by policy. The field Targets is the number of these
-// targets.
+// aims are policies with some of their targets (see policyTarget), sorted by policy. The field Targets is the
+// number of all these targets.
 type aims struct {
 	Targets int
 	Ordered memo.Ordered[*policyTarget]
@@ -48,8 +48,8 @@ type aims struct {
 
 func sameAims(a, b aims) bool { return a.Ordered.Same(b.Ordered) }
 
-// gatherAims returns the step of the memo.Folds named and wanted. The step adds new policies and removes old
-// ones.
+// gatherAims returns the step of the memo.Folds named and wanted: it adds new policies to an aims value,
+// removes old ones, and updates Targets.
 func gatherAims() func(aims, []memo.Member[manifest.Key, *policyTarget]) aims {
 	step := gather[manifest.Key](compareAims)
 	return func(so aims, members []memo.Member[manifest.Key, *policyTarget]) aims {
@@ -73,8 +73,8 @@ type selectable struct {
 
 func sameSelectable(a, b *selectable) bool { return a.Key == b.Key && maps.Equal(a.Labels, b.Labels) }
 
-// labelAt is a label of the objects of a kind in a namespace. Without Name, it means all objects of the kind
-// there.
+// labelAt is a label of the objects of one kind in one namespace. If Name is "", it stands for all objects of
+// that kind in the namespace, with or without labels.
 type labelAt struct {
 	apischema.GroupKind
 	Namespace, Name, Value string
@@ -86,9 +86,9 @@ type targetRulesIn struct {
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// newTargetRules declares the rules for the targets of the policies of the kind gk. A function (read) returns
-// the targets of a valid policy. sides has the objects that selectors of the policies can select. Without
-// sides, the policies have no selectors.
+// newTargetRules declares the rules for the targets of the policies of kind gk. The function read returns the
+// targets of a valid policy. sides are the objects that selectors of these policies can select. If there are no
+// sides, selectors select nothing.
 func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) targetRules {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := targetRules{
@@ -127,8 +127,8 @@ func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, re
 	return a
 }
 
-// addSelectors declares the members of the folds wanted and selectable: the labels that policies select by, and
-// the labels of the objects in sides.
+// addSelectors declares the members of the folds wanted and selectable. These are the labels that selectors of
+// policies need, and the labels of the objects in sides, which selectors can select.
 func (a targetRules) addSelectors(sides []*objects) {
 	memo.From(a.wanted, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[labelAt, manifest.Key], *policyTarget)) {
 		for label, one := range aimsBy(key, targets, wantedLabel) {
@@ -177,9 +177,9 @@ func (a targetRules) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	return out
 }
 
-// groups returns the policies that may apply to an object. The first group has the policies that name the
-// object. Each further group has the policies that select by one of its labels, or all objects of its kind.
-// groups also returns the labels of the object, nil if it does not exist or cannot be selected.
+// groups returns the policies that may apply to an object. The first element of groups has the policies that
+// name the object. Each further element has the policies that select by one label of the object, or all objects
+// of its kind. labels are the labels of the object, nil if it does not exist or its kind is unknown.
 func (a targetRules) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
 	named, _ := a.named.Get(c, key)
 	groups = append(groups, named)
@@ -210,8 +210,8 @@ func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []mani
 	}
 }
 
-// aimsBy groups the targets of a policy by the key that a function (by) returns for each target. It omits the
-// targets for which the function returns false.
+// aimsBy groups the targets of a policy. The function by returns the group of a target, for example the object
+// that it names. If by returns false, the target is left out.
 func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*policyTarget {
 	out := map[K]*policyTarget{}
 	for _, target := range targets {
@@ -227,13 +227,15 @@ func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(n
 	return out
 }
 
-// objectOf returns the object that a target names. ok is false for a selector.
+// objectOf returns the key of the object that a target names. namespace is that of the policy. ok is false if
+// the target is a selector.
 func objectOf(namespace string, target store.Target) (key manifest.Key, ok bool) {
 	return targetKey(namespace, target), target.Name != ""
 }
 
-// wantedLabel returns the label under which a selector is registered: its first label by name, or no label if
-// it selects all objects of a kind. ok is false for a target that names an object.
+// wantedLabel returns the one label under which a selector is found in the fold wanted. It is the first label
+// of the selector by name. For a selector of all objects of a kind it has no Name. ok is false if the target
+// names an object. namespace is that of the policy.
 func wantedLabel(namespace string, target store.Target) (at labelAt, ok bool) {
 	at = labelAt{GroupKind: target.GroupKind, Namespace: namespace}
 	if names := slices.Sorted(maps.Keys(target.Labels)); len(names) > 0 {
@@ -242,8 +244,8 @@ func wantedLabel(namespace string, target store.Target) (at labelAt, ok bool) {
 	return at, target.Name == ""
 }
 
-// offeredLabels returns the keys under which selectors can find an object: one for each of its labels, and one
-// without a label.
+// offeredLabels returns the keys under which selectors can find an object: one for each label of the object,
+// and one without Name, for selectors of all objects of its kind.
 func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	at := labelAt{GroupKind: key.GroupKind(), Namespace: key.Namespace}
 	out := []labelAt{at}
@@ -253,8 +255,8 @@ func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	return out
 }
 
-// any reports whether a policy may apply to an object. Callers check it first. So the rule targetRules.at has
-// values only for objects with such policies.
+// any reports whether policies may apply to an object: whether one names it, or selects by one of its labels.
+// Callers check any before they read the rule at, so that the rule has values only for few objects.
 func (a targetRules) any(c *memo.Ctx, object manifest.Key) bool {
 	groups, _ := a.groups(c, object)
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
@@ -282,8 +284,9 @@ func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Targ
 	return out, true
 }
 
-// isFor reports whether a target applies to an object with some labels. It compares the kind and, depending on
-// the target, the name or the labels of the object (of). It ignores the section of the target.
+// isFor reports whether a target applies to an object. of is the key of the object, and labels are its labels.
+// A target with a name must name the object. A selector must be for the kind of the object, and select its
+// labels. isFor ignores the section of the target.
 func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(of.Namespace, target) == of
@@ -325,9 +328,9 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 	return out
 }
 
-// report adds a problem to the fold of all problems for each namespace in which a limit is exceeded (crowded).
-// The problem names the first object that exceeds a limit, and counts the others. closed describes the effect
-// on requests, for the message.
+// report adds one problem for each namespace in which too many policies apply to an object. The problem is
+// shown at the first such object, and counts the others. closed ends the message: what happens to requests for
+// these objects.
 func (a targetRules) report(all *problemFold, closed string) {
 	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[overLimitAt]) []manifest.Problem {
 		for first := range crowded.All() {

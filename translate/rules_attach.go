@@ -25,9 +25,9 @@ type attachIn struct {
 	Options
 }
 
-// attachRules decide which listeners a route attaches to. The places (listen.Place) of a route with many
-// hostnames and listeners count toward a limit (Options.MaxCopies). All namespaces have equal shares of the
-// limit.
+// attachRules decide which listeners a route attaches to. They reject routes with so many hostnames and
+// listeners that their places exceed a limit (Options.MaxCopies). A place (listen.Place) is one virtual host or
+// hostname that gets rules of a route. All namespaces have equal shares of the limit.
 type attachRules struct {
 	in     attachIn
 	wide   *memo.Rule[manifest.Key, copies]
@@ -50,8 +50,9 @@ func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	return r
 }
 
-// attachment returns the result for one parentRef (ref) of a route (from). parent is the Gateway or ListenerSet
-// that the parentRef names. ours is false if the Gateway belongs to another controller.
+// attachment returns the result for one parentRef of a route. from is the route, ref the parentRef, and parent
+// the Gateway or ListenerSet that ref names. ours is false if the Gateway belongs to another controller: the
+// parentRef then gets no status.
 func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
 	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	of := r.in.gateways
@@ -104,9 +105,9 @@ const (
 	placesPerCopy = 2
 )
 
-// manyNames returns the key of a route with more than freeTables pairs of a hostname and a parentRef, nil for
-// other routes. The places (listen.Place) of such a route are counted before any route attaches. Otherwise they
-// would be created only to be rejected.
+// manyNames returns a list with the key of a route if the route has more than freeTables pairs of a hostname
+// and a parentRef, and nil otherwise. Only the places of such routes are counted (see runWide). They are
+// counted before any route attaches, so that no places are created only to be rejected.
 func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	from := route.Read(object)
 	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {
@@ -115,14 +116,15 @@ func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// runWide returns the number of places (listen.Place) of a route with many hostnames or parentRefs.
+// runWide returns how many places (listen.Place) a route with many hostnames or parentRefs would have, as
+// copies: each place costs 1, and freePlaces are free.
 func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) copies {
 	places := r.attachAll(c, key).tables()
 	return copies{Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces}
 }
 
-// runAttach returns where a route attaches. If the places (listen.Place) of the route do not fit into the limit
-// of its namespace, runAttach rejects the route at all parentRefs.
+// runAttach returns where a route attaches. If its places (listen.Place) exceed what its namespace may have,
+// all parentRefs are rejected, and the route attaches nowhere.
 func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	out := r.attachAll(c, key)
 	if out.tables() <= freePlaces {
@@ -149,7 +151,7 @@ func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// attachAll returns where a route attaches if there is no limit of places (listen.Place).
+// attachAll returns where a route attaches, without the limit of places that runAttach applies.
 func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {

@@ -99,7 +99,8 @@ func (r *clusterRules) report(all *problemFold) {
 	problemsFrom(all, "cluster", r.cluster, (*clusterOut).problems)
 }
 
-// usesOf yields the backends that a root needs at each of its Gateways.
+// usesOf yields the backends that a root route needs at each of its Gateways. A key that it yields is a Gateway
+// with a backend; the ID is the route.
 func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	m.tables(func(table tableKey, flat *flatOut) {
@@ -127,8 +128,8 @@ func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flat
 	})
 }
 
-// eachUse yields each of the backends with the Gateway of table, unless the pair is in seen. It adds the pair
-// to seen.
+// eachUse yields each backend together with the Gateway of table. It skips pairs that are in seen, and adds the
+// others to seen, so that a pair is yielded once.
 func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yield func(useKey)) {
 	for _, to := range backends {
 		if use := (useKey{table.Gateway, *to}); !seen[use] {
@@ -138,9 +139,10 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 	}
 }
 
-// runCluster returns the cluster of a backend. For the key of a UDPRoute it returns the common cluster of all
-// backends of the route (runBlend). It returns nil if the backend does not exist or is a GatewayExtension.
-// Rules that refer to a removed backend are computed again in the same memo.Engine.Flush.
+// runCluster returns the cluster of a backend, encoded for Envoy. For the key of a UDPRoute it returns the one
+// cluster that combines all backends of the route (see runBlend). It returns nil if the backend does not exist,
+// and for a GatewayExtension. If a backend is removed, the rules that refer to it run again in the same
+// memo.Engine.Flush.
 func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
 		return r.runBlend(c, key)
@@ -165,9 +167,10 @@ func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	return out
 }
 
-// encodeCluster returns an encoded cluster after it applied the policies of the backend. It applies no
-// BackendTLSPolicy to a cluster for UDP or for connections that are passed through (Raw). port is the name of
-// the backend's port. The endpoints that Options.Guard refuses are removed.
+// encodeCluster applies the policies of a backend to its cluster, and encodes the cluster. port is the name of
+// the Service port, by which a BackendTLSPolicy can target it. No BackendTLSPolicy applies to a cluster for
+// UDP, or for TLS that Envoy passes through (Raw). Endpoints that Options.Guard refuses are removed, with a
+// problem.
 func (r *clusterRules) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
 	problems := append(r.sift(c, cluster), r.in.configOf(c, key.Object).Apply(cluster)...)
@@ -186,8 +189,8 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	return out
 }
 
-// sift removes the endpoints that must not be used from a cluster. It returns an error for each endpoint, at
-// the field that contains the endpoint. There are at most maxRejectedEndpoints errors.
+// sift removes the endpoints that Options.Guard refuses from a cluster. It returns an error for each of them,
+// at the field that contains the endpoint, but at most maxRejectedEndpoints errors.
 func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
 	refused := r.in.Guard.RemoveRefused(cluster)

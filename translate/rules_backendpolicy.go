@@ -85,7 +85,7 @@ func (r *backendPolicyRules) report(all *problemFold) {
 }
 
 // runBackendPolicy returns the result for one policy. If the policy is invalid or cannot be used, Policy.Closed
-// is set. Its targets then get no requests, because the policy may protect them.
+// is set. The targets of the policy then get no requests, because the policy may be meant to protect them.
 func (r *backendPolicyRules) runBackendPolicy(c *memo.Ctx, key manifest.Key) *backendPolicyOut {
 	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
@@ -138,9 +138,9 @@ func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.
 	return r.backendConfig.Get(c, target)
 }
 
-// runBackendTargets returns the result for each target of a policy, nil if the policy is not valid. It adds
-// objects that selectors select only until the list has maxListed targets. A selector that selects no object
-// has one entry, with a warning.
+// runBackendTargets returns the result for each object that a policy targets, nil if the policy is not valid.
+// Selected objects are added only while the list has fewer than maxListed targets. A selector that selects no
+// object has one entry, with a warning.
 func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarget {
 	object, _ := r.in.backendPolicies.Get(c, key)
 	from, ok := manifest.As[*api.BackendConfigPolicy](object)
@@ -213,7 +213,7 @@ func hashesNames(spec *api.BackendConfigPolicySpec) bool {
 	return lb.RingHash != nil && yes(lb.RingHash.UseHostnameForHashing) || lb.Maglev != nil && yes(lb.Maglev.UseHostnameForHashing)
 }
 
-// lostTargets returns the fields Lost and Warned of all targets that have them.
+// lostTargets returns the problems of all targets: each Lost and each Warned that is set.
 func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 	for _, target := range targets {
 		if target.Lost != nil {

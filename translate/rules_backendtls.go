@@ -38,9 +38,9 @@ type tlsPolicyOut struct {
 type tlsTarget struct {
 	Target  manifest.Key
 	Section string
-	// Bad says why the policy does not apply to the target, and is good if it applies. Lost is true if the
-	// target does not exist. If Lost is false, a Bad that is not good means that another policy applies.
-	// Problem has the same reason as Bad, and is nil if Bad is good.
+	// Bad is the reason why the policy does not apply to the target, and good if it applies. There are two
+	// reasons. Either the target does not exist, and Lost is true. Or another policy applies to it, and Lost is
+	// false. Problem has the same reason, and is nil if Bad is good.
 	Bad     policyVerdict
 	Lost    bool
 	Problem *manifest.Problem
@@ -194,7 +194,8 @@ func (out *tlsPolicyOut) unresolved(key manifest.Key, field string, found listen
 	out.problem(key, string(reason), field, found.Usable.Message, found.Hint)
 }
 
-// reject adds the problem that the policy as a whole cannot be used, and sets Accepted.
+// reject records that the policy (key) cannot be used because of one of its fields. It adds a problem at the
+// field, and sets Accepted to the reason.
 func (out *tlsPolicyOut) reject(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
 	out.Accepted = out.Accepted.And(policyVerdict{Reason: reason, Message: field + ": " + message})
 	out.problem(key, string(reason), field, message, hint)
@@ -269,8 +270,9 @@ func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarge
 	return out
 }
 
-// aim sets the ports of a target. If the target does not exist, it returns the name of the wrong field of the
-// targetRef, a message and a hint. message is "" if the target exists.
+// aim finds the ports that a target includes, and sets Ports or Any of t. If the target does not exist, aim
+// returns what is wrong: field is the wrong field of the targetRef, with a message and a hint. Otherwise
+// message is "".
 func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
 	service, isService := r.in.service(c, t.Target), t.Target.Group == "" && t.Target.Kind == "Service"
 	switch {
@@ -297,7 +299,7 @@ func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint st
 	return "", "", ""
 }
 
-// at reports whether the target includes a port.
+// at reports whether the target includes a port of the Service or Backend.
 func (t *tlsTarget) at(port int32) bool { return t.Any || slices.Contains(t.Ports, port) }
 
 // words returns the target and its section as text.
@@ -308,7 +310,8 @@ func (t *tlsTarget) words() string {
 	return t.Target.String() + ", port " + t.Section
 }
 
-// reject sets Bad and Problem of the target.
+// reject records that the policy (key) does not apply to the target. It sets Bad and Problem, with the given
+// reason.
 func (t *tlsTarget) reject(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
 	t.Bad = policyVerdict{Reason: reason, Message: message}
 	t.Problem = &manifest.Problem{Code: string(reason), Severity: manifest.Error, Object: key, Field: field, Message: message, Hint: hint}

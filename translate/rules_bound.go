@@ -76,9 +76,9 @@ func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	return out
 }
 
-// bindHosts limits the hosts of a route (from) to those that its namespace may serve. It modifies the hosts in
-// place, except for a kind of route without hosts. It returns the limit of the namespace (bound). narrower is
-// true if it removed a host.
+// bindHosts limits the hosts of a route to those that its namespace may serve (see listen.Bound). It changes
+// from.Hosts, except for a kind of route without hosts. bound is the limit of the namespace. narrower is true
+// if the route loses hosts by it.
 func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
 	bound = r.bound.Get(c, from.Key.Namespace)
 	if bound.Hosts.Every() || !from.Kind.Hosts {
@@ -89,9 +89,9 @@ func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound liste
 	return bound, asked.String() != from.Hosts.String()
 }
 
-// hostProblems returns a problem for each hostname of a route that its namespace may not serve, or may serve
-// only partly. For a route without hostnames, it returns a problem if the route serves no host. The route
-// (from) has the hosts after bindHosts.
+// hostProblems returns a problem for each hostname of a route that its namespace may not serve at all, or only
+// in part. A route without hostnames has a problem if it serves no host. from is the route as bindHosts changed
+// it, and bound is the limit of the namespace.
 func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.Problem) {
 	for i, hostname := range from.Hostnames {
 		left := listen.Narrow(ir.HostsOf(hostname), bound.Hosts)

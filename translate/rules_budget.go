@@ -41,7 +41,8 @@ const (
 	allPerRoute = 16
 )
 
-// demandOut is the number of rules that the levels of a branch can have.
+// demandOut has the number of rules that a branch (see branchKey) can have at most, at each level of
+// delegation.
 type demandOut struct {
 	branchKey
 	Origin *ir.Origin // the origin of the root, nil if the root does not exist
@@ -53,8 +54,8 @@ type demandOut struct {
 }
 
 // owner returns the namespace that is responsible for the size of the branch: the namespace of the root. If
-// Team is false, other namespaces may share the root. Then owner returns "root>child" for a branch with a
-// Space: the namespace of the root and Space.
+// Team is false, several namespaces may share the root. Then a branch with a Space has the owner "root>child",
+// made of the namespace of the root and Space.
 func (d *demandOut) owner() string {
 	if d.Team || d.Space == "" {
 		return d.Root.Namespace
@@ -74,7 +75,8 @@ func compareDemands(a, b *demandOut) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Space, b.Space))
 }
 
-// crowd has the branches (branchKey) of a host, or of all hosts, and the sum of their rules.
+// crowd has all branches (see branchKey) with rules on one host, or on all hosts. Rules is the sum of their
+// rules.
 type crowd struct {
 	Rules    int
 	Branches memo.Ordered[*demandOut]
@@ -82,8 +84,8 @@ type crowd struct {
 
 func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b.Branches) }
 
-// budgetOut is the budget of a branch (branchKey): the number of its levels that are built, and the limit that
-// the first omitted level would exceed.
+// budgetOut says how many levels of delegation are built in a branch (see branchKey). If a level is omitted,
+// budgetOut also has the limit that the level would exceed.
 type budgetOut struct {
 	// Depth is the number of levels below the root that are built.
 	Depth int
@@ -92,7 +94,7 @@ type budgetOut struct {
 	Rules, Limit int
 	// Few is true if Limit comes from the number of HTTPRoutes of the folder, and not from Options.MaxRoutes.
 	Few bool
-	// Host is the host whose limit is exceeded, "" for all hosts together.
+	// Host is the host that would have too many rules. It is "" if all hosts together would have too many.
 	Host string
 	// Message and Hint are those of the problem TooManyRoutes, "" if no level is omitted. All route.Points of
 	// the branch (branchKey) share them.
@@ -195,8 +197,8 @@ func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	return out
 }
 
-// gatherDemands returns the step of the memo.Folds crowd and all. The step adds new branches and removes old
-// ones.
+// gatherDemands returns the step of the memo.Folds crowd and all: it adds new branches to a crowd, removes old
+// ones, and updates Rules.
 func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 	step := gather[branchKey](compareDemands)
 	rules := func(d *demandOut, had bool) (n int) {
@@ -215,8 +217,9 @@ func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 	}
 }
 
-// runCut returns the branches of a host that must stop delegating, with their budgets. It returns nil if the
-// host is within its limit. For a host with few rules it does not read the number of routes.
+// runCut returns the branches (see branchKey) of a host that must stop delegating, each with its budget. It
+// returns nil if the host is within its limit. For a host with few rules it does not read the number of routes,
+// so that new routes do not run it again.
 func (r *budgetRules) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut {
 	all, _ := r.crowd.Get(c, key)
 	if all.Rules <= min(r.in.MaxRoutes, budgetBase) {
@@ -245,8 +248,9 @@ func (r *budgetRules) runCutAll(c *memo.Ctx, _ struct{}) map[branchKey]budgetOut
 	return all.cut(r.in.MaxDepth, budgetOut{Limit: min(few, many), Few: few < many})
 }
 
-// cut returns the branches with a level that does not fit into bound.Limit, with their budgets. levels is the
-// largest number of levels. The budgets are copies of bound with Depth and Rules set.
+// cut returns the branches that must stop delegating, each with its budget. It adds levels from the root down,
+// while the sum of all rules is at most bound.Limit. A branch whose level does not fit stops above this level.
+// levels is the largest number of levels. Each budget is a copy of bound with Depth and Rules set.
 func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	out, rules, asked := map[branchKey]budgetOut{}, 0, map[string]int{}
 	for depth := range levels {
@@ -262,10 +266,10 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	return out
 }
 
-// level returns the branches that have rules at a level and are not stopped above it. stopped has the branches
-// that are stopped. A branch of a namespace without rules at level 0 is not Heavy: it stops with the branch of
-// its root. The branches of the namespace with the fewest rules come first. asked has the number of rules of
-// each namespace at the levels above; the call adds the rules of this level.
+// level returns the branches that have rules at one level, in the order in which cut adds them: those of the
+// namespace with the fewest rules first. Branches in stopped are left out, and so are branches that stop with
+// the branch of their root, because they have no rules at level 0. asked has the number of rules of each
+// namespace at the levels above. level adds the rules of this level to it.
 func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
 	for d := range so.Branches.All() {
 		root := d.branchKey
@@ -283,9 +287,9 @@ func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[stri
 	return level
 }
 
-// runBudget returns the budget of a branch. The limit of each of the root's virtual hosts, and the limit of all
-// hosts together, may cut the branch. The cut with the smallest Depth counts. If nothing cuts the branch, Depth
-// is Options.MaxDepth.
+// runBudget returns the budget of a branch (see branchKey). Each virtual host of the root has a limit, and all
+// hosts together have one. If several limits stop the branch, the one with the smallest Depth counts. If no
+// limit stops it, Depth is Options.MaxDepth.
 func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	out := budgetOut{Depth: r.in.MaxDepth}
 	for _, table := range r.demand.Get(c, key).Tables {

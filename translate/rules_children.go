@@ -75,12 +75,11 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 	return out
 }
 
-// childProblems returns the problems of a route that may be below other routes. Without entries it returns the
-// warning of nowhere. A rejection is an error if a parentRef of the route names the parent. For a route without
-// parentRefs, a rejection is an error if no parent accepts the route. If a parent does, it is a warning if the
-// rejecting parent selects the route by name. Other rejections are no problem. childProblems adds
-// besideProblems for each entry that accepts the route. It adds missedEverywhere if a parent accepts the route
-// and no Gateway does.
+// childProblems returns the problems that a route has as the child of other routes. entries are its status
+// entries for parents; without any, the result is the warning of nowhere. A rejection is an error if a
+// parentRef names the parent, or if the route has no parentRefs and no parent accepts it. It is a warning if a
+// parent rejects such a route by name while another accepts it. Further warnings come from besideProblems and
+// missedEverywhere.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -106,9 +105,9 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	return out
 }
 
-// handedOn returns the verdict for the condition ResolvedRefs: whether each delegating rule of a root finds a
-// route. If a rule finds none on some port, it is the verdict for the first such port. The message of a good
-// verdict lists routes that are rejected while others are accepted.
+// handedOn returns the verdict for the condition ResolvedRefs of a root (key): whether each of its delegating
+// rules finds a route. mount has the rules of the root by port. The first port with a rule that finds no route
+// decides. If there is none, the message lists routes that are rejected while others are accepted.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
@@ -158,14 +157,16 @@ func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childE
 	return out
 }
 
-// boundTo returns the bindings of a route to all its parents, sorted by parent.
+// boundTo returns the results of a route as a child (see bindingOut), one for each node of each parent, sorted
+// by parent.
 func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	bindings, _ := r.in.bindings.Get(c, key)
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// unbound returns why a parentRef of a child is rejected if the child has no binding to that parent. bound are
-// the child's bindings to other parents.
+// unbound returns why a parentRef (ref) is rejected if its parent has no result for the child. There are three
+// reasons: the parent does not exist, it serves nothing itself, or it does not allow the child. bound are the
+// results of the child for other parents. The hint may suggest one of them.
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
 	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {

@@ -7,7 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// claim counts the listeners and routes that have a host.
+// claim is what is known about a virtual host before its rules are built: how many listeners and routes have
+// its domain.
 type claim struct {
 	Count    int    // number of listeners and routes
 	Listener string // the ID of the listener that serves the host
@@ -18,7 +19,8 @@ type claimIn struct {
 	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// claimRules count the listeners and routes that have each host, before virtual hosts are built.
+// claimRules find out which virtual hosts exist, before their rules are built. claimed counts the listeners and
+// routes of each virtual host. breadth counts the virtual hosts of each listener.
 type claimRules struct {
 	claimed *memo.Fold[tableKey, string, string, claim]
 	breadth *memo.Fold[listenerKey, tableKey, struct{}, int]
@@ -68,8 +70,9 @@ func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
 	return r
 }
 
-// addClaims is the step of the memo.Fold claimed. It adds new members to the count and subtracts removed ones.
-// All members of a host have the same listener, because one listener serves a host.
+// addClaims is the step of the memo.Fold claimed. Each new member, a listener or route with the domain, adds 1
+// to Count, and each removed member subtracts 1. Listener comes from any member: all members of a virtual host
+// have the same one.
 func addClaims(of claim, members []memo.Member[string, string]) claim {
 	for _, m := range members {
 		switch {

@@ -18,7 +18,8 @@ import (
 // routes of both kinds, each change of a route's hosts computes the result for all of them again. Other edits
 // do not. For a listener with routes of one kind, the usual case, nothing is computed.
 
-// contenders are the routes that request hosts of a listener. Kinds is the number of routes of each kind.
+// contenders are all HTTPRoutes and GRPCRoutes that request hosts of one listener. Kinds is the number of
+// routes of each kind.
 type contenders struct {
 	All   memo.Ordered[*listen.Contender]
 	Kinds map[string]int
@@ -127,7 +128,8 @@ func winProblems(won memo.Ordered[*win]) []manifest.Problem {
 	return out
 }
 
-// contendersOf yields the hosts that a route requests on each listener, sorted.
+// contendersOf yields, for each listener that a route attaches to, the hosts that the route requests there,
+// sorted. It yields nothing for a TCPRoute, TLSRoute or UDPRoute.
 func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listenerKey, manifest.Key], *listen.Contender)) {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return
@@ -177,7 +179,7 @@ func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// spans reports whether hosts contains all hosts that the node's root serves on the port of the node.
+// spans reports whether hosts contains every host that the root of a node serves on the port of the node.
 func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	return !slices.ContainsFunc(r.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
 		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
@@ -185,10 +187,10 @@ func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	})
 }
 
-// tablesOf returns the virtual hosts that a node adds its rules to. tables are the virtual hosts of the root
-// with at least one of hosts. guests are virtual hosts of narrower domains within them. The node's rules do not
-// create a guest: it exists only if another route or a listener has its domain. Otherwise requests for that
-// domain would not find the rules of the root's other children.
+// tablesOf returns the virtual hosts that a node adds its rules to. hosts are the hosts that the node serves.
+// tables are the virtual hosts of the root with at least one of hosts. guests are virtual hosts of narrower
+// domains within them. A guest exists only if another route or a listener has its domain. If the node created
+// it, requests for the domain would miss the rules that other children have in the wider virtual host.
 func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
 	for _, parent := range r.admitted.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)
@@ -203,7 +205,8 @@ func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (table
 	return tables, slices.DeleteFunc(guests, func(t tableKey) bool { return slices.Contains(tables, t) })
 }
 
-// appendTables adds to out the virtual hosts of the places on one port, each once.
+// appendTables appends to out the virtual hosts of those places that are on port, each once. gateway is
+// "namespace/name" of their Gateway.
 func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
 	for _, place := range places {
 		table := tableOf(gateway, place)

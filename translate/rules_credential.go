@@ -21,7 +21,8 @@ import (
 // maxCredentialBytes limits the credentials of one policy. Each route of the policy contains all of them.
 const maxCredentialBytes = 1 << 20
 
-// credentialsOut are the credentials of one source, or the reason why they cannot be used.
+// credentialsOut are the credentials that a policy names in one field (ir.CredentialSource), or the reason why
+// they cannot be used.
 type credentialsOut struct {
 	List []ir.Credential
 	// Problem has a code, a message and a hint. It is nil if List can be used.
@@ -56,8 +57,8 @@ func newCredentialRules(e *memo.Engine, in credentialIn) *credentialRules {
 	return r
 }
 
-// fill sets the credentials of each source that extras names. It returns an error for each source that cannot
-// be used; the policy must then not be used.
+// fill sets the credentials of extras: users, keys and the like, which it reads from the Secrets that extras
+// names. It returns an error for each source that cannot be used. The policy of extras must then not be used.
 func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
 		found := r.credentials.Get(c, use.Source)

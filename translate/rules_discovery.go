@@ -19,7 +19,8 @@ import (
 // Discoveries are the known answers of issuers, by issuerURI. They are immutable.
 type Discoveries map[string]ir.IssuerAnswer
 
-// discoveryInputs has the known answer of each issuer as an input. present are the current values.
+// discoveryInputs is the input with the known answer of each issuer, by issuerURI. present has the same
+// answers, so that replace can find the keys to delete.
 type discoveryInputs struct {
 	*memo.Input[string, ir.IssuerAnswer]
 	present Discoveries
@@ -39,9 +40,9 @@ func (d *discoveryInputs) replace(set Discoveries) {
 // The problem is a warning, because the folder has no mistake. But the targets of the policy still fail closed.
 const codeIssuerNotAsked = "IssuerNotAsked"
 
-// discover sets the endpoints of an identity provider from the discovery document of its issuer. It reports
-// whether the endpoints are known. If they are not, it adds to problems: a warning if the document was not
-// requested yet, or an error if the issuer has no usable answer.
+// discover sets the endpoints of an identity provider in to. They come from the discovery document of issuer.
+// It reports whether the endpoints are known. If they are not, it adds to problems: a warning if the document
+// was not requested yet, or an error if the issuer has no usable answer.
 func (r *extensionRules) discover(c *memo.Ctx, issuer string, to *ir.SignIn, problems *[]manifest.Problem) bool {
 	found, asked := r.in.discoveries.Get(c, issuer)
 	if asked && found.Known() {

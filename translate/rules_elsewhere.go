@@ -100,8 +100,9 @@ func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string]
 // if a namespace has thousands of names and thousands of failing references.
 const maxAround = 64
 
-// around returns the names that are compared with name: all names if there are few, otherwise the closest names
-// in alphabetical order. Close names have the same first letters.
+// around returns the names that are compared with name. If all has at most maxAround names, these are all
+// names. Otherwise they are the neighbors of name in alphabetical order, because similar names often begin
+// alike.
 func around(all memo.Ordered[string], name string) []string {
 	var names []string
 	for one := range all.Before(name) {
@@ -160,8 +161,9 @@ func shortens(a, b string) bool {
 	return true
 }
 
-// absent returns a hint for a reference to an object that does not exist. The hint names the reference by a
-// word (from), for example "parentRef".
+// absent returns the hint for a reference to an object (key) that does not exist. It suggests an object with
+// the same name in another namespace, or one with a similar name. from is the word for the reference in the
+// hint, for example "parentRef".
 func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	if other := r.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
 		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
@@ -172,8 +174,8 @@ func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
 }
 
-// absentHere returns a hint for a reference that cannot name a namespace, to an object that does not exist.
-// Unlike absent, it suggests no object of another namespace.
+// absentHere returns the hint for a reference to an object (key) that does not exist, if the reference cannot
+// name a namespace. Unlike absent, it suggests no object of another namespace.
 func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)
@@ -181,8 +183,8 @@ func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)
 }
 
-// meant returns the beginning of a hint that suggests the most similar of names. It returns "" if none is
-// similar to name.
+// meant returns the beginning of a hint: a question that suggests the most similar of names. It returns "" if
+// none is similar to name.
 func meant(name string, names []string) string {
 	if like := nearName(name, names); like != "" {
 		return fmt.Sprintf("did you mean %q? ", like)
@@ -190,7 +192,7 @@ func meant(name string, names []string) string {
 	return ""
 }
 
-// didYouMean returns the hint for a missing object, with a similar name that exists (like).
+// didYouMean returns the hint for a missing object. like is a similar name that exists.
 func didYouMean(key manifest.Key, like string) string {
 	return fmt.Sprintf("create %s, or fix the name; did you mean %q?", key, like)
 }

@@ -110,8 +110,8 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	return out
 }
 
-// service returns the external service or identity provider of an extension. It adds to out.Backends and
-// problems.
+// service returns the external service or identity provider of an extension. It adds the backend to
+// out.Backends, and what is wrong to problems.
 func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.GatewayExtensionSpec, out *extensionOut, problems *[]manifest.Problem) *ir.Extension {
 	extension, service, found := policy.LowerExtension(key, spec)
 	*problems = append(*problems, found...)
@@ -128,8 +128,9 @@ func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.Gatewa
 	return extension
 }
 
-// reach returns the cluster of a backend that an extension names in a field. It returns "" and adds a problem
-// if the backend cannot be used.
+// reach returns the name of the cluster for a backend that an extension refers to, and adds the backend to
+// out.Backends. field is the path of the reference in the extension. If the backend cannot be used, reach
+// returns "" and adds a problem.
 func (r *extensionRules) reach(c *memo.Ctx, ref backend.Reference, field string, out *extensionOut, problems *[]manifest.Problem) (cluster string) {
 	resolution := r.in.backend.Get(c, ref)
 	if resolution.OK() {
@@ -168,8 +169,9 @@ func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *stat
 // closedUntil is the beginning of the hint of a problem that makes routes answer 500.
 const closedUntil = "routes of the policy answer 500 until this is fixed: "
 
-// connect sets the extensions and credentials that extras names. It returns the backends of the extensions, nil
-// for nil extras. If connect returns a problem, the policy must not be used.
+// connect sets the extensions and credentials that the policy fields in extras refer to. It returns the
+// backends of the extensions. If extras is nil, it returns nothing. If it returns a problem, the policy must
+// not be used.
 func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
 	if extras == nil {
 		return nil, nil

@@ -19,7 +19,8 @@ const (
 	maxHeavy = 64
 )
 
-// fanoutOut is the number of rules that the children of a node (flatKey) can have.
+// fanoutOut is the number of rules that all children of a node together can have at most. It is computed before
+// the children are.
 type fanoutOut struct {
 	Rules int // without the rules of Heavy
 	// Heavy has the number of rules of each namespace with more than heavyRules rules directly below a root.
@@ -70,8 +71,8 @@ func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	}))
 }
 
-// splitHeavy returns the number of rules of each namespace with many rules in Heavy, and the sum of all others
-// in Rules. bySpace has the number of rules of each namespace.
+// splitHeavy returns a fanoutOut in which each namespace with many rules has its own number in Heavy, and all
+// others share Rules. bySpace has the number of rules of each namespace.
 func splitHeavy(bySpace map[string]int) *fanoutOut {
 	out := &fanoutOut{Heavy: map[string]int{}}
 	spaces := slices.SortedFunc(maps.Keys(bySpace), func(a, b string) int { return cmp.Or(cmp.Compare(bySpace[b], bySpace[a]), cmp.Compare(a, b)) })

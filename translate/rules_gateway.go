@@ -176,15 +176,15 @@ func (r *gatewayRules) runOwner(c *memo.Ctx, key hostKey) string {
 	return ""
 }
 
-// runHolders resolves the conflicts of a port between Gateways. It returns, for each Gateway that cannot bind
-// the port, the Gateway that has the port.
+// runHolders decides which Gateways bind a port that several Gateways request. The result has each Gateway that
+// cannot bind the port, with the Gateway that binds it instead.
 func (r *gatewayRules) runHolders(c *memo.Ctx, at listen.Socket) map[string]string {
 	claims, _ := r.claims.Get(c, at)
 	return listen.Holders(slices.Collect(claims.All()))
 }
 
-// speaksOfInvalid reports whether gatefold writes the status of an invalid object. It is false only for an
-// object that belongs to another controller.
+// speaksOfInvalid reports whether gatefold writes the status of an invalid object. It returns false only if the
+// object belongs to another controller.
 func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	switch from.Key.Kind {
 	case "GatewayClass":
@@ -200,9 +200,9 @@ func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	return true
 }
 
-// speaksOf reports whether gatefold reports on objects that attach to a Gateway or ListenerSet (parent). That
-// is the case if the parent does not exist or if gatefold serves it. If the parent is invalid, speaksOfInvalid
-// decides.
+// speaksOf reports whether gatefold writes statuses and problems of objects that attach to a Gateway or
+// ListenerSet (parent). The result is true if the parent does not exist, or if gatefold serves it. If the
+// parent is invalid, speaksOfInvalid decides.
 func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	if invalid, ok := r.in.invalid.Get(c, parent); ok {
 		return r.speaksOfInvalid(c, invalid)

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// bindingOut is the result for a child below one node of its parent (linkKey). The entries of the child's
-// status are built from all its bindings.
+// bindingOut is a binding: the result for a candidate child below one node of a parent (see linkKey). It says
+// which rules of the parent accept or reject the child. The status of the child is built from all its bindings.
 type bindingOut struct {
 	Parent manifest.Key
 	// Named is true if a rule of the parent names the child.
@@ -81,10 +81,10 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft returns what a node adds to the virtual hosts (tableKey) of its root: the rules of a child, and the
-// rule Rest of each route.Point that needs it. A Point needs Rest if it accepts no route, if it names a route
-// that does not exist, if it must not delegate, or if it is Guarded. If the root or the route has too many
-// copies, the rules are in no virtual host.
+// runGraft returns what a node adds to the virtual hosts of its root: the rules of a child, and the rule Rest
+// of each route.Point that needs it. Rest gets the requests that no child matches. A Point needs Rest if it
+// accepts no route, or must not delegate, or is Guarded. It also needs Rest if a route that it selects is
+// missing or has too many copies. If the node's own route or its root has too many copies, nothing is added.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)
@@ -153,10 +153,10 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	return out
 }
 
-// searchOf returns the number of routes that a Point accepts, and the routes that it rejects. rejected has at
-// most one route more than the text of rejections names. If the Point accepts routes, rejected has only
-// rejections that matter (see matters). searchOf also returns the first missing route that the Point names. If
-// the Point neither accepts nor rejects a route, searchOf sets nobody.
+// searchOf returns what a Point finds: how many routes it accepts, which it rejects, and the first route that
+// it names and that does not exist. rejected is cut to one more than a message names. If the Point accepts
+// routes, rejected has only what must still be shown (see rejectedChild.matters). If it finds no route at all,
+// nobody has the message.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})

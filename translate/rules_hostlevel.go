@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// hostLevel is a hostPolicy, and the cost of what it adds to each virtual host.
+// hostLevel has the merged policies of a listener (hostPolicy), and the cost of what they add to each virtual
+// host.
 type hostLevel struct {
 	hostPolicy
 	// Units is the cost of what the policies add to each virtual host, in plain routes of Envoy. Policies from
@@ -83,8 +84,9 @@ func resolveHost(specs []*policy.Attached) policy.Resolved {
 	return policy.Resolve([]policy.Level{policy.NewLevel(specs, policy.ShallowMergePreferChild, route.CompareOrigins)})
 }
 
-// weigh sets Units and Heaviest of out: the cost of the fields that the policies in counted add to each virtual
-// host. It ignores fields that a virtual host cannot set.
+// weigh sets Units and Heaviest of out. counted are those policies of the listener whose size is limited. Units
+// is the cost of the fields that they add to each virtual host. Fields that Envoy does not accept on a virtual
+// host do not count.
 func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.Attached) {
 	if len(counted) == 0 {
 		return
@@ -102,7 +104,8 @@ func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.At
 	out.Units = sum.Cost()
 }
 
-// burden returns the size and cost of one field of merged policies in Envoy's configuration.
+// burden returns the size and cost of one policy field in Envoy's configuration. resolved has the merged
+// policies that set the field.
 func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Field) route.Burden {
 	one := resolved.Only(func(name ir.Field) bool { return name == field })
 	extras := one.Extras()
@@ -132,9 +135,9 @@ type hostOf struct {
 	above    bool   // true for a Gateway if the listener belongs to a ListenerSet
 }
 
-// gatherHost adds to a gathering (into) the policies of a Gateway or ListenerSet, and those of one of its
-// listeners. If the listener belongs to a ListenerSet, the policies of the Gateway get the Standing
-// ByGateway.
+// gatherHost adds policies to into: those of a Gateway or ListenerSet, and those of one of its listeners. If
+// host.above is true, the listener belongs to a ListenerSet. The policies of the Gateway then get the Standing
+// ByGateway, so that policies of the ListenerSet win.
 func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	if !r.in.aims.any(c, host.object) {
 		return

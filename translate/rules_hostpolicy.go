@@ -16,8 +16,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// hostDemand has the fields of a hostPolicy that routes depend on. It does not change with the value of a field
-// that the virtual host sets.
+// hostDemand is the part of a hostPolicy that each route of the listener must know. The values of fields that
+// the virtual host sets are not in it, so that a new value does not change the routes.
 type hostDemand struct {
 	// Own are the policy fields that a virtual host cannot set. Each route must contain them.
 	Own policy.Resolved
@@ -47,8 +47,8 @@ func newHostPolicyRules(e *memo.Engine, in hostPolicyIn) *hostPolicyRules {
 	return r
 }
 
-// listenerOf returns the listener whose policies apply to a virtual host. If no policy applies to the Gateway
-// or to its ListenerSets, policed is false, and no listener is looked up.
+// listenerOf returns the listener whose policies apply to a virtual host. policed is false if no policy applies
+// to the Gateway or its ListenerSets. The listener is then not looked up, and at is zero.
 func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return at, false
@@ -112,9 +112,9 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	return out
 }
 
-// place returns the entries of a node (flatKey) as the virtual hosts contain them: with the policies of the
-// listeners and the client certificates of the Gateways. route is the key of the node's route. tables yields
-// each virtual host with the node's own entries.
+// place returns the entries of a node (see flatKey) as the virtual hosts contain them: with the policies of the
+// listeners, and with the client certificates of the Gateways. route is the key of the node's route. tables
+// yields each virtual host of the node, with the node's own entries.
 func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	type place struct { // the entries of a node are the same in all tables of a listener
@@ -161,7 +161,8 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq
 	return out
 }
 
-// place returns the results of placeOne for the node's own entries (own).
+// place returns the entries of a node with the policies of the listener: own, with each entry changed by
+// placeOne.
 func (d *hostDemand) place(own []*entry) []*entry {
 	out := make([]*entry, len(own))
 	for i, e := range own {
@@ -170,10 +171,10 @@ func (d *hostDemand) place(own []*entry) []*entry {
 	return out
 }
 
-// placeOne returns e with the policies of the listener. If d.Closed is set, the result answers 500 (for a
-// GRPCRoute: UNAVAILABLE). Otherwise, if e forwards to backends, the result has the fields of d.Own that the
-// route does not set itself. Extras.Replaced of the result lists the fields of d.Held that the route sets
-// itself. If nothing changes, placeOne returns e itself.
+// placeOne returns e with the policies of its listener. If d.Closed is set, the result answers 500 (UNAVAILABLE
+// for a GRPCRoute). If e forwards to backends, the result has those fields of d.Own that its route does not set
+// itself. If the route itself sets fields that the virtual host sets too (d.Held), Extras.Replaced lists them.
+// If nothing changes, placeOne returns e.
 func (d *hostDemand) placeOne(e *entry) *entry {
 	if d.Closed != nil {
 		return e.closed(d.Closed)

@@ -97,7 +97,7 @@ func (r *identityRules) report(all *problemFold) {
 }
 
 // overfull returns the reason why the routes of a namespace answer 500: the names of its identity headers are
-// too long. It returns nil if they are within the limit.
+// longer together than maxIdentityBytes. It returns nil if they are within the limit.
 func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 	size := 0
 	for name := range names.All() {
@@ -112,8 +112,8 @@ func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 	}
 }
 
-// yieldIdentities yields the node as a member for each identity header that the policies of its entries set. It
-// skips headers in seen, and adds the others to seen.
+// yieldIdentities yields each identity header that the policies of entries set (see identityAt), with the node
+// of the entries as member. It skips headers in seen, and adds the others to seen.
 func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[identityAt]bool, yield func(memo.Place[identityAt, flatKey], flatKey)) {
 	for _, e := range entries {
 		if e.Rule.Action.Extras == nil && e.Rule.Action.ExternalAuth == nil {
@@ -129,10 +129,10 @@ func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[id
 	}
 }
 
-// forged returns the identity headers that a virtual host removes from requests of clients, sorted. Some come
-// from the policies of its listener (host). The others come from any policy of a route at the Gateway, if a
-// route of the same namespace is in the host. owners are the namespaces of the host. closed has the namespaces
-// with too many headers, whose routes answer 500.
+// forged returns the names of the headers that a virtual host removes from requests of clients, sorted. They
+// are the identity headers (see identityAt) that the policies of its listener (host) set, and those of each
+// namespace with routes in the host (owners). closed has the namespaces whose headers are too long (see
+// overfull). Their headers are not in names, because their routes answer 500.
 func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[owner], host *hostPolicy) (names []string, closed map[string]*closing) {
 	if host != nil {
 		names = host.Extras.IdentityNames()

@@ -21,7 +21,8 @@ type linkIn struct {
 	Options
 }
 
-// linkRules find the children of nodes.
+// linkRules find the children of nodes, the routes of a delegation tree (see flatKey). A link is a parent's
+// node and a candidate child, with the rules of the parent that may delegate to the child.
 type linkRules struct {
 	in       linkIn
 	points   *memo.Rule[flatKey, *pointsOut]
@@ -48,7 +49,7 @@ func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
 	return r
 }
 
-// runPoints returns the fields of a node that its links read.
+// runPoints returns the fields of a node that the links to its children read.
 func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	flat := r.in.flat.Get(c, key)
 	if len(flat.Points) == 0 {
@@ -57,7 +58,8 @@ func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	return &pointsOut{flat.Points, flat.Hosts, r.in.overBudget(c, key).closed()}
 }
 
-// childOf returns the key of a child's node. It returns nil if no rule of the parent accepts the child.
+// childOf returns a list with the key of the node that a child has below its parent. It returns nil if no rule
+// of the parent accepts the child.
 func childOf(key linkKey, l *linkOut) []flatKey {
 	if len(l.Links) == 0 {
 		return nil
@@ -65,7 +67,8 @@ func childOf(key linkKey, l *linkOut) []flatKey {
 	return []flatKey{key.child()}
 }
 
-// livePoints yields the parent's Points that accept rules of a child's node.
+// livePoints yields the names of the parent's route.Points under which a child's node has rules. The node is
+// the member of each.
 func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey], struct{})) {
 	for _, point := range f.Live {
 		yield(memo.Place[pointKey, flatKey]{Key: pointKey{key.link().Parent, point}, ID: key}, struct{}{})

@@ -86,8 +86,9 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	return out
 }
 
-// setting returns the parents and the hosts of a node. stands is false if a root is not attached on the port,
-// or if a child has no links to its parent.
+// setting returns what the flattened rules of a node depend on besides its route: the parents, and the hosts.
+// stands is false if the node serves nothing: a root is not attached on the port, or a child has no links to
+// its parent.
 func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
 	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings}
 	if key.Via != "" {

@@ -8,14 +8,14 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// offerKey is a property (route.Property) that routes of several namespaces can have, with one of these
-// namespaces.
+// offerKey is a property that parents select routes by (route.Property), in one namespace (Space). The property
+// must be one that routes of several namespaces can have.
 type offerKey struct {
 	Property route.Property
 	Space    string
 }
 
-// offer is a namespace, with the number and size of its routes that have a property (route.Property).
+// offer is a namespace (Space), with the number and size of its routes that have one property (route.Property).
 type offer struct {
 	Space   string
 	Breadth route.Breadth
@@ -25,7 +25,8 @@ type offerIn struct {
 	routes *objects
 }
 
-// offerRules count the routes with each property (route.Property) that parents select by.
+// offerRules count the routes that parents can select, by the property that they select by (route.Property: a
+// name, a namespace, a label or a parentRef). count has the number of all routes.
 type offerRules struct {
 	in      offerIn
 	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]

@@ -23,8 +23,8 @@ type ruleKey struct {
 	Rule  int
 }
 
-// plainRule is the common index of all rules of a route that have no policies of their own. These rules name no
-// policy, and no policy targets them by name.
+// plainRule stands for all rules of a route to which only the policies of the whole route apply (see the
+// function plain). They share one result, which has this index in its ruleKey.
 const plainRule = -1
 
 func (k ruleKey) String() string {
@@ -36,8 +36,8 @@ func (k ruleKey) String() string {
 
 // policyOut is the result for one TrafficPolicy, independent of its targets.
 type policyOut struct {
-	// Attached is the policy as it is merged with others, but without a Standing, which depends on the target.
-	// It is nil if the policy does not exist.
+	// Attached is the policy in the form in which it is merged with others. It has no Standing, because that
+	// depends on the target. It is nil if the policy does not exist.
 	Attached *policy.Attached
 	// Unusable says why the targets of the policy answer 500, "" if the policy can be used. Field is the path
 	// of the cause in the policy. Invalid is true if the schema rejects the policy.
@@ -52,7 +52,8 @@ type policyOut struct {
 	Problems []manifest.Problem
 }
 
-// levelOut has the policies (a policy.Level) that apply to one rule of one route.
+// levelOut has the policies that apply to one rule of one route, as a policy.Level. The policies of rules that
+// delegate to it are other levels.
 type levelOut struct {
 	policy.Level
 	// Closed is the reason why the rule, and all rules below it, answer 500: a policy is missing or cannot be
@@ -105,7 +106,8 @@ func trafficPolicyKind() apischema.GroupKind {
 	return apischema.GroupKind{Group: api.Group, Kind: api.KindTrafficPolicy}
 }
 
-// runPolicy returns the result for one policy: its spec and its problems, before it is merged with others.
+// runPolicy returns the result for one policy by itself: its settings, its problems, and whether it can be
+// used.
 func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	object, _ := r.in.trafficPolicies.Get(c, key)
 	from, ok := manifest.As[*api.TrafficPolicy](object)
@@ -159,9 +161,9 @@ func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
 	return ""
 }
 
-// tooLongForRoutes returns an error for each field that is too large, if the policy is for a Gateway,
-// ListenerSet or listener. It examines only fields that virtual hosts cannot have: they are copied into each
-// route of the listeners. For other policies it returns nil.
+// tooLongForRoutes returns an error for each field of a policy that is too large to be copied into every route
+// of a listener. That concerns policies for a Gateway, a ListenerSet or one of their listeners. Fields that
+// Envoy accepts on a virtual host are not copied, and are not checked. For other policies it returns nil.
 func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, attached *policy.Attached) (problems []manifest.Problem) {
 	if !slices.ContainsFunc(targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...), func(t store.Target) bool { return t.Kind == "Gateway" || t.Kind == kindListenerSet }) {
 		return nil
@@ -192,7 +194,7 @@ func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	}
 }
 
-// gathering collects the policies of one policy.Level.
+// gathering collects the policies that apply to one rule, or to one listener, before they are merged.
 type gathering struct {
 	get   func(manifest.Key) *policyOut
 	specs []*policy.Attached
@@ -203,13 +205,13 @@ type gathering struct {
 	closed, streams *closing
 }
 
-// gathering returns an empty gathering that reads the results of policies.
+// gathering returns an empty gathering. It reads the result of each policy that is added through c.
 func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close records a reason (by) why rules answer 500, if it replaces the present reason (closing.before). If
-// streams is true, connections are refused for the same reason.
+// close records a reason (by) why the rules answer 500. If an earlier reason must stay (see closing.before), it
+// stays. If streams is true, connections of TCP, TLS and UDP listeners are refused for the same reason.
 func (g *gathering) close(by *closing, streams bool) {
 	if by.before(g.closed) {
 		g.closed = by
@@ -219,8 +221,8 @@ func (g *gathering) close(by *closing, streams bool) {
 	}
 }
 
-// add adds a policy (of) to the level. If the policy cannot be used, add also calls close. found is false if
-// the policy does not exist.
+// add adds a policy, with the way in which it applies (standing). If the policy cannot be used, add also calls
+// close. found is false if the policy does not exist.
 func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
 	p := g.get(of)
 	if p.Attached == nil {
@@ -243,9 +245,9 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 	return true
 }
 
-// attach adds the policies of a section of an object: a rule of a route, or a listener of a Gateway or
-// ListenerSet. If too many policies apply, it adds none and sets closed and streams. kind is the kind of the
-// policies.
+// attach adds the policies that target a section of an object, or the whole object. A section is a rule of a
+// route, or a listener. at has the policies of the object. If too many apply, attach adds none and calls close.
+// kind is the kind of the policies, for the message.
 func (g *gathering) attach(at *attachments, section, kind string) {
 	if crowded := at.closing(kind, section); crowded != nil {
 		g.close(crowded, true)
@@ -319,8 +321,8 @@ func (r *policyRules) streamLevel(c *memo.Ctx, object *manifest.Object) *levelOu
 	return out
 }
 
-// plain reports whether only policies of the whole route apply to a rule. at has the policies that target the
-// route and its rules.
+// plain reports whether a rule has no policies of its own, so that only policies of the whole route apply to
+// it. at has the policies that target the route and its rules. namespace is that of the route.
 func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 	for _, filter := range rule.Filters {
 		if _, ok := extension(namespace, filter); ok {
@@ -332,8 +334,8 @@ func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 	})
 }
 
-// missing adds the problem of a policy that a rule names and that does not exist. It returns the reason for the
-// rule to answer 500.
+// missing adds the problem that a rule (key) names a policy (of) that does not exist. filter is the index of
+// the filter with the name. missing returns the reason for which the rule answers 500.
 func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint string) *closing {
 	problem := manifest.Problem{
 		Code: "PolicyNotFound", Severity: manifest.Error, Object: key.Route,
@@ -347,8 +349,8 @@ func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint stri
 	}
 }
 
-// extension returns the key of the TrafficPolicy that an ExtensionRef filter names. ok is false for other
-// filters.
+// extension returns the key of the TrafficPolicy that a filter of type ExtensionRef names. namespace is that of
+// the route. ok is false for other filters.
 func extension(namespace string, filter gwv1.HTTPRouteFilter) (of manifest.Key, ok bool) {
 	ref := filter.ExtensionRef
 	if ref == nil || !route.IsTrafficPolicy(ref) {

@@ -16,10 +16,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// policyLevels returns the policies of a flattened rule by level: for each rule that delegates to it, root
-// first, and for its own rule in its route (of). The last level is nil if the own rule has no policies. The
-// result is nil if no level has policies, which is the usual case. targeted is true if a policy may target the
-// route.
+// policyLevels returns the policies of a flattened rule by level. The first levels are those of the rules that
+// delegate to it, root first. The last level is that of the rule in its own route (of); it is nil if that rule
+// has no policies. If targeted is false, no policy targets the route, and only policies that the rule names are
+// looked up. The result is nil if no level has policies, the usual case.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
@@ -35,7 +35,7 @@ func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTT
 	return nil
 }
 
-// namesPolicies reports whether the filters of a rule name TrafficPolicies. The rule belongs to a route (of).
+// namesPolicies reports whether a filter of the rule names a TrafficPolicy. of is the route of the rule.
 func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 	return slices.ContainsFunc(rule.Filters, func(f gwv1.HTTPRouteFilter) bool {
 		_, ok := extension(of.Namespace, f)
@@ -43,7 +43,7 @@ func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 	})
 }
 
-// loadOf returns the size of what a root adds to each virtual host, with its policies.
+// loadOf returns the size and cost of what a root route adds to each virtual host, including its policies.
 func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	rules, targeted := route.Rules(object), r.aims.any(c, object.Key)
 	return route.LoadOf(object, func(rule int) route.Burden {
@@ -54,8 +54,9 @@ func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	})
 }
 
-// addPolicies sets the policies of each rule of a node, before the node delegates. A rule answers 500 if one of
-// its policies is missing or cannot be used, or if too many apply.
+// addPolicies sets the policies of all rules of a node. It includes the rules Rest of its route.Points, which
+// serve what no child matches. A rule answers 500 if one of its policies is missing or cannot be used, or if
+// too many apply.
 func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
 	annotations := object.Value.GetAnnotations()
 	if _, known := policy.StrategyOf(annotations); !known {
@@ -86,7 +87,8 @@ func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *fla
 	}
 }
 
-// joinedLevels are the merged policies of the levels (policy.Level) of a rule.
+// joinedLevels are the policies of a rule, merged over all levels: those of the rules that delegate to it, and
+// its own (see policyLevels).
 type joinedLevels struct {
 	*policy.Resolved
 	extras *ir.Extras
@@ -97,21 +99,22 @@ type joinedLevels struct {
 	closedBy int
 	// backends are the backends of the services that extras names.
 	backends []*backend.Key
-	// loosened are the protecting fields of a level above that a level below overrides.
+	// loosened are the fields that protect requests, were set by a policy of a higher level, and are overridden by
+	// a lower level.
 	loosened []policy.Loosening
 	// auth are the policies with extAuth that the filter ExternalAuth of a route may replace.
 	auth []authLevel
 }
 
-// authLevel is a policy with extAuth, with the index of its policy.Level. prefers is true if the level wins
-// over the levels below.
+// authLevel is a policy with extAuth, and the index of the policy.Level that has it. prefers is true if
+// policies of that level win over the levels below.
 type authLevel struct {
 	level   int
 	policy  manifest.Key
 	prefers bool
 }
 
-// join merges the policies of some levels, root first. A nil level has no policies.
+// join merges the policies of the levels of a rule, root first. A level that is nil has no policies.
 func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	var out joinedLevels
 	var list []policy.Level
@@ -136,8 +139,8 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	return out
 }
 
-// loosens adds a warning for each protecting field of a route above that a policy or filter below overrides. It
-// is a warning and not an error, because the priority of the policies allows the override.
+// loosens adds a warning for each protecting field of a higher level that a policy or filter of a lower level
+// overrides (see joinedLevels.loosened). It is no error, because the policies' priority allows the override.
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
 		if problem := l.Problem(); !slices.Contains(out.Problems, problem) {
@@ -162,9 +165,10 @@ func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	return out
 }
 
-// external decides between the filter ExternalAuth of a rule and the extAuth of policies above the rule. It
-// removes the filter if a policy with extAuth wins over the levels below. Otherwise it adds a warning if the
-// rule's own filter replaces a policy.
+// external decides between two ways of authorization: the filter ExternalAuth of a rule, and extAuth in
+// policies of the levels above the filter. If such a policy wins over lower levels, external removes the
+// filter. Otherwise the filter replaces the policy. If it is a filter of the rule itself, external adds a
+// warning to out.
 func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 	at := slices.IndexFunc(rule.Action.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if rule.Action.ExternalAuth == nil || at < 0 {
@@ -185,8 +189,9 @@ func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 	}
 }
 
-// apply sets the merged policies in the action of a rule. If j.closed is set, the rule answers 500 (for a
-// GRPCRoute: UNAVAILABLE) instead, and is recorded in out.Closed and out.Unsupported.
+// apply sets the merged policies in the action of a rule. If j.closed is set, the rule answers 500 instead
+// (UNAVAILABLE for a GRPCRoute). Then apply also adds the rule to out.Closed, and the reason to
+// out.Unsupported.
 func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	if j.closed == nil {
 		j.external(rule, out)

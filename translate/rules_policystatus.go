@@ -24,11 +24,12 @@ type policyUseKey struct {
 	Gateway string
 }
 
-// effectCounts has the number of nodes (flatKey), or listeners, at which a policy has each effect (the index is a
-// policy.Effect).
+// effectCounts counts the places at which a policy has each effect. The index is a policy.Effect. A place is a
+// node of a delegation tree (flatKey), or a listener.
 type effectCounts [3]int
 
-// sum returns the effect of the policy at all nodes (flatKey) together: Merged if it differs between nodes.
+// sum returns the effect of the policy at all counted places together. It is Merged if the places have
+// different effects.
 func (f effectCounts) sum() policy.Effect {
 	total := f[policy.WhollyUsed] + f[policy.Merged] + f[policy.Overridden]
 	switch total {
@@ -179,8 +180,8 @@ func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section st
 	return out, g.Name
 }
 
-// yieldUses yields the effect of each policy at a node, once for each Gateway. It skips keys in seen, and adds
-// the others to seen.
+// yieldUses yields, for each policy in uses, its effect at a node. The key is the policy with the Gateway of
+// table. It skips keys in seen, and adds the others to seen, so that each Gateway gets one effect.
 func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyUseKey]bool,
 	yield func(memo.Place[policyUseKey, flatKey], policy.Effect),
 ) {
@@ -192,7 +193,8 @@ func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyU
 	}
 }
 
-// countEffects is the step of the memo.Fold policyuses. It counts the members with each effect.
+// countEffects is the step of the memo.Fold policyuses. It adds the effects of new members to f, and subtracts
+// those of removed ones.
 func countEffects(f effectCounts, members []memo.Member[flatKey, policy.Effect]) effectCounts {
 	for _, m := range members {
 		if m.Had {
@@ -242,8 +244,9 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 	return out
 }
 
-// hostEffects counts the effects of a policy at the listeners of a Gateway or ListenerSet (at), or at one
-// listener (section). A policy of a Gateway also applies to the listeners of its ListenerSets.
+// hostEffects counts the effects of a policy at the listeners of a Gateway or ListenerSet (at). If section is
+// not "", it counts only the listener with that name. A policy of a Gateway also applies to the listeners of
+// its ListenerSets.
 func (r *policyStatusRules) hostEffects(c *memo.Ctx, policy, at manifest.Key, section string) (out effectCounts) {
 	listeners, name := r.listenersAt(c, at, section)
 	for _, l := range listeners {

@@ -83,9 +83,9 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 	panic(fmt.Sprintf("translate: no port %v", key))
 }
 
-// admit sets which clients may connect (Access) for each ir.Stream of a port. Policies of a route that limit
-// clients win over the policies of its listener. But if the policies of the listener refuse all connections,
-// they win.
+// admit sets Access of each ir.Stream of a port: which clients may connect. A TCP, TLS or UDP route whose own
+// policies limit the clients wins over the policies of its listener. But if the listener's policies refuse all
+// connections, nobody may connect.
 func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	policed := r.in.policed.Get(c, port.Gateway)
 	for i := range port.Streams {
@@ -121,8 +121,8 @@ func renameClusters(port *ir.Port, client string) {
 	}
 }
 
-// lossKey identifies a conflict of a route on a port: the listener, and the other route that requested the same
-// stream (ir.Stream).
+// lossKey identifies a conflict of two TCP, TLS or UDP routes on a port: both requested the same stream of a
+// listener (ir.Stream). Other is the route that the message mentions as the other one.
 type lossKey struct {
 	portKey
 	Listener string
@@ -131,8 +131,8 @@ type lossKey struct {
 	Wins bool
 }
 
-// loss is a stream (ir.Stream) that two routes requested and only one got. Route is the route that the problem
-// is about. Domains is as in ir.Stream.
+// loss is a conflict in which only one of two routes got what both requested from a listener. The problem is
+// reported on Route. Domains has the hostnames in conflict, as in ir.Stream.
 type loss struct {
 	lossKey
 	Route   manifest.Key
@@ -149,7 +149,7 @@ func (l *loss) String() string {
 	return fmt.Sprintf("%s takes precedence (it is older, or first by name), and gets %s listener %s", l.Other, l.what(), l.Listener)
 }
 
-// what returns which part of the listener both routes requested, as text.
+// what describes, as text, the part of the listener that both routes requested.
 func (l *loss) what() string {
 	if l.Domains != nil {
 		return route.Several(l.Domains) + " of"

@@ -11,7 +11,8 @@ import (
 // codeShadowed is the code of problems about requests that go to another route.
 const codeShadowed = "Shadowed"
 
-// problemSet has the problems in one value of one rule.
+// problemSet has the problems that one value of a rule or fold causes. id names the rule and the key of the
+// value.
 type problemSet struct {
 	id   string
 	list []manifest.Problem
@@ -19,7 +20,7 @@ type problemSet struct {
 
 func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
-// problemFold is the fold of all problems. It has one set for each value of a rule.
+// problemFold is the fold of all problems. Its value has one problemSet for each value that has problems.
 type problemFold = memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
 
 // reporter is a part of the network (see network) whose values contain problems.
@@ -28,8 +29,8 @@ type reporter interface {
 	report(all *problemFold)
 }
 
-// newProblems declares the fold of all problems. The parts must be declared before it, because the engine
-// computes values in the order of declaration.
+// newProblems declares the fold of all problems, which parts report. The parts must be declared before it,
+// because the engine computes values in the order of declaration.
 func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	all := memo.NewFold[struct{}, string, []manifest.Problem](e, "problems", gatherProblems, memo.Ordered[problemSet].Same)
 	for _, part := range parts {
@@ -38,8 +39,8 @@ func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	return all
 }
 
-// problemsFrom declares the problems in the values of a rule as members of f. name and the key of a value
-// identify its set. list returns the problems in a value.
+// problemsFrom adds the problems of a rule or fold to the fold of all problems. The function list returns the
+// problems in one of its values. name and the key of the value become the id of the problemSet.
 func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keyed[K, V], list func(V) []manifest.Problem) {
 	memo.From(f, of, func(key K, value V, yield func(memo.Place[struct{}, string], []manifest.Problem)) {
 		if problems := list(value); len(problems) > 0 {

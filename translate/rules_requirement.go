@@ -16,8 +16,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// tokens returns the JWT providers of an extension. It adds to out.Backends and problems, and sets
-// out.Rejected. The filter of a Gateway contains the extension only if a route of the Gateway uses it.
+// tokens returns the JWT providers of an extension. It adds the servers with their keys to out.Backends, and
+// what is wrong to problems. If Envoys rejected the extension, it sets out.Rejected. Only a Gateway with a
+// route that uses the extension has it in its filter.
 func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
 	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
 	*problems = append(*problems, found...)

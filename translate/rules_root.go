@@ -8,11 +8,12 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// mountOut says where a route attaches, and has the rules that it serves there.
+// mountOut is the result for an HTTPRoute or GRPCRoute as a root: where it attaches to listeners, and the rules
+// that it serves there.
 type mountOut struct {
 	Attach *attachOut
-	// closed has the only rule of the route in its virtual hosts if the route has too many copies. It is nil for
-	// other routes.
+	// closed is set only if the route has too many copies (see copies). It has the one rule that then answers 500
+	// in the virtual hosts of the route.
 	closed *flatOut
 	// flats are the rules of the route for each port, in the order of Attach.Ports. If the route serves on no
 	// port, flats has one value for port 0.
@@ -27,18 +28,20 @@ func sameMount(a, b *mountOut) bool {
 	return a.Attach == b.Attach && deepEqual(a.closed, b.closed) && slices.Equal(a.flats, b.flats) && samePlaced(a.placed, b.placed)
 }
 
-// anyFlat returns the rules for one port. Problems of the rules are the same on all ports.
+// anyFlat returns the flattened rules for one of the ports. It is used for what is the same on all ports, such
+// as the problems of rules.
 func (m *mountOut) anyFlat() *flatOut {
 	return m.flats[0]
 }
 
-// flat returns the rules for a port of Attach.Ports.
+// flat returns the flattened rules for a port, which must be one of Attach.Ports.
 func (m *mountOut) flat(port int32) *flatOut {
 	at, _ := slices.BinarySearch(m.Attach.Ports, port)
 	return m.flats[at]
 }
 
-// tables calls yield once for each virtual host (tableKey) that the route's rules are in, with the rules.
+// tables calls yield for each virtual host that the route's rules are in, with the flattened rules for its
+// port.
 func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
 	for key, place := range m.Attach.places() {
 		if m.closed != nil {
@@ -56,7 +59,8 @@ type rootIn struct {
 	routes *objects
 }
 
-// rootRules put the rules of routes that attach to listeners into virtual hosts.
+// rootRules build the rules of HTTPRoutes and GRPCRoutes that attach to listeners, in the form that their
+// virtual hosts contain.
 type rootRules struct {
 	in    rootIn
 	mount *memo.Rule[manifest.Key, *mountOut]
@@ -73,8 +77,8 @@ func (r *rootRules) report(all *problemFold) {
 	problemsFrom(all, "mount", r.mount, func(m *mountOut) []manifest.Problem { return m.placed.Problems })
 }
 
-// inTables returns the key of an HTTPRoute or GRPCRoute, nil for other kinds, whose rules are not in virtual
-// hosts.
+// inTables returns a list with the key of an HTTPRoute or GRPCRoute. It returns nil for other kinds of route,
+// whose rules are not in virtual hosts.
 func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return nil

@@ -84,8 +84,8 @@ func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status
 	return &status.Update{Key: key, Generation: generation, Status: out}
 }
 
-// soundConditions returns the conditions of a route that is accepted and has no problem. Most routes share
-// them.
+// soundConditions returns the conditions of a route that is accepted and has no problem. They depend only on
+// the generation, so that most routes share them.
 func soundConditions(_ *memo.Ctx, generation int64) []metav1.Condition {
 	none := manifest.Verdict[gwv1.RouteConditionReason]{}
 	return []metav1.Condition{status.RouteAccepted(generation, none), status.RouteResolvedRefs(generation, none)}
@@ -126,8 +126,9 @@ func (o outcome) lost(parent parentOut) string {
 	return route.Several(words)
 }
 
-// attachedTo yields the listeners that a route is attached to. It yields none if whole is true: a route that is
-// not accepted does not count (Gateway API, ListenerStatus.attachedRoutes).
+// attachedTo yields the listeners that a route is attached to, for the count in their status. If whole is true,
+// no rule of the route works: the route is not accepted, and attachedTo yields none (Gateway API,
+// ListenerStatus.attachedRoutes).
 func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 	if whole {
 		return

@@ -12,14 +12,14 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// shadow is a pair of matches in a virtual host that accept the same requests. The later match never serves.
-// The embedded spot is the match that the problem is about.
+// shadow is a problem about a pair of matches in a virtual host that accept the same requests: the later one
+// never gets any. The embedded spot is the match that the problem is about.
 type shadow struct {
 	shadowKey
 	spot
-	// By is the other match.
+	// By is the other match of the pair.
 	By spot
-	// Wins is true if By is the match that never serves.
+	// Wins is true if the problem is about the match that serves, so that By is the one that never does.
 	Wins bool
 	Why  string
 }
@@ -35,15 +35,15 @@ type spot struct {
 	Path   string
 }
 
-// shadowKey identifies a shadow of a route by its virtual host and two rules. The problem is about Rule; Other
-// is the other rule. Both are names.
+// shadowKey identifies a shadow by its virtual host and the names of two rules. The problem is about Rule.
+// Other is the rule with which it competes.
 type shadowKey struct {
 	Table       tableKey
 	Rule, Other string
 }
 
-// compare orders two shadows of a route by their matches. It returns 0 if both have the same two matches, even
-// in different virtual hosts or under different parents.
+// compare orders the shadows of one route by the two matches of their pairs. It returns 0 if the pairs are the
+// same, even in different virtual hosts or under different parents.
 func (s *shadow) compare(other *shadow) int {
 	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), manifest.CompareKeys(s.By.Route, other.By.Route),
 		cmp.Compare(s.By.Field, other.By.Field), manifest.CompareKeys(s.To, other.To), manifest.CompareKeys(s.By.To, other.By.To))
@@ -90,9 +90,10 @@ func (r *shadowRules) report(all *problemFold) {
 	problemsFrom(all, "shadowed", r.shadowed, shadowProblems)
 }
 
-// shadows returns the problems of a pair of matches, at most one for each namespace. If the two routes are in
-// different namespaces, both have a problem. If the chains of the two rules first differ at routes of different
-// namespaces, these routes have problems, too. Otherwise only the later route has a problem.
+// shadows returns the problems that a pair of rules with the same match causes, at most one for each namespace.
+// If the two routes are in different namespaces, both have a problem. So do the routes at which the ways from
+// the root to the two rules first differ (route.Parting), if these are in different namespaces. In all other
+// cases, only the later route has a problem.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
 	tell := func(at, by spot, wins bool) {
@@ -132,7 +133,8 @@ func spotOf(rule *ir.Rule) spot {
 	return out
 }
 
-// spotAt returns the match of the route at hop, which is in the chain of a rule.
+// spotAt returns the match of a delegating route (hop) that leads to a rule. The hop must be in the chain of
+// the rule.
 func spotAt(hop ir.Hop, rule *ir.Rule) spot {
 	out := spot{Route: hop.Route, Field: fmt.Sprintf("spec.rules[%d].matches[%d]", hop.Rule, hop.Match)}
 	if hop.Route != rule.Source.Key {
@@ -170,7 +172,8 @@ func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem)
 	return append(problems, first.problem(more))
 }
 
-// problem returns the problem of a shadow. more is the number of other virtual hosts with the same pair.
+// problem returns the problem that users see for a shadow. more is the number of other virtual hosts with the
+// same pair of matches, for the message.
 func (s *shadow) problem(more int) manifest.Problem {
 	requests := fmt.Sprintf("host %q on port %d of Gateway %s", s.Table.Domain, s.Table.Port, s.Table.Gateway)
 	if more > 0 {
@@ -216,8 +219,8 @@ func (s spot) owner() string {
 	return s.String()
 }
 
-// runTwins returns the pairs of equal matches of a host that are reported. Virtual hosts with equal rules have
-// equal pairs.
+// runTwins returns the pairs of rules in a virtual host that have the same match and are reported to users (see
+// pairCounts). Virtual hosts with equal rules have equal pairs.
 func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 	host := r.in.host.Get(c, key)
 	if host == nil {

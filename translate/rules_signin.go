@@ -160,8 +160,8 @@ func compareInsecure(a, b insecureUse) int {
 	return cmp.Or(comparePortKeys(a.portKey, b.portKey), strings.Compare(a.By, b.By))
 }
 
-// eachInsecure yields use if rules in a virtual host without TLS (table) make users sign in (signIns). It
-// yields each port only once. seen has the ports that it yielded before.
+// eachInsecure yields use if users sign in (signIns is not empty) in a virtual host without TLS (table). It
+// yields each port once: seen has the ports that were yielded before, and the call adds the new one.
 func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen map[portKey]bool, yield func(memo.Place[manifest.Key, string], insecureUse)) {
 	if table.Chain != "" || len(signIns) == 0 || seen[table.portKey] {
 		return
@@ -182,8 +182,9 @@ func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Probl
 	return problems
 }
 
-// eachSignIn yields each of extensions at a Gateway, unless the pair is in seen. It adds the pair to seen.
-// member identifies what uses the extensions: a route, a node or a listener.
+// eachSignIn yields each extension together with a Gateway ("namespace/name"). It skips pairs in seen, and adds
+// the others to seen. member is the ID under which it yields them: the route, node or listener with the
+// extensions.
 func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bool, member string, yield func(memo.Place[signInUse, string], struct{})) {
 	for _, extension := range extensions {
 		if use := (signInUse{gateway, extension}); !seen[use] {

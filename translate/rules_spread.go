@@ -23,8 +23,8 @@ import (
 // root. The rules of the route are built before they are counted, within the limits of rules_budget.go. The
 // copies of the rules are built later.
 
-// reach is the number of virtual hosts (Tables) and of ports that have rules of a root. Shares depend only on
-// reach, so that other edits of the root do not affect them.
+// reach says how far the rules of a root spread: the number of virtual hosts that contain them (Tables), and of
+// ports. Rules that compute costs read only this, so that other edits of the root do not run them.
 type reach struct {
 	Tables, Ports int
 	// Team is true if path policies are in force and the root does not come from cluster paths. The namespace
@@ -32,7 +32,8 @@ type reach struct {
 	Team bool
 }
 
-// below is the size of a route's nodes (flatKey) below a root, for all ports of the root together.
+// below is what one delegated route adds to each virtual host of a root: the number of its rules, and their
+// cost. The numbers are sums over all ports of the root, and over all chains of parents.
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
@@ -130,8 +131,8 @@ func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
 	return reach{Tables: attach.tables(), Ports: len(attach.Ports), Team: object.Source == manifest.OtherFile}
 }
 
-// runAlone returns the cost of the copies of a route's own rules, without building the rules. It is zero for a
-// route in no virtual host.
+// runAlone returns the copies of a root route's own rules (see copies), computed without building the rules.
+// They are zero for a route that is in no virtual host.
 func (r *spreadRules) runAlone(c *memo.Ctx, key manifest.Key) copies {
 	object, ok := r.in.routes.Get(c, key)
 	tables := r.in.admitted.Get(c, key).tables()
@@ -141,7 +142,7 @@ func (r *spreadRules) runAlone(c *memo.Ctx, key manifest.Key) copies {
 	return newCopies(key.Namespace, tables, r.in.loadOf(c, object))
 }
 
-// runUnder returns the cost of the copies of a route's rules below a root.
+// runUnder returns the copies of a delegated route's rules in the virtual hosts of one root (see copies).
 func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
 	owner := key.Root.Namespace
 	root := r.reach.Get(c, key.Root)
@@ -152,12 +153,12 @@ func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
 	return newCopies(owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
 }
 
-// shareOfRoute yields the copies of a route's own rules if they cost more than the free amount.
+// shareOfRoute yields the copies of a route's own rules if they cost more than what is free (see copies).
 func shareOfRoute(key manifest.Key, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	shareOf(shareKey{Root: key}, c, yield)
 }
 
-// shareOf yields copies if they cost more than the free amount.
+// shareOf yields copies as the share with the given key if they cost more than what is free (see copies).
 func shareOf(key shareKey, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	if c.extra() > 0 {
 		yield(memo.Place[struct{}, shareKey]{ID: key}, share{key, c})
@@ -177,8 +178,9 @@ func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
 	return keys
 }
 
-// runHostShare returns the cost of what policies add to the virtual hosts of a listener, without building them.
-// It is zero if the cost for each host is at most freeUnits.
+// runHostShare returns the cost of what policies add to all virtual hosts of a listener, without building them.
+// The policy with the most expensive field is charged for all. The share is zero if the cost for each host is
+// at most freeUnits.
 func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return share{}
@@ -195,8 +197,8 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	}}
 }
 
-// addHostShares is the step of the memo.Fold carried. It returns the sum of the shares of one policy at all
-// listeners.
+// addHostShares is the step of the memo.Fold carried. It returns what one policy adds to the virtual hosts of
+// all listeners together.
 func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	for _, m := range members {
 		if m.Has {
@@ -209,7 +211,8 @@ func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	return sum
 }
 
-// addTotal is the step of the memo.Folds total and width. It adds new shares and removes old ones.
+// addTotal is the step of the memo.Folds total and width. It adds new shares to a spreadTotal, removes old
+// ones, and updates Extra.
 func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal {
 	if t.Shares.Len() == 0 {
 		t.Shares = memo.NewOrdered(compareShares)
@@ -226,8 +229,8 @@ func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal
 	return t
 }
 
-// runOverload returns the shares of copies that do not fit into MaxCopies, and the route.Points that select a
-// route among them. Both are empty if the total fits.
+// runOverload returns the routes and policies whose copies do not fit into Options.MaxCopies. It also returns
+// the route.Points that select such a route as child. Both are empty if the total cost fits.
 func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	all, _ := r.loud.Get(c, struct{}{})
 	out := &overloads{Cut: all.cut(r.in.MaxCopies), Closed: map[closedKey]bool{}}
@@ -245,11 +248,10 @@ func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	return out
 }
 
-// where returns where a route attaches. For a route without too many copies, attach is the result of
-// in.admitted, and closed is nil. A route with too many copies is rejected at each parentRef that accepted it,
-// so that its hosts answer 500: attach keeps the places, and closed has the one rule for that. There are no
-// places, and closed is nil, if even that rule exceeds the limit, or if the route is a TCPRoute, TLSRoute or
-// UDPRoute.
+// where returns where a route attaches. For a route without too many copies (see copies), attach is the result
+// of in.admitted, and closed is nil. A route with too many is rejected at each parentRef that accepted it.
+// closed then has the one rule that answers 500 in its virtual hosts, which attach keeps. If that rule exceeds
+// the limit, too, or for a TCPRoute, TLSRoute or UDPRoute, closed is nil and attach has no places.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
 	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]

@@ -15,7 +15,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// streamOut is the result for a TCPRoute, TLSRoute or UDPRoute: its settings, and where it attaches.
+// streamOut is the result for a TCPRoute, TLSRoute or UDPRoute: its backends and settings, and where it
+// attaches to listeners.
 type streamOut struct {
 	Attach *attachOut
 	*route.StreamFlat
@@ -132,8 +133,9 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// backendsAt returns the keys of the backends that the route needs for a place of a Gateway ("namespace/name").
-// They have the client certificate or the Raw flag, as the cluster names that renameClusters sets.
+// backendsAt returns the keys of the clusters that the route uses at one place (at) of a Gateway
+// ("namespace/name"). They differ by place: a cluster may have the client certificate of the Gateway, or be for
+// TLS that Envoy passes through (Raw). renameClusters sets the names of the same clusters.
 func (s *streamOut) backendsAt(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:

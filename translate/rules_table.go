@@ -67,7 +67,8 @@ func (r *tableRules) report(all *problemFold) {
 	problemsFrom(all, "host", r.host, (*hostOut).problems)
 }
 
-// markHosts yields a mark (see mark) for the virtual host of every domain of a listener.
+// markHosts yields a member without a rule for each domain of a Gateway's listeners (see the constant mark). So
+// the virtual host of the domain exists even without routes.
 func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
 	if g == nil {
 		return
@@ -77,8 +78,8 @@ func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey
 	}
 }
 
-// runHost returns a virtual host with its rules. It returns nil if no route or listener has the domain, so that
-// all rules are guests (see tablesOf). A wider host then gets the requests.
+// runHost returns a virtual host with its rules. It returns nil if no route or listener has the domain. All its
+// rules are then guests (see tablesOf), and a wildcard host gets the requests.
 func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	if of, _ := r.in.claimed.Get(c, key); of.Count == 0 {
 		return nil
@@ -101,8 +102,8 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	return out
 }
 
-// rejectionOf returns the rejection of a virtual host that sets the given extras. It returns nil if the
-// Quarantine has none for exactly this encoding.
+// rejectionOf returns why Envoys rejected a virtual host, without its routes. extras are the fields that the
+// host sets. It returns nil if the Quarantine has no rejection for exactly this encoding.
 func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Rejection {
 	at := rejectedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
 	all, _ := r.in.quarantine.hosts.Get(c, at)
@@ -116,8 +117,8 @@ func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *
 	return nil
 }
 
-// withSignIn returns a table with the rules for callback and logout added, if the policies of the listener make
-// users sign in. Otherwise it returns t. host has the policies of the listener, nil for none.
+// withSignIn returns a table with two more rules, for callback and logout, if the policies of the listener make
+// users sign in. Otherwise it returns t. host has these policies, nil for none. gateway is "namespace/name".
 func (r *tableRules) withSignIn(t table, gateway string, host *hostPolicy) table {
 	if host == nil || host.Closed != nil || host.Extras == nil || host.Extras.OAuth2 == nil {
 		return t

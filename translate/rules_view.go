@@ -33,14 +33,15 @@ type viewFolds struct {
 	allRejected   *memo.Fold[struct{}, flatKey, rejectedBelow, memo.Ordered[rejectedBelow]]
 }
 
-// delegating is a node (flatKey) of one port that has rules which delegate. Its delegatingKey has the name of its
-// first route.Point in place of the flatKey: a folder can have very many nodes, and this key is smaller.
+// delegating is a node with rules that delegate, and its port. A node is a route in a delegation tree (see
+// flatKey).
 type delegating struct {
 	*flatOut
 	port int32
 }
 
-// delegatingKey is the key of a delegating node (flatKey): its port, and the name of its first route.Point.
+// delegatingKey identifies a delegating node by its port and the name of its first route.Point. It is used
+// instead of the flatKey because it is smaller: a folder can have very many nodes.
 type delegatingKey struct {
 	port  int32
 	point string
@@ -50,7 +51,7 @@ func compareDelegating(a, b delegating) int {
 	return cmp.Or(cmp.Compare(a.port, b.port), strings.Compare(a.Points[0].Name, b.Points[0].Name))
 }
 
-// rejectedBelow are the candidates that are rejected below a node.
+// rejectedBelow are the candidates that a node does not accept as children. flatKey is the node.
 type rejectedBelow struct {
 	flatKey
 	children memo.Ordered[*rejectedChild]

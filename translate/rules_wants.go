@@ -5,7 +5,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// overOut are the exceeded budgets that stop a node (flatKey) from delegating.
+// overOut says to which namespaces a node must not delegate, because their children would exceed a budget (see
+// budgetOut).
 type overOut struct {
 	heavy map[string]int // fanoutOut.Heavy of the node
 	// stopped has the exceeded budgets, by namespace. Each namespace in heavy has a budget of its own in this
@@ -13,8 +14,8 @@ type overOut struct {
 	stopped map[string]*budgetOut
 }
 
-// of returns the budget that stops the node (flatKey) from delegating to routes of a namespace, nil if none
-// does. A nil overOut stops nothing.
+// of returns the budget that forbids the node to delegate to routes of a namespace (space). It returns nil if
+// none does, and if o is nil.
 func (o *overOut) of(space string) *budgetOut {
 	if o == nil {
 		return nil
@@ -25,8 +26,8 @@ func (o *overOut) of(space string) *budgetOut {
 	return o.stopped[space]
 }
 
-// closed returns for each namespace whether the node (flatKey) must not delegate to its routes. The entry "" is
-// for all namespaces without their own entry. It returns nil if no budget is exceeded.
+// closed returns for each namespace whether the node must not delegate to its routes. The entry "" is for all
+// namespaces without an entry of their own. It returns nil if the node may delegate to all.
 func (o *overOut) closed() map[string]bool {
 	if o == nil {
 		return nil
@@ -45,7 +46,8 @@ type wantIn struct {
 	budget *memo.Rule[branchKey, budgetOut]
 }
 
-// wantRules find the properties of child routes that nodes (flatKey) select by, within their budgets.
+// wantRules find the properties by which nodes select child routes (route.Property). They leave out what
+// exceeds a budget.
 type wantRules struct {
 	in    wantIn
 	wants *memo.Rule[flatKey, []route.Property]
@@ -58,7 +60,8 @@ func newWantRules(e *memo.Engine, in wantIn) *wantRules {
 	return r
 }
 
-// overBudget returns the exceeded budgets that stop a node from delegating, nil if no budget is exceeded.
+// overBudget returns the budgets that forbid a node to delegate to some namespaces. It returns nil if no budget
+// does.
 func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	out := &overOut{stopped: map[string]*budgetOut{}}
 	look := func(at string, branch branchKey) {
@@ -79,8 +82,9 @@ func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	return out
 }
 
-// overPoint returns the first budget that stops a Point from delegating to one of the namespaces that it
-// selects routes from. It returns nil if no budget does. The exceeded budgets (over) are those of the node.
+// overPoint returns the first budget that forbids a Point to delegate to one of the namespaces that it selects
+// routes from. It returns nil if no budget does. over is the result of overBudget for the node (key) of the
+// Point.
 func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *budgetOut {
 	if over == nil {
 		return nil

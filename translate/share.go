@@ -11,17 +11,18 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// freeTables is the number of virtual hosts of each match that do not count toward the limit: two hostnames, on
-// HTTP and HTTPS.
+// freeTables is the number of virtual hosts in which a copy of a match is free: it does not count toward
+// Options.MaxCopies. Four are two hostnames, on HTTP and HTTPS.
 const freeTables = 4
 
-// freeUnits is the cost, in plain routes of Envoy, that policies may add to each virtual host without counting
-// toward the limit: 2 KB.
+// freeUnits is the cost that policies may add to each virtual host for free: it does not count toward
+// Options.MaxCopies. The unit is one plain route of Envoy. Four of them are 2 KB.
 const freeUnits = 4
 
-// shareKey identifies a share. Without Child, the share is the rules of the route Root in its virtual hosts.
-// With Child, it is the rules of Child in the virtual hosts of Root. If Root is a TrafficPolicy, it is what the
-// policy adds to virtual hosts.
+// shareKey identifies a share: the copies that one route or one policy causes in virtual hosts. Without Child,
+// these are the copies of the route Root in its own virtual hosts. With Child, they are the copies of the
+// delegated route Child in the virtual hosts of Root. If Root is a TrafficPolicy, they are what the policy adds
+// to virtual hosts.
 type shareKey struct{ Root, Child manifest.Key }
 
 // object returns the route or policy that causes the copies.
@@ -43,8 +44,9 @@ func compareShareKeys(a, b shareKey) int {
 	return cmp.Or(manifest.CompareKeys(a.Root, b.Root), manifest.CompareKeys(a.Child, b.Child))
 }
 
-// copies are the number and cost of copies in virtual hosts. The type is small, because every route has a value
-// of it.
+// copies says how many virtual hosts contain the rules of a route, or the fields of a policy, and what that
+// costs. A route with many hostnames and listeners has a copy in each virtual host. The type is small, because
+// every route has a value of it.
 type copies struct {
 	// Owner is the namespace that is responsible for the copies: that of the root. If the root is shared by
 	// namespaces, it is "root>child", the namespaces of the root and of the child.
@@ -54,12 +56,13 @@ type copies struct {
 	Tables, Cost, Free int
 }
 
-// newCopies returns the copies of a load in a number of virtual hosts (tables). owner is the field Owner.
+// newCopies returns the copies of a route in tables virtual hosts. load is what the route adds to one of them.
+// owner becomes the field Owner.
 func newCopies(owner string, tables int, load route.Load) copies {
 	return copies{Owner: owner, Tables: tables, Cost: tables * load.Made, Free: max(load.Written, freeTables*load.Matches)}
 }
 
-// extra returns the amount of the cost that is not free.
+// extra returns the part of the cost that counts toward the limit: Cost without Free, and at least 0.
 func (c copies) extra() int { return max(0, c.Cost-c.Free) }
 
 // share has the copies of the route or policy that Key identifies.
@@ -68,12 +71,13 @@ type share struct {
 	copies
 }
 
-// compareShares orders shares by the amount that is not free, the smallest first.
+// compareShares orders shares by their extra cost (see copies.extra), the smallest first.
 func compareShares(a, b share) int {
 	return cmp.Or(cmp.Compare(a.extra(), b.extra()), compareShareKeys(a.Key, b.Key))
 }
 
-// spreadTotal has all shares that exceed their free amount. Extra is the sum of the excess amounts.
+// spreadTotal has the shares of all routes and policies whose cost exceeds what is free. Extra is the sum of
+// their extra costs (see copies.extra).
 type spreadTotal struct {
 	Extra  int
 	Shares memo.Ordered[share] // in the order of compareShares
@@ -87,8 +91,8 @@ type closedKey struct {
 	Property route.Property
 }
 
-// partOf divides an amount (most) among parts, and returns the limit for one part. asked has the amount that
-// each part needs, together more than most. A part that needs less than the limit leaves the rest to the
+// partOf divides an amount (most) fairly, and returns the limit for each receiver. asked has what each receiver
+// needs; the sum must be more than most. A receiver that needs less than the limit leaves the rest to the
 // others. partOf sorts asked in place.
 func partOf(most int, asked []int) int {
 	slices.Sort(asked)
@@ -101,7 +105,8 @@ func partOf(most int, asked []int) int {
 	return most
 }
 
-// overloads are the shares that exceed the limit.
+// overloads are the routes and policies whose copies cost too much (see copies). Cut has the reason for each of
+// them.
 type overloads struct {
 	Cut map[shareKey]overload
 	// Closed identifies the route.Points that select a route in Cut below their root.
@@ -127,16 +132,16 @@ func (o overload) String() string {
 	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
 }
 
-// cuts reports whether the rules of a node must not be in any virtual host. That is the case if its root has
-// too many copies, or if its route has too many copies below the root.
+// cuts reports whether the rules of a node are left out of all virtual hosts. That is so if the root of the
+// node has too many copies, or if the route of the node has too many copies below that root (see copies).
 func (o *overloads) cuts(key flatKey) bool {
 	_, root := o.Cut[shareKey{Root: key.root()}]
 	_, own := o.Cut[shareKey{key.root(), key.Route}]
 	return root || own
 }
 
-// closes reports whether a Point selects a route that is cut below the root. The Point then answers 500 to the
-// requests of that route. key is the node of the Point.
+// closes reports whether a Point selects a route that has too many copies below the root (see copies). The
+// Point then answers 500 to the requests that the route would get. key is the node of the Point.
 func (o *overloads) closes(key flatKey, point *route.Point) bool {
 	if len(o.Closed) == 0 {
 		return false
@@ -174,8 +179,10 @@ func (o overload) problem(key shareKey) manifest.Problem {
 	return out
 }
 
-// cut returns the shares that do not fit into a limit (most) for the sum of all extras. It returns an empty map
-// if all fit.
+// cut returns the routes and policies that must not have their copies, because the sum of all extra costs
+// exceeds the limit most. Each namespace gets an equal part of most (see partOf). Within the part of a
+// namespace, the routes and policies with the lowest extra cost are kept. The map is empty if the sum is at
+// most the limit.
 func (t spreadTotal) cut(most int) map[shareKey]overload {
 	out := map[shareKey]overload{}
 	if t.Extra <= most {

@@ -20,8 +20,9 @@ import (
 // matches.
 const signInMatches = 1 << 16
 
-// signInRule returns the rule for the path of the callback, or of the logout if logout is true. base is a rule
-// with the same policies. match has the other conditions of the new rule.
+// signInRule returns the rule that answers the callback of an identity provider, or the logout if logout is
+// true. base is a rule with the same policies, which name the provider. The new rule has the exact path of the
+// callback or logout; its other conditions come from match.
 func signInRule(base *ir.Rule, match ir.Match, logout bool) *ir.Rule {
 	use := base.Action.Extras.OAuth2
 	rule, path, name, at := *base, use.Extension.SignIn.RedirectPath, "oauth2-callback", signInMatches
@@ -45,17 +46,18 @@ func policyPartsOf(action *ir.Action) []ir.Part {
 	})
 }
 
-// signInKey is a route.Point of the parent, "" for a root, with an identity provider.
+// signInKey is an identity provider that a node needs at one route.Point of its parent. Point is the name of
+// the Point, "" for a root.
 type signInKey struct {
 	Point     string
 	Extension manifest.Key
 }
 
-// addSignInRules returns the rules for callback and logout of a node, two for each identity provider. Below a
-// parent, they match only requests that the parent delegates. A function (above) returns the identity provider
-// that the policies above a rule set. If the rule has the same provider, no rules are added, because the parent
-// already has them. If the parent's path does not contain the two paths, a problem is added instead of the
-// rules.
+// addSignInRules returns the rules for callback and logout that a node needs, two for each identity provider.
+// links are the parent's route.Points that lead to the node: the added rules match only requests that these
+// delegate. The function above returns the provider that the policies above a rule set. If it is the same
+// provider, the parent already has the two rules, and none are added. If the parent's path does not contain
+// both paths, addSignInRules adds a problem instead.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)
@@ -99,7 +101,7 @@ func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) mani
 	return added
 }
 
-// keepPolicies records that a rule has the same policies as base.
+// keepPolicies records in Policies that rule has the same policies as base. It does nothing if base has none.
 func (out *flatOut) keepPolicies(rule, base *ir.Rule) {
 	if resolved, ok := out.Policies[base.Name]; ok {
 		out.Policies[rule.Name] = resolved
@@ -123,8 +125,8 @@ func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
 	return nil
 }
 
-// providerOf returns the extension of the identity provider that users of a rule sign in with, zero if there is
-// none.
+// providerOf returns the GatewayExtension of the identity provider that a rule belongs to: users of the rule
+// sign in with it, or the rule answers its callback or logout. It returns the zero Key if there is none.
 func providerOf(rule *ir.Rule) manifest.Key {
 	if extras := rule.Action.Extras; rule.SignIn == (manifest.Key{}) && extras != nil && extras.OAuth2 != nil {
 		return extras.OAuth2.Key

@@ -20,7 +20,8 @@ func identical[V comparable](a, b V) bool { return a == b }
 // sameResource reports whether two resources have the same version.
 func sameResource(a, b xds.Resource) bool { return a.Version == b.Version }
 
-// gather returns the step of a fold that keeps its members in the order of compare.
+// gather returns the step of a memo.Fold whose value is the set of all its members, in the order of compare.
+// The step adds new members and removes old ones.
 func gather[ID comparable, M any](compare func(a, b M) int) func(memo.Ordered[M], []memo.Member[ID, M]) memo.Ordered[M] {
 	empty := memo.NewOrdered(compare)
 	return func(set memo.Ordered[M], members []memo.Member[ID, M]) memo.Ordered[M] {

@@ -32,7 +32,8 @@ type translator struct {
 	undo     []former
 }
 
-// newTranslator returns a translator. The conversion to rules is here, because New is inlined in other packages.
+// newTranslator returns a translator as the interface rules, which hides its generic types. New cannot do this
+// conversion, because it is inlined in other packages.
 func newTranslator(options Options) rules {
 	options = options.withDefaults()
 	engine := memo.New()
@@ -162,7 +163,7 @@ func (t *translator) infras() []ir.InfraUpdate {
 	return out
 }
 
-// former is the state of a key before a Change that is not complete.
+// former is the state that a key had before a Change whose translation was interrupted. Revert restores it.
 type former struct {
 	key     manifest.Key
 	object  *manifest.Object // nil if there was none
@@ -213,7 +214,7 @@ func (t *translator) Former(key manifest.Key) *manifest.Object {
 	return t.in.object(key)
 }
 
-// remember saves the state of a key for Revert.
+// remember saves the present state of a key, so that Revert can restore it.
 func (t *translator) remember(key manifest.Key) {
 	invalid, _ := t.in.invalid.Peek(key)
 	t.undo = append(t.undo, former{key, t.in.object(key), invalid})

@@ -10,9 +10,10 @@ import (
 // goroutine may use it at a time.
 type Translator struct{ rules rules }
 
-// rules is a translator without its type. A package that imports a struct with fields of generic types compiles
-// all methods of these types again. The packages that import Translator took five times as long to compile with
-// the types of the rules (docs/design/rules.md#compile-time).
+// rules is the interface by which a Translator uses its implementation, the type translator. It hides the
+// generic types of the fields. A package that imports a struct with such fields compiles all their methods
+// again: without rules, the packages that import Translator took five times as long to compile
+// (docs/design/rules.md#compile-time).
 type rules interface {
 	Apply(change store.Change) Result
 	Take(stop memo.Stop, change store.Change) error
@@ -37,11 +38,12 @@ func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 }
 
 // Revert restores the objects as they were before the Changes that Take did not finish. The next Take or Apply
-// runs the affected rules. usable is false if a panic left the Translator inconsistent, and it must then not be
-// used any more.
+// updates what depends on them. usable is false if a panic left the Translator inconsistent. Then the caller
+// must not use the Translator any more.
 func (t *Translator) Revert() (usable bool) { return t.rules.Revert() }
 
-// Former returns the object of a key before the Changes that Take did not finish, nil if there was none.
+// Former returns the object that a key had before the Changes that Take did not finish. If no Change is
+// unfinished, it returns the present object. It returns nil if there was none.
 func (t *Translator) Former(key manifest.Key) *manifest.Object { return t.rules.Former(key) }
 
 // Quarantine replaces the rules, hosts and extensions that Envoys rejected. The next Take or Apply uses them.

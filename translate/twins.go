@@ -15,15 +15,16 @@ import (
 // Twins are rules of one virtual host that match the same requests. Only the first of them serves.
 
 const (
-	// maxTwins is the number of pairs within single namespaces that are reported for a host.
+	// maxTwins is the number of twins that are reported for a host if both rules belong to one namespace.
 	maxTwins = 100
-	// maxRivals is the number of pairs of a route with rules of one other namespace that are reported for a
-	// host. For each route that has such pairs, at least one is reported.
+	// maxRivals is the number of twins that are reported for a host, for one route and one other namespace. Each
+	// route that has such twins has at least one reported.
 	maxRivals = 20
 )
 
-// groupTwins returns a function for bucket.Shape.Twins, which returns the groups of two or more entries with
-// the same match. It omits a guard that comes after the rules that it guards. seed is for hashes of matches.
+// groupTwins returns a function for bucket.Shape.Twins. That function returns the groups of two or more entries
+// with the same match. A guard is left out if the rules that it guards are in the group. A guard is the rule
+// for requests that no child of a delegating rule matches (ir.Rule.Guard). seed is for hashes of matches.
 func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 	return func(list []*entry) (groups [][]*entry) {
 		if len(list) < 2 {
@@ -60,8 +61,9 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 }
 
 // twinsAmong returns the entries of a group that have the same match as the first entry. All entries of the
-// group have the same hash. A guard answers for a whole host after the rules below it. So twinsAmong omits a
-// guard if the group has a rule below it that serves all hosts. It also omits rules with weightOfClosed.
+// group must have the same hash of their match. Two kinds of rules are left out: a rule of closedHosts, and a
+// guard if the group has a rule below it that serves all hosts. A guard (ir.Rule.Guard) gets only what the
+// rules below it do not match.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {
@@ -77,8 +79,8 @@ func twinsAmong(group []*entry) []*entry {
 // twin is a pair of entries of a host with the same match. Later never gets a request.
 type twin struct{ First, Later *entry }
 
-// hostsIn returns the hosts of domain that a rule serves, as text. It returns "" if the rule serves all
-// requests of domain.
+// hostsIn returns, as text, the hosts that limit a rule in the virtual host of domain. It returns "" if the
+// rule serves every request of that virtual host.
 func hostsIn(domain string, rule *ir.Rule) string {
 	if len(rule.Match.Hosts) == 0 || listen.Covers(ir.HostsOf(rule.Match.Hosts...), domain) {
 		return ""
@@ -86,20 +88,20 @@ func hostsIn(domain string, rule *ir.Rule) string {
 	return strings.Join(rule.Match.Hosts, " ")
 }
 
-// pairCounts counts the reported pairs of a host. The zero key has the pairs within single namespaces. The
-// other keys have the pairs of a route with another namespace.
+// pairCounts counts the twins of a host, so that only some of them are reported. The zero rivalKey counts the
+// twins within single namespaces. Every other key counts the twins of a route and another namespace.
 type pairCounts map[rivalKey]int
 
-// rivalKey is a route and another namespace.
+// rivalKey is a route, and another namespace whose rules match the same requests.
 type rivalKey struct {
 	Route manifest.Key
 	Other string
 }
 
-// count counts a pair, and reports whether the pair is reported to users. If the routes of the pair are in two
-// namespaces (rivals), the result is false if one rule is a guard and the other is below it, or if both routes
-// have more than maxRivals pairs. Within one namespace, it is false for any guard, for pairs with sameMatch,
-// and above maxTwins.
+// count counts a twin, and reports whether it is shown to users. Between two namespaces (see rivals), it is not
+// shown if one rule is a guard and the other is below it, or if both routes have more than maxRivals twins.
+// Within one namespace, it is not shown above maxTwins twins, for a guard, or for one match under two chains of
+// parents.
 func (told pairCounts) count(t twin) bool {
 	x, y, rivals := t.rivals()
 	if !rivals {
@@ -118,10 +120,10 @@ func (told pairCounts) count(t twin) bool {
 	return told[a] <= maxRivals || told[b] <= maxRivals
 }
 
-// rivals returns two routes of different namespaces that compete for the same requests by this pair of rules.
-// If the rules are of routes in different namespaces, it returns these routes. Otherwise it returns the routes
-// at the first step where the two ways from the root differ (route.Parting). The result rivals is false if
-// these two are in one namespace, too.
+// rivals returns the two routes that compete for the requests of a twin. If the routes of the two rules are in
+// different namespaces, it returns these routes. Otherwise it returns the routes at which the ways from the
+// root to the two rules first differ (route.Parting). The result rivals is false if the returned routes are in
+// one namespace.
 func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	x, y = t.First.Rule.Source.Key, t.Later.Rule.Source.Key
 	if x.Namespace != y.Namespace {
@@ -131,7 +133,8 @@ func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	return a.Route, b.Route, a.Route.Namespace != b.Route.Namespace
 }
 
-// sameMatch reports whether both entries come from the same match of a route, by two chains of parents.
+// sameMatch reports whether both entries come from the same match of one route, which two chains of parents
+// lead to.
 func (t twin) sameMatch() bool {
 	return t.First.Rule.Source.Key == t.Later.Rule.Source.Key && matchField(t.First.Rule) == matchField(t.Later.Rule)
 }
@@ -141,8 +144,8 @@ func (t twin) signsIn() bool {
 	return cmp.Or(t.First.Rule.SignIn, t.Later.Rule.SignIn) != (manifest.Key{})
 }
 
-// agree reports whether one of the rules is for a callback or a logout, and both belong to the same identity
-// provider. The order of the two does then not matter.
+// agree reports whether it does not matter which of the two rules answers: one of them is for a callback or
+// logout, and both belong to the same identity provider.
 func (t twin) agree() bool {
 	return t.signsIn() && providerOf(t.First.Rule) == providerOf(t.Later.Rule)
 }

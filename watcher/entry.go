@@ -36,7 +36,7 @@ type node struct {
 	links map[string]bool
 }
 
-// linked records in n.links whether the entry name is a link. The bool parameter is true for a link.
+// linked adds the entry name to n.links if the entry is a link. If the entry is none, linked removes the name.
 func (n *node) linked(name string, is bool) {
 	switch {
 	case !is:

@@ -12,15 +12,15 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// maxNames is how many changed paths are remembered between two looks. If there are more, everything is looked
-// at.
+// maxNames is how many changed paths are remembered between two calls of take. If there are more, the whole
+// folder is scanned.
 const maxNames = 10_000
 
 // errSilent means that the system accepts a watch but sends no events.
 var errSilent = errors.New("the system gives no events for this file system")
 
-// events turns the system's events into hints. Events may be missing, late, duplicate or wrong. So they only
-// decide where to look.
+// events receives the operating system's events about files (inotify or kqueue), and turns them into hints.
+// Events may be missing, late, duplicate or wrong. So they only decide where the watcher looks for changes.
 //
 // Only drain, with the methods that it calls, runs on a goroutine of its own.
 type events struct {
@@ -37,7 +37,7 @@ type events struct {
 	byID    map[identity]string     // the path of a watched directory; fsnotify supports only one path for each
 	live    map[string]bool         // in a full scan: the paths that fsnotify still watches
 	entered map[string]bool         // in a full scan: the paths that enter was called with
-	via     map[string]bool         // place.via
+	via     map[string]bool         // paths that can change where the root leads (place.via)
 	failed  bool                    // a directory has no events
 	foreign func(dir string) string // returns the kind of a file system that changes without events
 	mounts  map[uint64]mount        // the file systems of the folder, by device
@@ -130,7 +130,8 @@ func (e *events) drain() {
 	}
 }
 
-// add records an event for take. If too many paths have changed, it requests a full look instead.
+// add records an event for take. If too many paths have changed, it requests a scan of the whole folder
+// instead.
 func (e *events) add(ev fsnotify.Event) {
 	if ev.Name == "" {
 		return // fsnotify's bookkeeping
@@ -145,7 +146,7 @@ func (e *events) add(ev fsnotify.Event) {
 	e.signal()
 }
 
-// lost records that events may be missing after an overflow or another error, so that everything is looked at.
+// lost requests a scan of the whole folder, because events may be missing after an overflow or another error.
 func (e *events) lost() {
 	e.stats.Lost.Add(1)
 	e.mu.Lock()
@@ -182,7 +183,7 @@ type hints struct {
 	dirs  where
 	names map[string]fsnotify.Op // the operations by path, if they are known
 	root  bool                   // the path to the root may have changed
-	full  bool
+	full  bool                   // everything may have changed
 }
 
 // any reports whether something below the root, or the path to it, may have changed.

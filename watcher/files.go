@@ -20,7 +20,7 @@ type Files struct {
 	bytes  int64
 }
 
-// chunk is a part of the sorted list. It is never changed.
+// chunk is a part of the sorted list of Files. It is never changed, so that several Files can share it.
 type chunk struct{ files []File }
 
 // FilesOf returns files, sorted by path. If two files have the same path, it keeps the last one.

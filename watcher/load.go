@@ -22,7 +22,7 @@ type loaded struct {
 	racy bool
 }
 
-// errMoving means that a file differs from its listing: it is changing now.
+// errMoving means that a file is changing now: it differs from what the scan found.
 var errMoving = errors.New("the file changes while it is read")
 
 // errOpen means that a program has the file open for writing.
@@ -38,10 +38,12 @@ func recent(sig signature) bool {
 	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently
 }
 
-// read reads the file of e. It returns errMoving if the file differs from its listing, and other errors of the
-// system unchanged. If the file changed recently and a program has it open for writing, l.waits decides: if it
-// returns true, read returns errOpen. If it returns false, read reads the file and adds it to l.unfinished. If
-// l.waits is nil, programs that write are not checked. If a FIFO has replaced the file, read does not block.
+// read reads the file of e. It returns errMoving if the file no longer has the signature of e, and errors of
+// the system unchanged. If a FIFO has replaced the file, read does not block.
+//
+// If the file changed recently and a program has it open for writing, l.waits decides. If it returns true, read
+// returns errOpen. If it returns false, read reads the file and adds it to l.unfinished. If l.waits is nil,
+// read does not check whether programs write the file.
 func (l *loader) read(e *entry) (*loaded, error) {
 	l.reads++
 	f, err := l.root.OpenFile(e.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -77,7 +79,8 @@ func (l *loader) read(e *entry) (*loaded, error) {
 	return got, nil
 }
 
-// unchanged returns errMoving if the open file f differs from its listing sig. It ignores the identity.
+// unchanged returns errMoving if the open file f no longer has the signature sig, which the scan found. It
+// ignores the identity.
 func unchanged(f *os.File, sig signature) error {
 	info, err := f.Stat()
 	if err != nil {

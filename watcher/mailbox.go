@@ -2,7 +2,7 @@ package watcher
 
 import "context"
 
-// mailbox contains the newest Tree if it was not delivered yet.
+// mailbox contains the newest Tree until it is delivered. It has room for one Tree.
 type mailbox chan parcel
 
 // parcel is a Tree with the reload requests that wait for it.
@@ -14,8 +14,8 @@ type parcel struct {
 	replaced bool
 }
 
-// put puts p into the mailbox. If an older Tree is still there, put replaces it, and keeps its requests and its
-// Noticed. put never blocks.
+// put puts p into the mailbox, and never blocks. If an older Tree was not delivered yet, p replaces it: p takes
+// over the reload requests and the time Noticed of the older Tree, and p.replaced is set.
 func (m mailbox) put(p parcel) {
 	select {
 	case older := <-m:

@@ -23,9 +23,10 @@ type madeOf struct {
 	whole bool
 }
 
-// note records the changes of a look, so that the next Tree is made from the last one and these changes. The
-// next Tree is made from all entries if refused is true, or if a change is of kind flipped, or is that of a
-// directory or the root. The caller sets refused if a directory could not be listed, or can be listed again.
+// note records the changes that a look found, for the next Tree. Usually that Tree is made from the last Tree
+// and these changes. It is made from all entries if refused is true, or if a change has the kind flipped, or is
+// that of a directory or the root. The caller sets refused if a directory could not be listed, or can be listed
+// again.
 func (m *madeOf) note(changes []change, refused bool) {
 	m.whole = m.whole || refused
 	for _, c := range changes {
@@ -40,19 +41,20 @@ func (m *madeOf) note(changes []change, refused bool) {
 	}
 }
 
-// loading says how a Tree may differ from the listing.
+// loading says how a Tree may differ from the entries that the last scan found.
 type loading struct {
 	// keep is true if files that vanished a moment ago stay in the Tree.
 	keep bool
-	// hold reports whether a file keeps its last content. nil means that no file does.
+	// hold reports whether a changed file keeps its last content in the Tree. nil means that no file does.
 	hold func(path string) bool
-	// waits reports whether a file keeps its last content while a program has it open for writing. nil means that
-	// no file does.
+	// waits reports whether a file keeps its last content in the Tree while a program has it open for writing.
+	// nil means that no file does.
 	waits func(path string) bool
 }
 
-// tree makes a Tree from the last look, and reads the files that changed. The result moving has the files that
-// are changing at this moment. The Tree has the last content of such a file, if there is any.
+// tree makes a Tree from the entries that the last look found, and reads the files that changed. as says which
+// files keep their last content. moving has the files that are changing at this moment. The Tree has the last
+// content of such a file, if there is any.
 func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 	l := &loader{limits: r.limits, root: root, hold: as.hold, waits: as.waits}
 	if as.keep {
@@ -93,7 +95,7 @@ func (r *reader) withOwn(skipped []Skip) []Skip {
 	return all
 }
 
-// loader makes the files of a Tree from a listing, and reads missing content.
+// loader makes the files of a Tree from the entries of the last scan, and reads the content that is not known.
 type loader struct {
 	limits Limits
 	root   *os.Root

@@ -60,7 +60,7 @@ func readOnce(opt Options) (Tree, error) {
 	return t, nil
 }
 
-// reader has the state of one folder between looks, so that only changes are listed and read again.
+// reader has the state of one folder between two calls of look, so that only changes are listed and read again.
 type reader struct {
 	name   string
 	limits Limits
@@ -82,7 +82,8 @@ type reader struct {
 	known scanned
 	// ways has the paths of each known directory.
 	ways map[identity]*ways
-	// linkSkips has the problems of todo.skips, because no entry has them.
+	// linkSkips are the problems of links to directories that are left out (todo.skips). No entry has these
+	// problems.
 	linkSkips []Skip
 	last      madeOf
 	// reads is how many files were opened. stats is how many names were looked up.
@@ -96,9 +97,9 @@ func newReader(opt Options) *reader {
 	}
 }
 
-// look compares the folder with the known state, updates that state, and returns the changes. It compares only
-// dirs, or everything if dirs is nil or the root is another directory than before. stale is true if everything
-// must be compared again. The error is that of listing the root.
+// look compares the folder with the known state, updates this state, and returns the changes. It compares only
+// the names in dirs. It compares everything if dirs is nil, or if the root is another directory than before.
+// stale is true if everything must be compared again. The error is that of listing the root.
 func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, stale bool, err error) {
 	everywhere := dirs == nil || r.top == nil || !at.same(r.at)
 	before := r.ignore.skip
@@ -147,7 +148,8 @@ func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool
 	return s.changes, s.stale, nil
 }
 
-// lose records that the root is missing, and returns the changes. It returns nil if that is known already.
+// lose records that the root is missing, and returns the removals of everything as changes. It returns nil if
+// that is known already.
 func (r *reader) lose() []change {
 	if r.top == nil {
 		return nil

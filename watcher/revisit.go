@@ -13,8 +13,9 @@ import (
 // it is cheaper to list the whole directory.
 const crowdShare = 8
 
-// revisit compares the directories and names in dirs with top, the known state of the root. It returns an error
-// if a directory cannot be read, if another directory has its path now, or if a limit is exceeded.
+// revisit compares the directories and names in dirs with top, the known state of the root, and updates top. It
+// returns an error if a directory cannot be read, if another directory now has the path of a known one, or if a
+// limit is exceeded.
 func (s *scan) revisit(top *node, dirs where) error {
 	var paths []string
 	for id := range dirs {

@@ -7,7 +7,7 @@ import (
 )
 
 // leaveOut returns the files that do not fit into the limits. Each directory has a share of the limits (see
-// shares). The value of one file of each directory is a message; the value of the other files is "".
+// shares). In the result, one file of each directory has a message as its value, and the other files have "".
 func (l *loader) leaveOut(all []reached) map[*entry]string {
 	var files []reached
 	var bytes int64

@@ -25,7 +25,7 @@ type scan struct {
 	ways map[identity]*ways
 
 	changes []change
-	// unread is true if a directory cannot be listed, or can be listed again.
+	// unread is true if a directory cannot be listed, or can be listed after it could not be.
 	unread bool
 	// stats counts the names that were looked up.
 	stats int

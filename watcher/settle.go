@@ -25,7 +25,7 @@ const (
 	reread
 )
 
-// change is one difference between two looks at the folder.
+// change is one difference between the folder and its state at the last look.
 type change struct {
 	path string
 	kind kind
@@ -52,8 +52,8 @@ const (
 	everything
 )
 
-// lockPoll is the time between two looks at a lock that delays loading. The lock is in a hidden directory, so
-// it causes no event.
+// lockPoll is how often the watcher checks whether a lock of git still delays loading. The lock is in a hidden
+// directory, so it causes no event.
 const lockPoll = 50 * time.Millisecond
 
 // settle decides when a changing folder may be loaded (docs/design/inputs.md). The caller passes the changes
@@ -85,8 +85,8 @@ func newSettle(opt Options) *settle {
 	return &settle{opt: opt, pending: map[string]pending{}, filled: opt.Filled}
 }
 
-// note records changes that were seen at the time now. It forgets a path that was added and is removed before
-// it was loaded.
+// note adds changes that were seen at the time now to the pending changes. If a path was added and is removed
+// before it was loaded, note forgets both changes.
 func (s *settle) note(now time.Time, changes ...change) {
 	for _, c := range changes {
 		s.last = now
@@ -102,8 +102,8 @@ func (s *settle) note(now time.Time, changes ...change) {
 	}
 }
 
-// combine returns one kind for two changes of a path. The argument before is the kind of the first change, and
-// after is that of the second.
+// combine returns one kind for two successive changes of a path. before is the kind of the first change, and
+// after is the kind of the second.
 func combine(before, after kind) kind {
 	switch {
 	case after == reread:
@@ -120,8 +120,8 @@ func combine(before, after kind) kind {
 }
 
 // heard records an event for path. wrote is true if the file was written in place, and false if it was created
-// or renamed. The event only has an effect if path has a pending change of kind swapped or replaced. A write
-// changes the kind to written. Otherwise, swapped changes to replaced.
+// or renamed. The event only has an effect on a pending change of kind swapped or replaced: a write changes the
+// kind to written, and any other event changes swapped to replaced.
 func (s *settle) heard(now time.Time, path string, wrote bool) {
 	p, known := s.pending[path]
 	switch {
@@ -235,8 +235,7 @@ func (s *settle) quietTime() time.Duration {
 	return s.opt.Quiet
 }
 
-// given sets filled and refilling. The parameter files is the number of files in the last Tree, with the
-// skipped ones.
+// given records the number of files in the last Tree, skipped files included. This sets filled and refilling.
 func (s *settle) given(files int) {
 	s.refilling = files == 0 && s.filled
 	s.filled = s.filled || files > 0

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// shares is a queue whose items share a limit. The caller enforces the limit, and tells the queue with charge
-// what an item cost. Each item has a path of directories and an expected cost. pop goes down from the root. At
-// each level it enters the directory with the smallest sum of the cost charged so far and the cost of its next
-// item. So all directories in one directory get equal parts of its limit. If one directory needs less, the
-// others get more. A directory with many items cannot use the part of a directory with few. If the sums are
-// equal, the order of the names decides. The items of one path come in the order in which they were pushed, and
-// before the items below that path.
+// shares is a queue whose items share a limit fairly between directories. Each item has a path of directories
+// and an expected cost. The caller takes items with pop, enforces the limit itself, and calls charge with the
+// cost that an item really had.
+//
+// pop goes down from the root. At each level it enters the directory with the smallest sum of the cost charged
+// so far and the expected cost of its next item; the names decide if sums are equal. So all directories in one
+// directory get equal parts of its limit. If one directory needs less, the others get more. The items of one
+// path come before the items below that path, in the order in which they were pushed.
 //
 // The zero value is an empty queue. The time of push, pop and charge grows with the depth of the path, and at
 // each level with the logarithm of the number of directories that have queued items.

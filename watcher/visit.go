@@ -29,7 +29,8 @@ type visit struct {
 	counted bool
 }
 
-// todo is the queue of directories to list. It also collects the directories that cannot be listed.
+// todo is the queue of directories that a scan must list. It also collects the directories that a limit leaves
+// out (left), those that vanished, and those whose link was replaced (flips).
 type todo struct {
 	// first has the directories whose paths have no link. last has the other directories, which are listed
 	// later.
@@ -74,8 +75,8 @@ func (s *scan) descend(l listing, e, was *entry) {
 	s.wait(v, 1)
 }
 
-// plainPath returns the path that identifies a link in visit.links: that of name in the directory of l. It uses
-// the directory's path without links, if there is one, and otherwise l.dir.
+// plainPath returns the path of the link name in the directory of l, as visit.links has it. It begins with the
+// path of the directory without links, if there is one, and otherwise with l.dir.
 func (s *scan) plainPath(l listing, name string) string {
 	if w := s.ways[l.n.id]; w != nil && w.hasPlain {
 		return w.plain + name
@@ -83,8 +84,9 @@ func (s *scan) plainPath(l listing, name string) string {
 	return l.dir + name
 }
 
-// wait queues v with its expected cost. A directory behind links is in the queue s.last, under the links of its
-// path. So the cost counts first for the directory that contains the first link, and then for each link.
+// wait queues v with its expected cost. A directory that is reached by links is in the queue s.last, and its
+// path in that queue consists of the links. So its cost counts first for the directory that contains the first
+// link, and then for each link.
 func (s *scan) wait(v *visit, cost int) {
 	if len(v.links) == 0 {
 		s.first.push(rootName(v.dir), int64(cost), v)
@@ -220,9 +222,9 @@ func (s *scan) counts(links []string) *tally {
 	return &s.scanned.linked
 }
 
-// recount changes the scan's count of names by the parameter more, after the directory n got or lost entries.
-// Names of the root are not counted. If more is positive and a limit is then exceeded, it returns errLinks or
-// errTooMany, otherwise nil.
+// recount adds more to the scan's count of names, after the directory n got or lost entries; more is negative
+// if it lost entries. Names of the root are not counted. If more is positive and a limit is then exceeded,
+// recount returns errLinks or errTooMany, otherwise nil.
 func (s *scan) recount(dir string, n *node, more int) error {
 	switch {
 	case n.again:

@@ -29,8 +29,8 @@ const (
 )
 
 // Watch calls fn with the Tree of opt.Root at once, and again after each change and its debounce
-// (docs/design/inputs.md). Calls do not overlap: meanwhile, Watch keeps only the newest Tree. If that one replaced
-// another, fn is called even if nothing changed. For a missing root, fn receives Tree{Missing: true}.
+// (docs/design/inputs.md). Calls do not overlap: while fn runs, Watch keeps only the newest Tree. If that Tree
+// replaced another, fn is called even if nothing changed. For a missing root, fn receives Tree{Missing: true}.
 //
 // Watch returns nil after ctx has ended and the last call has returned. It returns an error only if opt.Root is
 // empty or cannot be watched in the requested mode. If fn or a goroutine of Watch panics, Watch panics.
@@ -320,10 +320,10 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	return next
 }
 
-// give reads the changed files and puts the resulting Tree into w.out. v says which changes may be loaded. If
-// the folder changes during the reading, give may discard the Tree, and a later pass tries again. It does so if
-// the path of the root now leads to another directory, because a Tree never mixes two roots. It also does so if
-// v is quiet and patient returns true. A Tree without a root is discarded if v is additions.
+// give reads the changed files and puts the resulting Tree into w.out. v says which changes may be loaded. It
+// discards the Tree if the folder changed during the reading, and the root now leads to another directory or, if v
+// is quiet, patient returns true. It also discards a Tree without a root if v is additions. A later pass then tries
+// again.
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)

@@ -2,7 +2,7 @@ package watcher
 
 import "time"
 
-// writersPoll is the time between two looks at files that programs have open for writing. fsnotify reports no
+// writersPoll is how often the watcher checks files that programs have open for writing. fsnotify reports no
 // event when such a file is closed.
 const writersPoll = 50 * time.Millisecond
 
@@ -23,8 +23,8 @@ func (w *writers) waits(path string, now time.Time) bool {
 // due reports whether it is time to look at the files again.
 func (w *writers) due(now time.Time) bool { return len(w.since) > 0 && !now.Before(w.next) }
 
-// note replaces the files of w by those in open, which programs have open for writing. It keeps the time at
-// which a file was first seen, and sets the time of the next look.
+// note replaces the files of w by those in open, which programs have open for writing. A file that w already
+// has keeps its time in w.since. note also sets the time of the next check.
 func (w *writers) note(open []string, now time.Time) {
 	before := w.since
 	w.since, w.next = make(map[string]time.Time, len(open)), now.Add(writersPoll)

@@ -40,7 +40,8 @@ type Folder interface {
 	Reload(ctx context.Context, allowEmpty bool) (Changes, error)
 	// Places returns where fields are written in the folder as it was read last, in the order of fields.
 	Places(fields []manifest.Field) []store.Place
-	// Outlines returns a summary of each route in that folder, whether the route is valid or not.
+	// Outlines returns a summary of each of these routes in the folder as it was read last, also of invalid
+	// routes.
 	Outlines(routes []manifest.Key) []store.Outline
 	// Labels returns the labels of served objects, in the order of objects.
 	Labels(objects []manifest.Key) []map[string]string
@@ -110,7 +111,7 @@ type Options struct {
 	Page func(Documents) http.Handler
 }
 
-// PagePath is the path below which all HTML pages are, except the first.
+// PagePath is the path below which all HTML pages are, except the first page, which is at "/".
 const PagePath = "/page/"
 
 // pages has the handlers of the pages.
@@ -133,7 +134,8 @@ func NewServer(options Options, address net.Addr) *http.Server {
 	}
 }
 
-// NewHandler returns the handler of all pages, for a listener of this address.
+// NewHandler returns the handler of all pages. address is the address of the listener. The checks of guard use
+// it if the local address of a connection is not known.
 func NewHandler(options Options, address net.Addr) http.Handler {
 	p := pages{options, NewDocuments(options)}
 	mux := http.NewServeMux()

@@ -37,8 +37,8 @@ func (d Documents) Status(filter board.Filter) board.List[board.Object[any]] {
 	return d.options.Board.List(filter.Picks)
 }
 
-// Missing returns the message that the object that the filter names has no status. The message may suggest a
-// similar object.
+// Missing returns a message for the user: the object that the filter names has no status. The message may
+// suggest a similar object.
 func (d Documents) Missing(filter board.Filter) string { return d.options.Board.Missing(filter) }
 
 // Revisions returns the number of the served revision, and the last edits.
@@ -53,8 +53,8 @@ func (d Documents) Streams() []Stream { return d.options.Envoys.Streams() }
 // Transport returns how xDS is served, and which clients were rejected.
 func (d Documents) Transport() Transport { return d.options.Envoys.Transport() }
 
-// Tree returns the tree of what is served. If places is false, the nodes have no places, and the caller can add
-// them to some nodes (explain.LocateNodes). The error is ErrUnloaded.
+// Tree returns what is served as a tree of Gateways, hosts and routes. If places is false, the nodes have no
+// file and line, and the caller can add them to some nodes (explain.LocateNodes). The error is ErrUnloaded.
 func (d Documents) Tree(filter explain.TreeFilter, places bool) ([]*explain.TreeNode, error) {
 	facts, err := d.facts()
 	if err != nil {
@@ -100,9 +100,10 @@ func (d Documents) Labels(objects []manifest.Key) []map[string]string {
 	return d.options.Folder.Labels(objects)
 }
 
-// Explain returns what happens to a request or connection. asked has its method, url, header (as "name: value",
-// repeatable), gateway and from. It returns an error if asked is invalid, if asked fits no Gateway or several,
-// or if its regular expressions cost too much, and ErrUnloaded before the first publication.
+// Explain returns what happens to a request or connection. asked has the query parameters of /api/v1/explain:
+// method, url, header ("name: value", repeatable), gateway and from. Explain returns an error if asked is
+// invalid, if it fits no Gateway or several, or if the regular expressions of the rules would take too long.
+// Before the first publication, the error is ErrUnloaded.
 func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	facts, err := d.facts()
 	if err != nil {
@@ -156,7 +157,7 @@ func (d Documents) Supervised() []envoyhost.State { return d.options.Envoys.Supe
 // Fleets returns the fleets with canaries, sorted by Gateway.
 func (d Documents) Fleets() []Fleet { return d.options.Envoys.Fleets() }
 
-// facts returns the facts for explain, with the View that was published last. The error is ErrUnloaded.
+// facts returns the inputs of package explain, with the View that was published last. The error is ErrUnloaded.
 func (d Documents) facts() (explain.Facts, error) {
 	view, facts := d.options.Loaded.Facts()
 	if view == nil {

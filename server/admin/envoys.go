@@ -48,8 +48,8 @@ type Fleet struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// healthy is the page /healthz. It always answers 200. Its body names frozen fleets, because a restart does not
-// fix them.
+// healthy is the page /healthz. It always answers 200, also if fleets are frozen, because a restart would not
+// fix them. The body has the reasons why fleets are frozen.
 func (p pages) healthy(w http.ResponseWriter, _ *http.Request) {
 	says := word{Status: "ok"}
 	for _, fleet := range p.Envoys.Fleets() {

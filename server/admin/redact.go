@@ -11,8 +11,8 @@ import (
 )
 
 // redact replaces every field that Envoy's API marks as sensitive (passwords, keys and tokens). It does so in
-// the message and in all messages inside, including packed ones. It returns an error if a packed message cannot
-// be read; then nothing of the message may be shown.
+// the message and in all messages inside, including those packed in an Any. It returns an error if a packed
+// message cannot be read; then nothing of the message may be shown.
 func redact(message protoreflect.Message) (err error) {
 	if packed, ok := message.Interface().(*anypb.Any); ok {
 		return redactPacked(packed)
@@ -65,8 +65,8 @@ func isSensitive(field protoreflect.FieldDescriptor) bool {
 	return sensitive
 }
 
-// replace replaces a string, bytes or a DataSource by "[redacted]". It removes a value of another type, a list
-// and a map.
+// replace hides the value of a sensitive field. A string, bytes or a DataSource becomes "[redacted]". A list, a
+// map or a value of another type is removed.
 func replace(message protoreflect.Message, field protoreflect.FieldDescriptor) {
 	source := (&corev3.DataSource{}).ProtoReflect().Descriptor().FullName()
 	switch {

@@ -27,7 +27,8 @@ func (p pages) rescued(mux http.Handler) http.Handler {
 	})
 }
 
-// isAbort reports whether a panic has the value with which handlers make net/http close the connection.
+// isAbort reports whether a panic has the value http.ErrAbortHandler, with which a handler makes net/http close
+// the connection.
 func isAbort(mistake any) bool {
 	err, ok := mistake.(error)
 	return ok && errors.Is(err, http.ErrAbortHandler)

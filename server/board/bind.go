@@ -10,10 +10,10 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// of returns the verdict on a listener of an object, or on the object itself if listener is "". If an address
-// cannot be bound, the result is False for the listeners on it and for their objects (Gateway API,
-// GatewayReasonAddressNotUsable). The message of a listener has Envoy's error and what to do. The message of an
-// object names its listeners. If no address of the listener or object fails, the result is v.
+// of returns what the condition Programmed of the object o says, or that of its listener if listener is not "".
+// Usually that is v. If an address of the listener or object cannot be bound, the result is False (Gateway API,
+// GatewayReasonAddressNotUsable). The message of a listener then has Envoy's error and what to do. The message
+// of an object names its listeners.
 func (v Verdict) of(o object, listener string) Verdict {
 	var names []string
 	for name, envoy := range o.envoy {

@@ -1,5 +1,6 @@
-// Package board has the newest status of every object and shows it. It adds to Programmed whether Envoys
-// accepted the configuration, and it adds the times of transitions and which objects are stale.
+// Package board has the newest status of every object, and returns it in the form that users see. That form
+// also has what translate does not know: whether Envoys accepted the configuration (in the condition
+// Programmed), the times of transitions, and which objects are stale.
 //
 // A Board has its own lock. The server may call Publish and Judge while the server's lock is locked. The board
 // never calls the server while the board is locked. The shown form of a status is made when it is read, because
@@ -80,7 +81,8 @@ func (b *Board) Publish(updates []status.Update, stale []store.Stale) {
 	}
 }
 
-// Judge stores the verdict on a Gateway. The status of each object that depends on it shows the verdict.
+// Judge stores the verdict on a Gateway. The statuses of the Gateway and of its ListenerSets show it from now
+// on.
 func (b *Board) Judge(gateway string, v Verdict) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +104,7 @@ func (b *Board) Forget(gateway string) {
 	delete(b.verdicts, gateway)
 }
 
-// Outdate reports to the feed that the message of the verdict on a Gateway may have changed.
+// Outdate wakes the reader of the feed, because the message of the verdict on a Gateway may have changed.
 func (b *Board) Outdate(gateway string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +113,7 @@ func (b *Board) Outdate(gateway string) {
 	}
 }
 
-// OutdateAny reports to the feed that the message of the verdict on any Gateway may have changed.
+// OutdateAny wakes the reader of the feed, because the message of the verdict on any Gateway may have changed.
 func (b *Board) OutdateAny() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,7 +159,8 @@ func (b *Board) Published() (statuses []status.Update, stale map[manifest.Key]st
 	return statuses, stale
 }
 
-// Follow returns the only feed of the board. It must be called before the first Publish.
+// Follow returns the feed, which reports changes of statuses to one reader. It must be called before the first
+// Publish, and only once.
 func (b *Board) Follow() *Feed {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,7 +168,8 @@ func (b *Board) Follow() *Feed {
 	return b.feed
 }
 
-// sees returns the current state of an object. ok is false if the object has no status and is not stale.
+// sees returns the current state of an object (see sight). ok is false if the object has no status and is not
+// stale. The caller has locked b.mu.
 func (b *Board) sees(key manifest.Key) (seen sight, ok bool) {
 	stale := b.stale.objects[key]
 	o := b.objects[key]
@@ -218,7 +222,8 @@ func (b *Board) set(u status.Update, now time.Time) {
 	b.stamp(u.Key, before, now)
 }
 
-// stamp stores when the conditions of an object last changed. before is the previous state. If the times are
+// stamp sets the transition times of the conditions of an object after its status or verdict changed, and
+// reports the object to the feed. before is the state before the change, now the current time. If the times are
 // equal to those of the last call, both objects share one list, which saves memory after a start.
 func (b *Board) stamp(key manifest.Key, before sight, now time.Time) {
 	seen, _ := b.sees(key)

@@ -39,8 +39,8 @@ type conditionList struct {
 	conditions []metav1.Condition
 }
 
-// conditionLists returns all condition lists of a status: those of the object, its listeners, parents or
-// ancestors.
+// conditionLists returns all condition lists of a status, each with a name: those of the object, its listeners,
+// parents or ancestors. They share memory with the status.
 func conditionLists(status any) (lists []conditionList) {
 	switch s := status.(type) {
 	case *gwv1.GatewayClassStatus:

@@ -25,8 +25,8 @@ func newFeed(b *Board) *Feed {
 	return &Feed{board: b, wake: make(chan struct{}, 1), changed: map[manifest.Key]struct{}{}}
 }
 
-// Changed returns a channel that has a value if there is something to Take. The first value comes after the
-// first Publish, even if that publishes nothing.
+// Changed returns a channel that has a value if a call of Take may return something. The first value comes
+// after the first Publish, even if that publishes nothing.
 func (f *Feed) Changed() <-chan struct{} { return f.wake }
 
 // Take returns the changes since the last call, sorted by key. If all is true, it also returns every other
@@ -45,8 +45,8 @@ func (f *Feed) Take(all bool) []Change {
 	return changes
 }
 
-// look returns the changed objects with their current state, and in gone the objects that have none any more.
-// If all is true, every object counts as changed. It clears the list of changes.
+// look empties f.changed. It returns the current state of the objects that were in it (seen), and the objects
+// that have no status any more and are not stale (gone). If all is true, every object counts as changed.
 func (f *Feed) look(all bool) (gone []manifest.Key, seen map[manifest.Key]sight) {
 	b := f.board
 	b.refresh()

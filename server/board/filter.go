@@ -27,7 +27,7 @@ func (f Filter) Key() manifest.Key {
 	return manifest.Key{Group: f.Kind.Group, Kind: f.Kind.Kind, Namespace: f.Namespace, Name: f.Name}
 }
 
-// Path returns the path and query of the admin page for the filter.
+// Path returns the path and query of the admin page with the status of the objects that the filter selects.
 func (f Filter) Path() string {
 	path := "/api/v1/status"
 	if f.Kind.Kind != "" {

@@ -49,14 +49,16 @@ func listenersOf(set *gwv1.ListenerSetStatus) []gwv1.ListenerStatus {
 	return out
 }
 
-// Part is an object with conditions, or one of its listeners, parents or ancestors.
+// Part is one of the lists of conditions in a status: that of the object itself, or of one of its listeners,
+// parents or ancestors.
 type Part struct {
 	// Name is the name of the part for people. For the object itself it is "" or the addresses.
 	Name       string
 	Conditions []metav1.Condition
 }
 
-// Wrong returns the conditions of the part that report something wrong.
+// Wrong returns the conditions of the part that report something wrong (see wrongOnes). It returns nil if there
+// are none.
 func (p Part) Wrong() []metav1.Condition { return wrongOnes(p.Conditions) }
 
 // Wrong reports whether a condition of any part reports something wrong.
@@ -64,7 +66,8 @@ func (s *Status) Wrong() bool {
 	return slices.ContainsFunc(s.Parts(), func(p Part) bool { return len(p.Wrong()) > 0 })
 }
 
-// Parts returns the parts of the status. The object itself is first, if it has conditions.
+// Parts returns all lists of conditions in the status. That of the object itself is first, if it has
+// conditions.
 func (s *Status) Parts() []Part {
 	var parts []Part
 	if len(s.Conditions) > 0 {

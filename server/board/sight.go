@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// object is the published status of one object. It never changes after it is stored, except for since. The
-// other fields are those of status.Update.
+// object is the published status of one object, with the fields of status.Update. Only since may change after
+// it is stored.
 type object struct {
 	generation int64
 	gateway    string
@@ -24,16 +24,17 @@ type object struct {
 // stamps are the transition times of the conditions of a status, in the order of conditionLists.
 type stamps []metav1.Time
 
-// sight is the state of an object at one moment. Its shown form is made after the board is unlocked.
+// sight is all that the board knows of one object at one moment. A caller copies it while the board is locked,
+// and makes the shown form of the status (show) afterwards.
 type sight struct {
 	object
 	verdict  Verdict
 	stale    *store.Stale   // nil if the newest version is served
-	policies []manifest.Key // the stale policies that select it as their target
+	policies []manifest.Key // the stale policies that select the object as their target
 }
 
-// stamps returns when each condition of the status got its present status value. A condition that had the same
-// status in the previous state (the parameter before) keeps its time; every other gets the time now.
+// stamps returns the transition time of each condition of the status. before is the previous state of the
+// object: a condition that had the same status there keeps its time. Every other condition gets the time now.
 func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	old := map[string][]metav1.Condition{}
 	for _, list := range conditionLists(before.show()) {
@@ -68,8 +69,8 @@ func (s sight) show() any {
 	return shown
 }
 
-// joined returns a copy of the status with the verdict. The verdict replaces status, reason and message of the
-// conditions Programmed that are Unknown with reason Pending.
+// joined returns a copy of the status in which the conditions Programmed have the verdict of the Gateway's
+// Envoys. It replaces status, reason and message of those that are Unknown with reason Pending.
 func (s sight) joined() any {
 	fresh := copyStatus(s.status)
 	if s.gateway == "" {

@@ -18,7 +18,7 @@ type Stale struct {
 	Message string `json:"message,omitempty"`
 }
 
-// newStale returns the shown form of s, nil if s is nil.
+// newStale returns the form of s that the pages show, nil if s is nil.
 func newStale(s *store.Stale) *Stale {
 	if s == nil {
 		return nil
@@ -33,8 +33,8 @@ type staleObjects struct {
 	policies map[manifest.Key][]manifest.Key // the stale policies by target
 }
 
-// setStale stores the list of stale objects. It records a change of each object that became stale or is no
-// longer stale, and of the targets of stale policies.
+// setStale replaces the list of stale objects. It reports to the feed each object that became stale or is no
+// longer stale, and the targets of stale policies.
 func (b *Board) setStale(list []store.Stale) {
 	if store.SameStale(list, b.stale.list) {
 		return

@@ -12,11 +12,12 @@ import (
 	"github.com/gatefold/gatefold/translate/expect"
 )
 
-// sendTimes is how many times a line with several expected backends is sent. A line about a connection or
-// datagram is sent once.
+// sendTimes is how many times a line of a test file is sent if it expects several backends. Other lines, and
+// lines about a connection or datagram, are sent once.
 const sendTimes = 100
 
-// target is a value of --against: an Envoy, and which lines of the tests are sent to it.
+// target is a value of --against: the address of an Envoy, and which tests (lines of test files) are sent to
+// it.
 type target struct {
 	text string
 	// scheme and port select the lines: by the scheme of a URL, or by the port of a listener. "" and 0 mean all

@@ -68,9 +68,9 @@ func bootstrapCommand() *cobra.Command {
 	return cmd
 }
 
-// nameSecrets checks the TLS options, makes their paths absolute, and sets the paths of two Secret files next
-// to the bootstrap file at path. Envoy reloads certificates only if a Secret file names them. Without TLS it
-// does nothing. The error names the missing flag.
+// nameSecrets checks the TLS options, makes their paths absolute, and sets the paths of two files next to the
+// bootstrap file at path, each with an SDS Secret. Envoy reloads certificates only if such a file names them.
+// Without TLS it does nothing. The error names the missing flag.
 func nameSecrets(tls *envoy.TLS, path string) error {
 	if *tls == (envoy.TLS{}) {
 		return nil
@@ -93,8 +93,8 @@ func nameSecrets(tls *envoy.TLS, path string) error {
 	return nil
 }
 
-// writeSecrets writes the two Secret files that name Envoy's certificates. Without TLS it does nothing. It
-// returns an error if a file cannot be written.
+// writeSecrets writes the two files with SDS Secrets that name Envoy's certificates (see nameSecrets). Without
+// TLS it does nothing. It returns an error if a file cannot be written.
 func writeSecrets(tls envoy.TLS) error {
 	if tls == (envoy.TLS{}) {
 		return nil

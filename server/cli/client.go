@@ -68,9 +68,9 @@ func (c *client) ask(ctx context.Context, method, page string) (code int, body [
 	return code, body, nil
 }
 
-// stream sends a request for a page, and calls the function read with the status code and the body. The body
-// ends at maxAnswer. stream returns the error of that function. It also returns an error if the address is
-// invalid, if there was no response, or if the status is 500.
+// stream sends a request for a page, and calls the function read with the status code and the body, of which
+// read gets at most maxAnswer bytes. stream returns the error of read. It also returns an error if the address
+// is invalid, if there was no response, or if the status is 500.
 func (c *client) stream(ctx context.Context, method, page string, read func(code int, body io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 const noEndpoint = "it has no endpoint: no EndpointSlice gives one, its name is not resolved, or a BackendTLSPolicy closes it"
 
 // printEnvoys prints a table with a row for each Envoy, for each endpoint that an Envoy does not use, and for
-// each backend without endpoints. If the list of such endpoints of a backend is not complete, one row has the
-// number of the others. It prints nothing without Envoys.
+// each backend without endpoints. If the report does not list all unused endpoints of a backend, one more row
+// has the number of those that are missing. It prints nothing without Envoys.
 func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	if len(envoys) == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 
 // policyWords returns the end of the first line of explain's text. It names each policy that does not apply,
 // and each policy that applies in its last valid version. If the reason of the report already names a policy,
-// only the place of the policy is added. If the rule fails closed because of a policy, all policies that the
-// reason does not name are left out. It returns "" if no policy is to be named.
+// only the file and line of the policy are added. If the rule fails closed because of a policy, all policies
+// that the reason does not name are left out. It returns "" if no policy is to be named.
 func policyWords(r *explain.Report) string {
 	closed := slices.IndexFunc(r.Actions, func(a explain.ActionReport) bool { return a.Type == ir.PartClosed })
 	var words strings.Builder

@@ -20,7 +20,8 @@ import (
 const (
 	// labelWidth is the width of the first column in the text of explain.
 	labelWidth = 10
-	// maxTextWidth is the highest width of the second column. A longer text does not move the column of places.
+	// maxTextWidth is the highest width of the second column. A longer text moves the third column, with file
+	// and line, only in its own row.
 	maxTextWidth = 66
 )
 
@@ -33,8 +34,8 @@ const (
 	red   = "\x1b[1;31m"
 )
 
-// explainText returns a report as text: a line for each fact, with its place in the folder at the end. validate
-// is the command that lists all problems. If color is true, the text has colors.
+// explainText returns a report as text: a line for each fact, with the file and line that define it at the end.
+// validate is the command that lists all problems. If color is true, the text has colors.
 func explainText(r *explain.Report, validate string, color bool) []byte {
 	t := &explainPage{color: color, validate: validate}
 	fmt.Fprintln(&t.out, strings.TrimSpace(t.paint(bold, r.Request.Method)+" "+t.paint(bold, r.Request.URL)))
@@ -60,7 +61,8 @@ func explainText(r *explain.Report, validate string, color bool) []byte {
 	return t.out.Bytes()
 }
 
-// explainPage collects rows, so that their places can be aligned in one column.
+// explainPage writes text in the style of explain. It collects rows first, so that their places (file, line and
+// column) can be aligned.
 type explainPage struct {
 	color bool
 	// validate is the command that lists all problems of the folder.
@@ -79,7 +81,7 @@ func (t *explainPage) paint(style, text string) string {
 	return style + text + "\x1b[0m"
 }
 
-// row adds a row. The row ends with the place of the source.
+// row adds a row. at is the object or field that the row is about: the row ends with its file, line and column.
 func (t *explainPage) row(label, text string, at explain.Source) {
 	t.rows = append(t.rows, explainRow{label, text, position(at.Place)})
 }
@@ -218,8 +220,8 @@ func ruleName(h explain.HopReport) string {
 	return fmt.Sprintf("rule %d (%s)", h.Rule, h.RuleName)
 }
 
-// action adds a row for each place where an effect on the request is written: a filter, or a field of a policy.
-// Only the first row describes the effect.
+// action adds a row for each object or field that configures an effect on the request: a filter, or a field of
+// a policy. Only the first row describes the effect.
 func (t *explainPage) action(a explain.ActionReport) {
 	text := a.Type
 	if a.Does != "" {

@@ -142,9 +142,9 @@ func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits
 	return cmd.Wait()
 }
 
-// writeBlob writes the next file in the output of git cat-file --batch. The output of a file is "NAME TYPE
-// SIZE", a line end, SIZE bytes, and a line end. Of these bytes, it writes only the first ones, as many as the
-// parameter most says. The error means that the output is incomplete, or that the file cannot be written.
+// writeBlob writes the beginning of the next file in the output of git cat-file --batch, and skips its rest.
+// most is the highest number of bytes to write. In the output, a file is "NAME TYPE SIZE", a line end, SIZE
+// bytes, and a line end. The error means that the output is incomplete, or that the file cannot be written.
 func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) error {
 	head, err := blobs.ReadString('\n')
 	if err != nil {

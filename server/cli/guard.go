@@ -40,8 +40,8 @@ func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	return all, nil
 }
 
-// guard returns which endpoints gatefold rejects, and the exceptions. The addresses that gatefold listens on
-// are rejected too. The error names the invalid flag.
+// guard returns the endpoints to which gatefold lets Envoy send no requests, and the exceptions. The addresses
+// that gatefold listens on are among them. The error names the invalid flag.
 func (o *guardOptions) guard() (g backend.Guard, err error) {
 	for _, text := range o.refuse {
 		endpoints, err := backend.ParseEndpoints(text)

@@ -293,8 +293,8 @@ func (f *importFlags) printText(w io.Writer, result importer.Result, n map[impor
 	}
 }
 
-// verdictText returns a verdict in one line, with a second line for its hint. It lists at most maxFieldsShown
-// fields, and the number of further fields.
+// verdictText returns a verdict (what import did with an object or its fields) in one line, with a second line
+// for the hint. It lists at most maxFieldsShown fields, and the number of further fields.
 func verdictText(v importer.Verdict) string {
 	class := string(v.Class)
 	if v.Protects {

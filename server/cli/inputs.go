@@ -136,8 +136,9 @@ func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(stri
 	return read, nil
 }
 
-// readFile returns the content of a file or of standard input. A longer content is cut one byte above limit. It
-// returns an error if the file cannot be read.
+// readFile returns the content of a file or of standard input. If the content has more than limit bytes, it
+// returns limit+1 bytes, so that the caller sees that it is too large. The error means that the file cannot be
+// read.
 func (in inputs) readFile(name string, limit int64) ([]byte, error) {
 	from := in.stdin
 	if name != standardInput {

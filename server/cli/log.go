@@ -46,8 +46,8 @@ func fieldsOrder() []string {
 	return append([]string{"object", "field", "code", "hint", "set", "removed"}, engine.LogFields()...)
 }
 
-// forConsole changes a log line for the console format. It moves the place of a problem in front of the
-// message, in a form that editors and terminals can open. It escapes control characters, and removes fields
+// forConsole changes a log line for the console format. It moves file, line and column of a problem in front of
+// the message, in a form that editors and terminals can open. It escapes control characters, and removes fields
 // without a value. It always returns nil.
 func forConsole(line map[string]any) error {
 	file, _ := line["file"].(string)

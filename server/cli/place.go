@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// pathPrefix returns the prefix of the displayed paths of a folder: "conf" for `validate conf`. It returns ""
-// for the working directory itself. An absolute path becomes relative if the folder is inside of the working
-// directory. Other paths are only cleaned.
+// pathPrefix returns what messages show in front of the path of a file in the folder dir: "conf" for `validate
+// conf`. It returns "" for the working directory itself. An absolute path becomes relative if the folder is
+// inside of the working directory. Other paths are only cleaned.
 func pathPrefix(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return emptyForDot(filepath.ToSlash(filepath.Clean(dir)))
@@ -19,9 +19,10 @@ func pathPrefix(dir string) string {
 	return filepath.ToSlash(filepath.Clean(dir))
 }
 
-// repositoryPrefix returns the prefix of the displayed paths of a folder, relative to the root of the
-// repository. The root is GITHUB_WORKSPACE if that contains the working directory, and otherwise the working
-// directory. For a folder outside of the root, it returns the absolute path.
+// repositoryPrefix returns what messages show in front of the path of a file in the folder dir, so that the
+// whole path is relative to the root of the repository. The root is GITHUB_WORKSPACE if that contains the
+// working directory, and otherwise the working directory. For a folder outside of the root, it returns the
+// absolute path.
 func repositoryPrefix(dir string) string {
 	base, err := os.Getwd()
 	if err != nil {

@@ -120,8 +120,8 @@ func planReport(ctx context.Context, before, after string, o folderOptions) (*pl
 	return compareSides(ctx, sides, cmp.Or(notes[0], notes[1]))
 }
 
-// compareSides compares two sides. The parameter note becomes the Note of the report. The error means that ctx
-// has ended.
+// compareSides compares the configurations before and after. The parameter note becomes the Note of the report.
+// The error means that ctx has ended.
 func compareSides(ctx context.Context, sides [2]plan.Side, note string) (*planned, error) {
 	report, err := plan.Compare(ctx, sides[0], sides[1])
 	return &planned{Report: report, Note: note, shared: sharedPorts(sides)}, err

@@ -23,11 +23,11 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// readPlace reads the files of one side of a plan. The parameter place is a folder or git:REVISION, and other
-// is the same for the other side. For git:REVISION, readPlace reads the folder of the other side in the version
-// of that commit. If both sides are commits, it reads the working directory in the version of the commit. If
-// the commit does not contain the folder, tree is empty and note is a message. It returns an error if the
-// folder or the commit cannot be read.
+// readPlace reads the files of one side of a plan. The parameter place is the argument for this side, and other
+// is that for the other side: each is a folder or git:REVISION. For git:REVISION, readPlace reads the folder of
+// the other side in the version of that commit, or the working directory if both sides are commits. If the
+// commit does not contain the folder, tree is empty and note is a message. The error means that the folder or
+// the commit cannot be read.
 func readPlace(ctx context.Context, place, other string, o folderOptions) (tree watcher.Tree, note string, err error) {
 	revision, isGit := strings.CutPrefix(place, gitPrefix)
 	switch {
@@ -55,9 +55,9 @@ func readPlace(ctx context.Context, place, other string, o folderOptions) (tree 
 	return tree, note, err
 }
 
-// serverReport compares the configuration that a running gatefold serves with the folder place. The folder is
-// read with the settings of that gatefold, except for flags that the user set. It returns an error if gatefold
-// does not answer or the folder cannot be read.
+// serverReport compares the configuration that a running gatefold serves with place, which is a folder or
+// git:REVISION. The files are read with the settings of that gatefold, except for flags that the user set. It
+// returns an error if gatefold does not answer or place cannot be read.
 func (o *planOptions) serverReport(ctx context.Context, place string, flags *pflag.FlagSet) (report *planned, err error) {
 	head, before, err := o.askSnapshot(ctx)
 	if err != nil {
@@ -126,8 +126,8 @@ func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side
 	return head, side, err
 }
 
-// askPlaces returns a function that requests the places of fields from a running gatefold. If a request fails,
-// the places of its fields and of all later fields are empty.
+// askPlaces returns a function that requests the places (file, line and column) of fields from a running
+// gatefold. If a request fails, the places of its fields and of all later fields are empty.
 func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []store.Place {
 	return func(fields []manifest.Field) []store.Place {
 		places := make([]store.Place, len(fields))

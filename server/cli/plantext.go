@@ -14,7 +14,8 @@ import (
 const (
 	// maxPlanned is how many entries of each list the text and Markdown of plan show. JSON has all.
 	maxPlanned = 40
-	// maxRegions is how many regions of one change the text and Markdown show.
+	// maxRegions is how many kinds of requests (plan.Region) of one change the text and Markdown show. It also
+	// limits lists of objects, places and listeners.
 	maxRegions = 5
 )
 
@@ -163,9 +164,9 @@ func regionWords(r plan.Region) string {
 	return words
 }
 
-// undecidedWords returns a text for a region without an example. It names the rule that may match the requests
-// of the region after the change. If no rule does, it names the rule before the change. If there is no rule at
-// all, it names only the region.
+// undecidedWords returns a text for requests whose rule changed, but for which no example was found (a
+// plan.Region). It names the rule that may match them after the change, or else the rule before the change. If
+// there is neither, it only describes the requests.
 func undecidedWords(r plan.Region) string {
 	rule := r.After
 	if rule == nil {
@@ -251,7 +252,8 @@ func policyChangeWords(p plan.PolicyChange) string {
 	return fmt.Sprintf("%s %s (%s) by %s of %s: %s", p.Field, verb, keysWords(p.Policies), count(p.Rules, "rule"), keysWords(p.Routes), does)
 }
 
-// closedWords returns what rules of these routes answer if they are closed.
+// closedWords returns what rules of these routes answer when they fail closed: 500 for HTTPRoutes, UNAVAILABLE
+// for GRPCRoutes, and a text with both for a list with both kinds.
 func closedWords(routes []manifest.Key) string {
 	rpc := func(key manifest.Key) bool { return key.Kind == "GRPCRoute" }
 	switch {

@@ -58,7 +58,7 @@ func settingsFile(flags *pflag.FlagSet) string {
 
 // applySettings reads the settings file and sets its flags. It sets --config to the path of the file. A flag on
 // the command line or in the environment keeps its value. Without a settings file, it does nothing. The error
-// has a line with the place for each mistake in the file.
+// has a line for each mistake in the file, with its line and column.
 func applySettings(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	config := flags.Lookup("config")
@@ -104,8 +104,9 @@ func findSettings(cmd *cobra.Command, args []string) string {
 	return store.SettingsFile
 }
 
-// readSettingsFile returns the content of a file, cut one byte above store.MaxSettings. It returns an error if
-// the file cannot be read or is not a regular file.
+// readSettingsFile returns the content of a file. If the file is too large, it returns store.MaxSettings+1
+// bytes, which store.ReadSettings rejects. It returns an error if the file cannot be read or is not a regular
+// file.
 func readSettingsFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -145,9 +146,9 @@ func settingFlags() *pflag.FlagSet {
 	return known
 }
 
-// applySetting checks a key and its value in a settings file, and sets the flag if the command has it. A flag
-// on the command line or in the environment keeps its value. It returns an error if the key is unknown or the
-// value is invalid.
+// applySetting checks a key and its value in a settings file, and sets the flag if the command has it. The
+// parameter known has the flags of all commands that may be in such a file. A flag on the command line or in
+// the environment keeps its value. It returns an error if the key is unknown or the value is invalid.
 func applySetting(flags, known *pflag.FlagSet, s store.Setting) error {
 	f := known.Lookup(s.Key)
 	if f == nil {

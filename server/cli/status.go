@@ -144,8 +144,8 @@ func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	return o.askObjects(ctx, problems)
 }
 
-// askProblems requests the problems. With a filter, it returns only the problems of its objects. The error
-// means that gatefold did not answer.
+// askProblems requests the problems. With a filter, it returns only the problems of the objects that the filter
+// selects. The error means that gatefold did not answer.
 func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err error) {
 	err = o.client.getJSON(ctx, "/api/v1/problems", &list)
 	if o.filter != (board.Filter{}) {
@@ -226,8 +226,9 @@ func (p *statusPage) print(out io.Writer) error {
 	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o manifest.Problem) bool { return strings.HasPrefix(p.Hold, o.Message) }))
 }
 
-// printObjects prints a table with a row for each part of an object's status. For a part with wrong conditions,
-// it prints a row for each wrong condition instead. Without objects, it prints a message.
+// printObjects prints a table with a row for each part of an object's status: for example, for each parent of a
+// route. For a part with wrong conditions, it prints a row for each wrong condition instead. Without objects,
+// it prints a message.
 func printObjects(out io.Writer, items []objectStatus) error {
 	if len(items) == 0 {
 		_, err := fmt.Fprintln(out, "No object with a status, and none that is stale.")

@@ -87,8 +87,8 @@ type testRun struct {
 	files  int // number of test files
 }
 
-// run reads the folder and runs its tests. With --against, it sends the lines to an Envoy. It returns an error
-// if a flag is invalid, or if the folder or its tests cannot be read.
+// run reads the folder and runs its tests. With --against, it sends the requests of the tests to an Envoy
+// instead. It returns an error if a flag is invalid, or if the folder or its tests cannot be read.
 func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 	if len(o.against) > 0 && (o.minCoverage > 0 || o.coverage) {
 		return testRun{}, errors.New("--against shows no rules: leave out --coverage and --min-coverage")

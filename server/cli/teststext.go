@@ -48,7 +48,7 @@ func (o *testOptions) text(run testRun, color bool) string {
 	return page.out.String()
 }
 
-// testLine prints the verdict of a line, with its reasons.
+// testLine prints the verdict of a test (a line of a test file), with its reasons.
 func (t *explainPage) testLine(line expect.LineReport) {
 	style := map[expect.Verdict]string{expect.Failed: red}[line.Verdict]
 	fmt.Fprintf(&t.out, "%s: %s: %s\n", t.paint(bold, fmt.Sprintf("%s:%d", visible.Text(line.File), line.Line)), t.paint(style, string(line.Verdict)),
@@ -91,7 +91,7 @@ func (o *testOptions) annotate(w io.Writer, run testRun) error {
 	return err
 }
 
-// testFacts returns the reasons why a line did not pass.
+// testFacts returns in words the reasons why a test (a line of a test file) did not pass.
 func testFacts(line expect.LineReport) (facts []string) {
 	for _, d := range line.Differences {
 		facts = append(facts, differenceWords(d))

@@ -128,8 +128,8 @@ func (o *treeOptions) ask(ctx context.Context, query url.Values) ([]*explain.Tre
 	return nodes, nil
 }
 
-// treeText returns the tree as text, each line with its place if that is known. Without nodes, the text says
-// that there is nothing to show.
+// treeText returns the tree as text. A line ends with the file and line of its object, if they are known.
+// Without nodes, the text says that there is nothing to show.
 func treeText(nodes []*explain.TreeNode, color bool) []byte {
 	page := &explainPage{color: color}
 	if len(nodes) == 0 {
@@ -141,8 +141,9 @@ func treeText(nodes []*explain.TreeNode, color bool) []byte {
 	return page.out.Bytes()
 }
 
-// node writes a line for a node, and lines for the nodes below it. The parameter first is the beginning of the
-// node's own line. The parameter rest is the beginning of the lines below.
+// node writes a line for a node, and lines for the nodes below it. The parameter first is written in front of
+// the node's own line, and the parameter rest in front of the lines below it: they draw the branches of the
+// tree.
 func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 	var line bytes.Buffer
 	line.WriteString(first)

@@ -144,8 +144,8 @@ func (c *boundConn) Close() error {
 	return nil
 }
 
-// use changes the number of streams or requests on the connection by more, which is 1 or -1. The connection is
-// idle while the number is 0.
+// use records that a stream or request on the connection begins (more is 1) or ends (more is -1). The
+// connection is idle while it has none.
 func (c *boundConn) use(more int) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -160,14 +160,14 @@ func (c *boundConn) use(more int) {
 	}
 }
 
-// namedConn is the result of a handshake, with the connection on which it took place, so that Occupy finds the
-// connection of a stream.
+// namedConn is the result of a TLS handshake, together with the connection on which it took place. gRPC passes
+// it on with each stream, so that Occupy finds the stream's connection.
 type namedConn struct {
 	credentials.AuthInfo
 	conn *boundConn
 }
 
-// namedHandshake adds the connection to the result of a handshake (see namedConn).
+// namedHandshake is gRPC credentials whose handshakes return a namedConn.
 type namedHandshake struct {
 	credentials.TransportCredentials
 }
@@ -201,7 +201,8 @@ func Occupy(ctx context.Context) (done func()) {
 	return func() { named.conn.use(-1) }
 }
 
-// authInfo returns the result of the handshake, without the connection.
+// authInfo returns the result of the client's handshake as grpc made it, without the connection that
+// namedHandshake added.
 func authInfo(p *peer.Peer) credentials.AuthInfo {
 	if named, ok := p.AuthInfo.(namedConn); ok {
 		return named.AuthInfo
@@ -209,8 +210,8 @@ func authInfo(p *peer.Peer) credentials.AuthInfo {
 	return p.AuthInfo
 }
 
-// OccupyForRequest marks a connection as used while a request on it is answered. It is an
-// http.Server.ConnState.
+// OccupyForRequest marks a connection as used while a request on it is answered, so that it is not closed for
+// another connection. It is an http.Server.ConnState.
 func OccupyForRequest(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*boundConn)
 	if !ok {

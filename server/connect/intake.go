@@ -67,8 +67,8 @@ func NewIntake(stopping <-chan struct{}) *Intake {
 	}
 }
 
-// turns is a semaphore: it bounds how many callers do something at a time. Callers get their turns in the order
-// in which they wait.
+// turns is a semaphore: its capacity is how many callers may do something at a time. Callers get their turns in
+// the order in which they wait.
 type turns chan struct{}
 
 // take waits for a turn. The channel limit bounds the wait: if it delivers a value first, take returns without
@@ -87,10 +87,11 @@ func (t turns) take(ctx context.Context, stopping <-chan struct{}, limit <-chan 
 	}
 }
 
-// Begin waits until the first request of a stream may be read: until the first load, and then for a turn, but
-// at most for i.longest. After that time, the stream reads without a turn. The caller calls arrived when that
-// request has arrived, and done when the request is handled or the stream ends. done ends the turn. If arrived
-// is not called within firstTime, the turn ends then. The error means that ctx ended or the server stops.
+// Begin waits until the first request of a stream may be read: until the first load, and then for a turn,
+// because only few streams may read at a time. It waits for the turn at most for i.longest, and then lets the
+// stream read without one. The caller calls arrived when that request has arrived, and done when the request is
+// handled or the stream ends. done ends the turn. If arrived is not called within firstTime, the turn ends
+// then. The error means that ctx ended or the server stops.
 func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	i.waiting.Add(1)
 	read := sync.OnceFunc(func() { i.waiting.Add(-1) })
@@ -103,8 +104,9 @@ func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	return func() { late.Stop(); read() }, func() { turn(); read() }, nil
 }
 
-// turn waits for the first load, and then for a turn to read a first request, but at most for i.longest. done
-// ends the turn, if there is one. The error means that ctx ended or the server stops.
+// turn waits for the first load, and then for a turn to read a first request. It waits for the turn at most for
+// i.longest, and then returns without one. done ends the turn, if there is one. The error means that ctx ended
+// or the server stops.
 func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case <-i.loaded:

@@ -22,7 +22,7 @@ func Listen(ctx context.Context, address string, mode fs.FileMode, localOnly boo
 	return l, nil
 }
 
-// bind does what Listen does, and returns its errors without the address.
+// bind does what Listen does. Its errors do not name the address.
 func bind(ctx context.Context, address string, mode fs.FileMode, localOnly bool) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		return listenSocket(ctx, path, mode)

@@ -12,7 +12,8 @@ import (
 	"github.com/gatefold/gatefold/server/delta"
 )
 
-// Wire is a stream of either protocol. The server receives messages from it and sends frames to it.
+// Wire is the discovery stream of one client, of either protocol. The server receives messages from it and
+// sends frames to it.
 type Wire interface {
 	Context() context.Context
 	RecvMsg(any) error
@@ -42,8 +43,8 @@ type worldWire struct {
 // Decode implements Wire.
 func (w *worldWire) Decode(message []byte) (*delta.Request, error) { return w.reader.Read(message) }
 
-// Receive reads messages from wire until an error, and sends them to the first channel. It sends the error to
-// the second channel. The goroutine that does so ends then, or when ctx ends.
+// Receive starts a goroutine that reads messages from wire and sends them to the first channel. After an error,
+// it sends the error to the second channel and ends. It also ends, with the error of ctx, when ctx ends.
 func Receive(ctx context.Context, wire interface{ RecvMsg(any) error }) (<-chan Message, <-chan error) {
 	messages, failed := make(chan Message), make(chan error, 1)
 	go func() {

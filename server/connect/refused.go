@@ -18,13 +18,15 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// same reports whether two refusals share one row in the list, and so one line in the log.
+// same reports whether two refusals share one row in the list, and so one line in the log: they have the same
+// identity, cluster, peer and reason.
 func same(r, o admin.RejectedClient) bool {
 	return r.Identity == o.Identity && r.Cluster == o.Cluster && r.Peer == o.Peer && r.Reason == o.Reason
 }
 
-// Refusals lists the clients that were refused lately. It bounds memory and log lines, because a refused Envoy
-// connects again every second, and any client can connect. Any goroutine may use it.
+// Refusals lists the clients that were refused lately, one row for each client and reason. It bounds memory and
+// log lines, because a refused Envoy connects again every second, and any client can connect. Any goroutine may
+// use it.
 type Refusals struct {
 	log   zerolog.Logger
 	count func(cause string)
@@ -45,8 +47,8 @@ const (
 	refusedMemory = 10 * time.Minute
 )
 
-// add adds a refusal to the list, or counts it in the row that it shares. It reports whether the refusal is a
-// new row. It returns false if the list is full.
+// add adds a refusal to the list. If a row has the same identity, cluster, peer and reason, add counts the
+// refusal in that row. If the list is full, add drops the refusal. first is true only if add made a new row.
 func (l *Refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +72,8 @@ func (l *Refusals) forget(now time.Time) {
 	l.rows = slices.DeleteFunc(l.rows, func(r admin.RejectedClient) bool { return now.Sub(r.Last) > refusedMemory })
 }
 
-// List returns the rows. The result is never nil.
+// List returns the rows whose last refusal is at most refusedMemory ago. now is the current time. The result is
+// never nil.
 func (l *Refusals) List(now time.Time) []admin.RejectedClient {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +81,8 @@ func (l *Refusals) List(now time.Time) []admin.RejectedClient {
 	return append([]admin.RejectedClient{}, l.rows...)
 }
 
-// Refuse counts a refusal and adds it to the list. Only a new row is logged as a warning.
+// Refuse counts a refusal in the metric of its cause, adds it to the list and logs it: as a warning if it is a
+// new row, and at level debug otherwise.
 func (l *Refusals) Refuse(cause string, r admin.RejectedClient) {
 	l.count(cause)
 	level := zerolog.DebugLevel

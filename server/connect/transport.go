@@ -51,7 +51,7 @@ func NewTransport(options Options, log zerolog.Logger, refused *Refusals) *Trans
 	return &Transport{options: options, log: log, refused: refused}
 }
 
-// Keeper returns the keeper of the certificates, nil without TLS.
+// Keeper returns the keeper of the server's certificates, which reloads their files. It is nil without TLS.
 func (t *Transport) Keeper() *mtls.Keeper { return t.keeper }
 
 // OpenTLS reads the certificate files. It does nothing without TLS. It returns an error if the files cannot be
@@ -125,7 +125,8 @@ func (t *Transport) GRPCOptions() []grpc.ServerOption {
 	return append(options, grpc.Creds(namedHandshake{creds}))
 }
 
-// toldHandshake reports failed handshakes. grpc itself does not report them.
+// toldHandshake is gRPC credentials that call failed for each handshake that fails, with the client's address.
+// grpc itself does not report such handshakes.
 type toldHandshake struct {
 	credentials.TransportCredentials
 	failed func(net.Addr, error)
@@ -141,7 +142,7 @@ func (t toldHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.Auth
 	return conn, info, err
 }
 
-// Clone returns credentials that report to the same function.
+// Clone returns a copy of the credentials, which also calls failed.
 func (t toldHandshake) Clone() credentials.TransportCredentials {
 	return toldHandshake{t.TransportCredentials.Clone(), t.failed}
 }

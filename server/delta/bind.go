@@ -22,8 +22,8 @@ func BindFailed(words string) bool {
 // duplicate reports whether Envoy's error says that another listener has the address.
 func duplicate(words string) bool { return strings.Contains(words, "has duplicate address") }
 
-// Unbound returns the names of the listeners whose address could not be bound. Envoy does not request the route
-// tables of such a listener, whose names begin with the name of the listener (listen.RoutesName).
+// Unbound returns the names of the listeners whose address Envoy could not bind. Envoy does not request the
+// route tables of such a listener; the tables' names begin with the name of the listener (listen.RoutesName).
 func (s *stream) Unbound() map[string]struct{} {
 	l, out := s.ledgers[xds.ListenerType], map[string]struct{}{}
 	if l == nil {
@@ -37,12 +37,12 @@ func (s *stream) Unbound() map[string]struct{} {
 	return out
 }
 
-// rebind marks listeners as due again after a failed bind, because Envoy tries to bind only when it gets the
-// listener again. A listener that has its older form back (OlderServed) is not retried. rebind also marks the
+// rebind marks listeners to be sent again after Envoy could not bind their address, because Envoy tries to bind
+// only when it gets the listener again. The first wait is Options.BindRetry. It doubles with every failure, up
+// to maxBindRetry. A listener that has its older form back (OlderServed) is not retried. rebind also marks the
 // listeners in l.unmoved whose wait is over. It returns the time of the next retry or of the next end of a
-// wait; zero means that neither is planned. The wait after a failed bind is Options.BindRetry at first, and
-// doubles with every failure, up to maxBindRetry. Each listener is sent alone, so that Envoy's error is about
-// this listener.
+// wait; zero means that neither is planned. Each listener is sent alone, so that Envoy's error is about this
+// listener.
 func (m *moves) rebind(now time.Time) time.Time {
 	l := m.ledgers[xds.ListenerType]
 	if l == nil {

@@ -2,7 +2,7 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// action is what is sent for one name of a resource type.
+// action is what a response says about one name of a resource type, as decide returns it.
 type action int
 
 const (
@@ -14,9 +14,9 @@ const (
 
 // decide compares what the stream's Envoy has under a name with e, the target's resource, and returns what to
 // send. e is nil if the target has no such resource. A version that the Envoy rejected is sent again only if
-// its retry is due. A version that the Envoy has is sent again only if the name is in l.force. decide removes
-// the rejection of a version that the target no longer has. ordered is false if removals are not sent last
-// (Options.Unordered).
+// its retry is due. A version that the Envoy has is sent again only if the name is in l.force. decide forgets
+// the rejection of a version that the target no longer has. If ordered is false (Options.Unordered), the
+// removal of a resource that the Envoy has is not delayed to the end.
 func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	_, forced := l.force[name]
 	version, held := l.held.get(name)

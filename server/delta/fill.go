@@ -8,9 +8,10 @@ const (
 	batchBytes = 1 << 20
 )
 
-// drain returns a response with pending removals of l's type, or nil if nothing can be removed. A removal that
-// was rejected in a response with other names is sent alone. If the first removal is a filter that the target
-// still has, drain returns what trim returns: the filter without its old requirements, or nil.
+// drain returns a response with removals of l's type that waited until nothing else was to be sent (l.gone), or
+// nil if there are none. A removal that was rejected in a response with other names is sent alone. If the first
+// removal is a filter that the target still has, drain returns what trim returns: the filter without its old
+// requirements, or nil.
 func (p *Plan) drain(l *ledger) *Response {
 	if r, part := p.trim(l); part {
 		return r
@@ -30,10 +31,11 @@ func (p *Plan) drain(l *ledger) *Response {
 	return r.orNil()
 }
 
-// fill returns a response with names that are due, or nil if there is nothing to send. If a stream subscribes
-// to all names of a type and there are none, its first response is empty. Without this response, an Envoy
-// without clusters would wait 15 s for clusters before it requests listeners. fill sets p.tired if it stopped
-// after fillSteps names without a result.
+// fill returns a response with names of l's type that are due (l.due): new resources, and removals that need
+// not wait. It returns nil if there is nothing to send. If a stream subscribes to all names of a type and there
+// are none, its first response is empty. Without this response, an Envoy without clusters would wait 15 s for
+// clusters before it requests listeners. fill sets p.tired if it stopped after fillSteps names without a
+// result.
 func (p *Plan) fill(l *ledger) *Response {
 	r := &Response{Type: l.typ}
 	spoken := map[string]struct{}{} // names that were processed: a shared list may repeat a name
@@ -99,11 +101,12 @@ func (p *Plan) fill(l *ledger) *Response {
 	return r.orNil()
 }
 
-// fillSteps bounds how many names one call of fill compares.
+// fillSteps bounds how many names one call of fill compares, so that it does not delay other streams for long.
 const fillSteps = 4096
 
-// passes reports whether a due name must be skipped now: the stream does not subscribe to it, or the answer to
-// it is pending. If the answer is pending, the name is compared again after the answer.
+// passes reports whether fill must skip a due name now: the stream does not subscribe to it, or the answer to
+// an earlier response with the name is pending. In the second case, the name is compared again after that
+// answer.
 func (l *ledger) passes(name string) bool {
 	if !l.wants(name) {
 		return true

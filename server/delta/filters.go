@@ -17,8 +17,9 @@ import (
 //     the Envoy accepted all routes (trim);
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
 
-// awaitsFilter reports whether a route table must wait for the filter that it needs, and records the wait in
-// l.unfiltered. e is the form of the table that would be sent, or nil. The result is false for all other types.
+// awaitsFilter reports whether the route table e must wait: a route in it needs a JWT filter that is due or
+// unanswered. It records the wait in l.unfiltered. e is the form of the table that would be sent, or nil. The
+// result is false for all other types.
 func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	delete(l.unfiltered, name)
 	if l.typ != xds.RouteType || e == nil || s.options.Unordered || s.filtered() || !e.requires() {
@@ -28,8 +29,8 @@ func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	return true
 }
 
-// releaseTables marks the route tables that waited for the filter as due, if they need not wait any longer (see
-// filtered).
+// releaseTables marks as due the route tables that waited for a JWT filter (awaitsFilter), if no filter is due
+// or unanswered any more.
 func (s *stream) releaseTables() {
 	l := s.ledgers[xds.RouteType]
 	if l == nil || len(l.unfiltered) == 0 || !s.filtered() {
@@ -41,8 +42,8 @@ func (s *stream) releaseTables() {
 	}
 }
 
-// requires reports whether the entry is a route table in which a route names a requirement. The caller has
-// locked the lock of the targets.
+// requires reports whether the entry is a route table in which a route names a requirement (of the JWT filter).
+// It computes this once. The caller has locked the lock of the targets.
 func (e *Entry) requires() bool {
 	if !e.searched {
 		e.searched, e.naming = true, xds.NamesRequirement(e.Body)
@@ -60,7 +61,7 @@ func (s *stream) filtered() bool {
 	return !s.options.Envoy || !s.target.requires()
 }
 
-// requires reports whether any filter of the target has requirements.
+// requires reports whether any JWT filter of the target has requirements.
 func (t *Target) requires() bool {
 	for name := range t.Names(xds.FilterType) {
 		if len(xds.Requirements(t.Entry(xds.FilterType, name).Body)) > 0 {
@@ -70,8 +71,8 @@ func (t *Target) requires() bool {
 	return false
 }
 
-// filter returns the form of the target's filter that this stream's Envoy is sent. The form has no requirements
-// that the Envoy rejects. It also has the old requirements that the Envoy's routes may still name.
+// filter returns the form of the target's JWT filter that this stream's Envoy is sent. It lacks the
+// requirements that the Envoy rejects. It also has the old requirements that the Envoy's routes may still name.
 func (ts *tables) filter(target *Entry) *Entry {
 	t := ts.tableOf(xds.FilterType, target.Name)
 	if t.ready == nil || t.readyFor != target {
@@ -81,8 +82,8 @@ func (ts *tables) filter(target *Entry) *Entry {
 	return t.ready
 }
 
-// clearChanged removes those rejected requirements from t that changed in the target's filter, or that the
-// filter no longer has.
+// clearChanged forgets that the Envoy rejected a requirement in t if the requirement has changed in the
+// target's filter, or is no longer in it. So the new form is sent.
 func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	if len(t.rejected) == 0 {
 		return
@@ -98,9 +99,10 @@ func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns a form of the filter e without the rejected requirements. If there is an older filter
-// (before is not nil), the form also has the requirements that only the older filter has. filterWith returns e
-// if nothing differs. Streams that accepted the same older filter, and rejected nothing, share the form.
+// filterWith returns a form of the JWT filter e without the rejected requirements. If before is not nil, the
+// form also has the requirements that only before has. Usually before is the filter that the Envoy has: its
+// routes may still name them. filterWith returns e if nothing differs. Streams that accepted the same older
+// filter, and rejected nothing, share the form.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	if len(rejected) > 0 || before == nil {
 		return e.newFilter(before, rejected)
@@ -150,11 +152,11 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim removes the old requirements from a filter that the target still has, if this filter is the next removal
-// of l. It takes the removal from l.gone, and returns a response with the filter's current requirements,
-// without rejected ones. The response is nil if the Envoy already has exactly these. part is true in both
-// cases. In any other case trim changes nothing and returns nil and false: the caller then removes whole
-// resources.
+// trim removes old requirements from the Envoy's JWT filter, if the next removal of l is a filter that the
+// target still has. It takes the removal from l.gone, and returns a response with the filter's current
+// requirements, without rejected ones. The response is nil if the Envoy already has exactly these. part is true
+// in both cases. In any other case trim changes nothing and returns nil and false: the caller then removes
+// whole resources.
 func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	name, waits := l.gone.peek()
 	target := ts.target.Entry(l.typ, name)
@@ -170,9 +172,10 @@ func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	return &Response{Type: l.typ, Set: []*Entry{t.ready}}, true
 }
 
-// learnFilter records an answer to a filter. nack is true for a rejection, and words is Envoy's error. After an
-// ACK it stores the accepted form. If an Envoy rejects the target's current filter in a response of its own,
-// the result of e.faults is recorded as rejected. Then the filter is sent again without these requirements.
+// learnFilter records an answer to a JWT filter. nack is true for a rejection, and words is Envoy's error.
+// After an ACK it stores the accepted form. If an Envoy rejects the target's current filter in a response of
+// its own, learnFilter records which requirements are bad (see faults), and marks the filter to be sent again
+// without them.
 func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	for _, e := range r.Set {
 		t := ts.tableOf(l.typ, e.Name)
@@ -216,8 +219,9 @@ func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 	return slices.DeleteFunc(all, func(r xds.Requirement) bool { return held[r.Part] == string(r.Body) })
 }
 
-// join stores the union of the requirements that several Gateways have in a filter of this name, for t.Entry.
-// If there are less than two owners, it only removes the stored union.
+// join is called when the Gateways that have a filter of this name change; owners are these Gateways with their
+// filters. If there are several, it stores a filter with the requirements of all in t.joined, for t.Entry.
+// Otherwise it removes the stored one.
 func (t *Target) join(name string, owners []owned) {
 	delete(t.joined, name)
 	if len(owners) < 2 {

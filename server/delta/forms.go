@@ -13,10 +13,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// forms caches the variants of one resource for streams that need another form of it. Usually many Envoys
-// reject the same parts at the same time, so their streams share a form. A form is made when a stream needs it,
-// and freed with the last stream that uses it; a form for an older release is never freed. forms has its own
-// lock.
+// forms caches the variants (forms) of one resource that are not sent to every Envoy, such as a route table
+// without its rejected parts. Usually many Envoys reject the same parts at the same time, so their streams
+// share a form. A form is made when a stream needs it, and freed with the last stream that uses it; a form for
+// an older release is never freed. forms has its own lock.
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
@@ -29,7 +29,8 @@ type forms struct {
 	lacks map[xds.Release][]xds.Lack
 }
 
-// source returns the target's entry from which the form e was made; e itself if it is not a form.
+// source returns the target's entry from which the form e was made (see forms). It returns e if e is not a
+// form.
 func (e *Entry) source() *Entry {
 	for e.of != nil {
 		e = e.of
@@ -37,7 +38,8 @@ func (e *Entry) source() *Entry {
 	return e
 }
 
-// suspects is the list of those parts of a rejected route table that may be bad.
+// suspects is the list of the parts of a rejected route table among which the bad ones are searched (see
+// search), with the test tables that were made for the search.
 type suspects struct {
 	table  string
 	before *Entry // the table that was accepted before; nil if none is known
@@ -97,8 +99,8 @@ func (s *suspects) probe(from, to int) *Entry {
 	return made
 }
 
-// without returns the route table e in which the given parts answer 500 or are left out (see xds.Without). It
-// returns e if e has none of these parts in the form that is faulty.
+// without returns the form of the route table e in which the faulty parts answer 500 or are left out (see
+// xds.Without). A part that has changed since it was found faulty stays. without returns e if nothing differs.
 func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	key := keyOf(faults)
 	e.forms.mu.Lock()
@@ -121,7 +123,8 @@ func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	return made
 }
 
-// keyOf returns a hash of a set of faults, as the key of forms.amended.
+// keyOf returns a hash of a set of faulty parts. Sets with the same parts and faults have the same hash, the
+// key of forms.amended.
 func keyOf(faults map[xds.Part]xds.Fault) [sha256.Size]byte {
 	sum := sha256.New()
 	byName := func(a, b xds.Part) int {

@@ -19,9 +19,9 @@ type gate struct {
 	blocked time.Time
 }
 
-// until returns the time until which listeners and routes wait for clusters; zero if they may be sent. Envoy
-// acknowledges clusters only after all of them are warm, which can take a minute if a resolver does not answer.
-// So nothing waits longer than Options.Wait, however often clusters change.
+// until returns the time until which listeners and routes wait for clusters; zero if they may be sent now.
+// Envoy acknowledges clusters only after all of them are warm, which can take a minute if a resolver does not
+// answer. So nothing waits longer than Options.Wait, however often clusters change.
 //
 // A rejected cluster without an older form is waited for in the same way. If an edit fixes the cluster in time,
 // its routes are not sent too early. After that time, listeners and routes are sent anyway. Only the routes to
@@ -72,9 +72,9 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// updateBarrier changes g.barrier after the answer to r, which has clusters. It removes clusters that Envoy can
-// route to. nack is true if Envoy rejected r: then updateBarrier adds the other clusters of r, unless r was
-// sent before g.waived.
+// updateBarrier is called after the answer to r, which has clusters. It removes from g.barrier the clusters
+// that Envoy can route to now. If Envoy rejected r (nack), it adds the other clusters of r, so that listeners
+// and routes wait for them, unless r was sent before g.waived.
 func (g *gate) updateBarrier(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		switch {

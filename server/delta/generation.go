@@ -25,8 +25,8 @@ func (s *stream) entry(typ, name string) *Entry {
 	return s.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
 }
 
-// markEarlier marks the route tables for listeners of earlier generations that are made from the current tables
-// in the list. The target has only the current tables, so an edit does not name the earlier ones.
+// markEarlier is called when route tables of the target changed. For each of them, it marks the tables that are
+// made from it for listeners of earlier generations: the target does not contain these.
 func (l *ledger) markEarlier(tables []string) {
 	if len(l.unknown) == 0 {
 		return
@@ -41,9 +41,9 @@ func (l *ledger) markEarlier(tables []string) {
 	}
 }
 
-// prepareEarlier makes the route table called name for listeners of an earlier generation, and stores it as the
-// ready form. The form is made from the current table (target), without the parts that this Envoy rejects or is
-// too old for.
+// prepareEarlier makes the route table called name for listeners that an earlier gatefold sent, and stores it
+// to be sent (tableState.ready). It is made from the current table (target), without the parts that this Envoy
+// rejects or is too old for.
 func (ts *tables) prepareEarlier(name string, target *Entry) {
 	form, faults := target, map[xds.Part]xds.Fault{}
 	if t := ts.states[target.Name]; t != nil {
@@ -62,7 +62,8 @@ func (ts *tables) prepareEarlier(name string, target *Entry) {
 	t.ready, t.readyFor = form.without(faults).earlier(generation), target
 }
 
-// earlier returns the form of the route table e for listeners of an earlier generation. Streams share the form.
+// earlier returns the form of the route table e for listeners that an earlier gatefold sent (see entry): routes
+// that need a filter that these listeners do not have answer 500. Streams share the form.
 func (e *Entry) earlier(generation int) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()

@@ -44,12 +44,12 @@ const maxFlight = 64
 type rejection struct {
 	version string
 	words   string
-	times   int       // how often it was rejected in a row
+	times   int       // how often the version was rejected in a row
 	at      time.Time // when it is sent again; zero if no retry is planned: see moves.rebind
 	again   bool      // the time of the retry has come
 }
 
-// rejections has the rejection of each rejected name.
+// rejections has the resources of one type that Envoy rejected, by name.
 type rejections struct {
 	of    map[string]rejection
 	edits uint64 // counts changes of the set, so that a change is found without a comparison
@@ -91,8 +91,9 @@ func (l *ledger) inFlight(name string) *Response {
 	return nil
 }
 
-// mark requests that name is compared with the target: now, or after its pending answer. It does nothing if the
-// client does not subscribe to name.
+// mark makes name due: fill then compares the resource that the client has with that of the target. If an
+// answer about name is pending, it becomes due after the answer. mark does nothing if the client does not
+// subscribe to name.
 func (l *ledger) mark(name string) {
 	switch {
 	case !l.wants(name):
@@ -133,8 +134,8 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 	l.markAll(asked)
 }
 
-// resume records the resources that the Envoy has from an earlier stream. names is sorted. A resource that
-// equals the target's is compared again only if Plan.holds needs it.
+// resume records the resources that the Envoy has from an earlier stream, with their versions. names is sorted.
+// A resource whose version is that of the target is not compared again, except where Plan.holds needs it.
 func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	var same []*Entry
 	for _, name := range names {
@@ -158,7 +159,8 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	l.held.take(same)
 }
 
-// markWanted marks the names of the target t, except those whose version the client has.
+// markWanted marks all names of the target t, for a client that begins to subscribe to all. It leaves out names
+// whose current version the client has.
 func (l *ledger) markWanted(t *Target) {
 	all := t.newestRoll(l.typ)
 	wanted := all.names
@@ -188,8 +190,9 @@ func (l *ledger) forgetUnwanted(name string) {
 	}
 }
 
-// touched yields the names that the client has, or was sent without an answer yet. These are the names that the
-// end of a wildcard subscription can affect, except rejected ones. It may yield a name twice.
+// touched yields the names that the client has, or was sent without an answer yet. With the rejected names,
+// these are all for which the ledger may have to forget something when the client no longer subscribes to all
+// names. It may yield a name twice.
 func (l *ledger) touched(yield func(string) bool) {
 	for name := range l.held.all {
 		if !yield(name) {
@@ -205,7 +208,8 @@ func (l *ledger) touched(yield func(string) bool) {
 	}
 }
 
-// forget removes all state of a name, except whether the client subscribes to it.
+// forget removes all state of a name, except whether the client subscribes to it. The client no longer wants
+// the name, and drops its resource.
 func (l *ledger) forget(name string) {
 	if r := l.inFlight(name); r != nil {
 		r.forget(name)
@@ -223,7 +227,7 @@ func (l *ledger) forget(name string) {
 	l.gone.drop(name)
 }
 
-// book records that r was sent. It sorts r.Set and r.Removed.
+// book records that the response r is sent, and awaits the answer. It sorts r.Set and r.Removed.
 func (l *ledger) book(r *Response) {
 	sortEntries(r.Set)
 	slices.Sort(r.Removed)
@@ -321,7 +325,8 @@ func (l *ledger) answered(r *Response, name string) bool {
 	return true
 }
 
-// idle reports whether nothing except removals is due, and no answer is pending.
+// idle reports whether nothing of the type is left to send or to wait for: nothing except removals is due, and
+// no answer is pending.
 func (l *ledger) idle() bool { return l.nothingDue() && l.awaited == 0 }
 
 // nothingDue reports whether nothing except removals is due.
@@ -329,7 +334,8 @@ func (l *ledger) nothingDue() bool {
 	return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0
 }
 
-// stale reports whether Envoy rejected a resource, and still has an earlier accepted version of it.
+// stale reports whether Envoy rejected any resource of the type, and still has an earlier accepted version of
+// it.
 func (l *ledger) stale() bool {
 	for name := range l.rejected.of {
 		if l.held.has(name) {
@@ -345,7 +351,7 @@ const nameUnit = 256
 // Weight returns how much an unknown name counts: 1, and 1 more for every 256 bytes.
 func Weight(name string) int { return 1 + len(name)/nameUnit }
 
-// know adds to l.unknown the names that the target does not have.
+// know adds to l.unknown those of the names that the target t does not have.
 func (l *ledger) know(names []string, t *Target) {
 	for _, name := range names {
 		if t.Entry(l.typ, name) == nil {

@@ -22,7 +22,8 @@ import (
 // If Envoy has a listener from another stream, in a form that is not the target's, the addresses of that form
 // are not known. Such a listener makes way after Envoy has rejected it several times.
 
-// moves tracks which addresses the listeners of a stream's Envoy bind.
+// moves tracks which addresses the listeners of a stream's Envoy bind, and delays or removes a listener if
+// another one has its address.
 type moves struct {
 	*stream
 	held map[string]*Entry                  // the form that Envoy accepted last, by name
@@ -54,7 +55,7 @@ type phase int
 
 const (
 	leaves   phase = iota // the listener is to be removed
-	left                  // it is removed, and the new form is sent
+	left                  // the listener is removed, and the new form is sent
 	comes                 // the older form is to be sent again
 	cameBack              // Envoy serves the older form, until the listener changes or Plan.Forgive is called
 )
@@ -71,7 +72,7 @@ const (
 // back.
 const OlderServed = "; its older form is served"
 
-// newMoves returns moves without listeners.
+// newMoves returns the moves of a new stream, whose Envoy has no known listeners.
 func newMoves(s *stream) moves {
 	sets := func() map[xds.Socket]map[string]struct{} { return map[xds.Socket]map[string]struct{}{} }
 	return moves{stream: s, held: map[string]*Entry{}, at: sets(), all: sets(), ways: map[string]*way{}, soon: map[string]tries{}}
@@ -105,7 +106,7 @@ func (m *moves) hold(name string, e *Entry) {
 	}
 }
 
-// add adds name to the set of s.
+// add adds the name of a listener to the set of those that bind the socket s.
 func add(to map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
 	if to[s] == nil {
 		to[s] = map[string]struct{}{}
@@ -113,7 +114,7 @@ func add(to map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
 	to[s][name] = struct{}{}
 }
 
-// drop removes name from the set of s.
+// drop removes the name of a listener from the set of those that bind the socket s.
 func drop(from map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
 	if delete(from[s], name); len(from[s]) == 0 {
 		delete(from, s)
@@ -137,9 +138,9 @@ func (m *moves) holders(b *xds.Binding) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// moved returns the form in which a listener is sent now: e, its earlier form, or nil to remove it from its
-// address. It returns nil if e is nil. wait is true if another listener must leave the address first; then
-// nothing is sent.
+// moved returns the form in which a listener is sent now: e; its earlier form, if e could not be bound; or nil,
+// to remove it from its address first. It returns nil if e is nil. wait is true if another listener must leave
+// the address first; then nothing is sent.
 func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	l := m.ledgers[xds.ListenerType]
 	delete(l.unmoved, name)
@@ -169,8 +170,8 @@ func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	return e, wait
 }
 
-// form returns what is sent for a listener that makes way; e is its new form. It returns nil if the listener is
-// to be removed.
+// form returns what is sent for a listener that makes way (see way): e, which is its new form, or the older
+// form. It returns nil if the listener is to be removed.
 func (w *way) form(e *Entry) *Entry {
 	switch w.phase {
 	case leaves:
@@ -181,7 +182,8 @@ func (w *way) form(e *Entry) *Entry {
 	return e
 }
 
-// moving reports whether e is going to be sent: Envoy does not have it, and has not rejected it for good.
+// moving reports whether the listener e is going to be sent: Envoy does not have this version, and has not
+// rejected it for good.
 func (s *stream) moving(name string, e *Entry) bool {
 	l := s.ledgers[xds.ListenerType]
 	known, rejected := l.rejected.of[name]
@@ -220,7 +222,8 @@ func (s *stream) listener(name string) *Entry {
 	return e
 }
 
-// circle reports whether a listener waits for itself, through the listeners that block it.
+// circle reports whether the listener waits for itself: a listener in blockers, which must leave its address
+// first, waits in turn for it.
 func (m *moves) circle(name string, blockers []string) bool {
 	seen, next := map[string]bool{}, slices.Clone(blockers)
 	for len(next) > 0 {
@@ -237,9 +240,9 @@ func (m *moves) circle(name string, blockers []string) bool {
 	return false
 }
 
-// learn records which listeners Envoy has after its answer to r, and starts the next phase of listeners that
-// make way. It also marks the listeners that wait for other listeners. nack is true for a rejection. l has
-// recorded the answer already.
+// learn is called after Envoy's answer to r, which has listeners; nack is true for a rejection. It records
+// which listeners Envoy has now, starts the next phase of listeners that make way, and marks the listeners that
+// wait for other listeners. l has recorded the answer already.
 func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if version, held := l.held.get(e.Name); held && version == e.Version {
@@ -262,7 +265,7 @@ func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	l.look()
 }
 
-// look marks as due the listeners that wait for other listeners.
+// look marks as due the listeners that wait for the answer to another listener, so that they are tried again.
 func (l *ledger) look() {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		if l.unmoved[name].IsZero() {
@@ -272,8 +275,8 @@ func (l *ledger) look() {
 	}
 }
 
-// retry marks as due the listeners whose wait is over. It returns when the next wait is over; zero if there is
-// none.
+// retry marks as due the listeners that waited until a time (l.unmoved), if that time has come. It returns the
+// earliest time that others wait for; zero if there is none.
 func (l *ledger) retry(now time.Time) (next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		switch until := l.unmoved[name]; {
@@ -288,8 +291,8 @@ func (l *ledger) retry(now time.Time) (next time.Time) {
 	return next
 }
 
-// arrived records that Envoy has a listener in the form e. If e is the older form of a listener that made way,
-// the new form counts as rejected.
+// arrived records that Envoy accepted the listener e. If e is the older form of a listener that made way (see
+// way), the new form counts as rejected. If it is the new form, the listener no longer makes way.
 func (m *moves) arrived(l *ledger, e *Entry) {
 	delete(m.soon, e.Name)
 	w := m.ways[e.Name]
@@ -303,9 +306,9 @@ func (m *moves) arrived(l *ledger, e *Entry) {
 	}
 }
 
-// unbound records that Envoy could not bind the address of the listener e; known is the rejection. It removes
-// the rejection in three cases, so that the listener is sent again: its address should be free soon, it can
-// make way, or it made way and gets its older form back.
+// unbound is called after Envoy could not bind the address of the listener e; known is the rejection. In three
+// cases it forgets the rejection, so that the listener is sent again: its address should be free soon, it can
+// make way (see way), or it made way and gets its older form back.
 func (m *moves) unbound(l *ledger, e *Entry, known rejection) {
 	w := m.ways[e.Name]
 	unknown := w == nil && l.held.has(e.Name) && m.held[e.Name] == nil

@@ -10,8 +10,9 @@ import (
 // need such a filter answer 500. Otherwise Envoy would ignore the configuration of the missing filter. Each
 // form is made once for a release, and kept with the resource.
 
-// formFor returns the form of a listener or route table for Envoys of one release. It returns e if nothing
-// differs. The form of a table still has the parts that lacks returns.
+// formFor returns the form of a listener or route table for Envoys of one release: without the optional
+// features, such as HTTP filters, that the release does not have. It returns e if nothing differs. Routes that
+// cannot work without such a feature are still in the form; lacks returns them.
 func (e *Entry) formFor(of xds.Release) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()

@@ -43,8 +43,8 @@ func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// unsettled returns the virtual hosts of a route table that still have suspected parts: parts that the search
-// found bad or has not tested yet, and that the table has unchanged.
+// unsettled returns the virtual hosts of a route table that the search has not finished: they still have a part
+// that it found bad or has not tested yet, unchanged.
 func (s *search) unsettled(table *Entry) map[string]bool {
 	now, hosts := map[xds.Part]string{}, map[string]bool{}
 	for _, piece := range xds.Pieces(table.Body) {

@@ -60,7 +60,7 @@ type stream struct {
 	options Options
 	target  *Target
 	release xds.Release        // of Options.Version
-	older   bool               // release lacks something that the newest one has
+	older   bool               // release lacks a feature that the newest release has
 	ledgers map[string]*ledger // by type, of the types that the client requested
 	now     time.Time          // of the last call of Plan.Next
 }
@@ -108,11 +108,11 @@ func (s *stream) Known() bool { return s.target.known }
 // the Envoy keeps what it has.
 func (p *Plan) Withhold(withheld bool) { p.withheld = withheld }
 
-// Retarget replaces the target of the plan by one that has the same resources.
+// Retarget replaces the target of the plan by another one, which must have the same resources.
 func (p *Plan) Retarget(same *Target) { p.target = same }
 
-// Mark records that resources of the target changed. The caller must not change names later. Mark reports
-// whether the stream has requested the type.
+// Mark records that the target's resources with these names changed, so that they are compared and sent. The
+// caller must not change names later. Mark reports whether the stream has requested the type.
 func (p *Plan) Mark(typ string, names []string) bool {
 	l := p.ledgers[typ]
 	if l != nil {
@@ -174,9 +174,9 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 // Before that, the caller should let other streams proceed.
 func (p *Plan) Tired() bool { return p.tired }
 
-// first returns the first response that fill makes for one of the types, and records it as sent. It returns nil
-// if fill makes none, or if p.tired is set. It skips types with maxFlight unanswered responses. In the
-// state-of-the-world protocol it skips types with any.
+// first calls fill for each type, in order, until it returns a response, and records the response as sent. It
+// returns nil if there is none, or if p.tired is set. It skips types with maxFlight unanswered responses, and
+// in the state-of-the-world protocol those with any.
 func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
@@ -197,8 +197,8 @@ func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	return nil
 }
 
-// due reports whether a resource of a type must be sent, now or when its next attempt is due. Removals do not
-// count.
+// due reports whether a resource of a type must be sent, now or later (for example, after a wait). Removals do
+// not count.
 func (s *stream) due(typ string) bool {
 	l := s.ledgers[typ]
 	return l != nil && !l.nothingDue()

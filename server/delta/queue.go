@@ -36,9 +36,9 @@ func (q *queue) push(name string) {
 	q.in[name], q.last = added, added
 }
 
-// share appends a list that must not change afterwards. If the queue then has more than maxLists lists, share
-// merges the last two. It also merges each list before them that is not longer than the merged list. So a long
-// list is not copied for every short one.
+// share appends a list, which must not change afterwards, without copying it. If the queue then has more than
+// maxLists lists, share merges the last two. It also merges each list before them that is not longer than the
+// merged list. So a long list is not copied for every short one.
 func (q *queue) share(names []string) {
 	q.lists = append(q.lists, names)
 	if len(q.lists) <= maxLists {
@@ -54,7 +54,8 @@ func (q *queue) share(names []string) {
 	q.lists = append(slices.Delete(q.lists, from, len(q.lists)), slices.Compact(all))
 }
 
-// own reports whether the first name is in the queue's own set and not in a shared list.
+// own reports whether the queue's own set has a name. Then the first name is in it; otherwise it is in a shared
+// list.
 func (q *queue) own() bool { return q.first != nil }
 
 // empty reports whether the queue has no name.

@@ -6,16 +6,18 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// rejectedParts are the states of route tables and filters, with an index of the parts that the Envoy rejects.
+// rejectedParts has the states of a stream's route tables and JWT filters, with an index of the parts that the
+// Envoy rejects.
 type rejectedParts struct {
 	states       map[string]*tableState // by name
-	withRejected map[string]struct{}    // the names of those that have rejected parts
+	withRejected map[string]struct{}    // the names of the states that have rejected parts
 	findings     uint64                 // counts the ended searches and the changes by Quarantine
 	// newRejected are the parts that were rejected since the last call of TakeRejected, and cleared
 	// those that are no longer rejected.
 	newRejected, cleared []*RejectedPart
 }
 
+// newRejectedParts returns rejectedParts without a state.
 func newRejectedParts() rejectedParts {
 	return rejectedParts{states: map[string]*tableState{}, withRejected: map[string]struct{}{}}
 }
@@ -35,12 +37,13 @@ type RejectedPart struct {
 	quarantined bool
 }
 
-// Quarantined reports whether the part counts as a fault of its object: see Plan.Quarantine.
+// Quarantined returns what Plan.Quarantine recorded: whether the part counts as a fault of its object, and not
+// of this Envoy.
 func (r *RejectedPart) Quarantined() bool { return r.quarantined }
 
-// Quarantine records whether a rejected part counts as a fault of its object. If quarantined is true, the part
-// is not a rejection of the stream (State, RejectedTables). A part that the Envoy is too old for always counts
-// as a fault of its object.
+// Quarantine records whether a rejected part is in quarantine, because no connected Envoy accepts it. Then it
+// counts as a fault of its object, and is not a rejection of this stream (State, RejectedTables). A part that
+// the Envoy is too old for always counts as a fault of its object.
 func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
 	if part.quarantined == quarantined || part.Lack != nil {
 		return
@@ -54,8 +57,9 @@ func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
 	}
 }
 
-// TakeRejected returns the parts that were rejected since the last call. It also returns the parts that are not
-// rejected any more, because they changed, or because their route table or filter was forgotten.
+// TakeRejected returns the parts that the Envoy has rejected since the last call. cleared are the parts that
+// are not rejected any more since then, because they changed, or because their route table or filter was
+// forgotten.
 func (rp *rejectedParts) TakeRejected() (rejected, cleared []*RejectedPart) {
 	rejected, cleared = rp.newRejected, rp.cleared
 	rp.newRejected, rp.cleared = nil, nil
@@ -99,7 +103,8 @@ func (rp *rejectedParts) clearRejected(name string, part xds.Part) {
 	}
 }
 
-// noteRejected records a rejected part. It replaces an earlier record of the same part.
+// noteRejected records a rejected part in the state of its table or filter (part.in). It replaces an earlier
+// record of the same part.
 func (rp *rejectedParts) noteRejected(part *RejectedPart) {
 	if part.in.rejected[part.Part] != nil {
 		rp.clearRejected(part.Table, part.Part)

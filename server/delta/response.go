@@ -80,8 +80,8 @@ type Response struct {
 	Type    string // the type URL
 	Set     []*Entry
 	Removed []string // the names of removed resources
-	Again   bool     // Envoy rejected the same resource before, and it is retried: see moves.rebind
-	Probe   bool     // it is a test table that Envoy always rejects: see xds.Probe
+	Again   bool     // Envoy rejected the same resource before, and this is a retry: see moves.rebind
+	Probe   bool     // the response has a test table, which Envoy always rejects: see xds.Probe
 	Words   string   // Envoy's error after it rejected the response, without the content of secrets
 
 	nonce string

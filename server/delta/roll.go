@@ -23,8 +23,8 @@ type rollAndChanges struct {
 // bulk is how many names a list must have to be kept as a whole, instead of name by name.
 const bulk = 64
 
-// slack returns how many names may differ from a roll before a newer roll replaces it. It is large enough that
-// new rolls add little to the cost of each change.
+// slack returns how many names may differ from the roll r, in a target or an overlay, before a newer roll
+// replaces it. It is large enough that new rolls add little to the cost of each change.
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
 // newestRoll returns the newest roll of a type. It makes one if there is none.
@@ -41,8 +41,8 @@ func (t *Target) newestRoll(typ string) rollAndChanges {
 	return t.rolls[typ]
 }
 
-// outdate records that a name changed since the newest roll of its type. After too many changes, it drops the
-// roll.
+// outdate records that the resource of a name changed since the newest roll of its type. After too many changes
+// (slack), it drops the roll, and the next call of newestRoll makes another.
 func (t *Target) outdate(typ, name string) {
 	r, ok := t.rolls[typ]
 	if !ok {
@@ -53,7 +53,8 @@ func (t *Target) outdate(typ, name string) {
 	}
 }
 
-// overlay maps names to versions, as the differences from a roll. The zero value is empty.
+// overlay maps names to versions in little memory: it has only the differences from a roll, which many streams
+// share. The zero value is empty.
 type overlay struct {
 	base    *roll               // nil if there is none
 	own     map[string]string   // names that base and runs do not have, or have with another version
@@ -78,7 +79,8 @@ func (o *overlay) get(name string) (version string, ok bool) {
 	return o.under(name)
 }
 
-// under returns a name's version in base and runs. ok is false if neither has the name.
+// under returns a name's version in base and runs, which own and removed override. ok is false if neither has
+// the name.
 func (o *overlay) under(name string) (version string, ok bool) {
 	for _, run := range slices.Backward(o.runs) {
 		if at, found := findEntry(run, name); found {
@@ -121,7 +123,8 @@ func (o *overlay) set(name, version string) {
 	o.own[name] = version
 }
 
-// take adds a list that is sorted by name. The caller must not change the list afterwards.
+// take adds the names and versions of a list that is sorted by name. The caller must not change the list
+// afterwards.
 func (o *overlay) take(run []*Entry) {
 	if len(run) < bulk {
 		for _, e := range run {
@@ -209,8 +212,8 @@ func (o *overlay) due(t *Target, typ string) *roll {
 	return nil
 }
 
-// onto returns the same names and versions as differences from another roll. If that does not save memory, it
-// returns the result of folded. It does not change o.
+// onto returns an overlay with the same names and versions that is based on another roll. If that does not save
+// memory, it returns the result of folded. It does not change o.
 func (o *overlay) onto(on *roll) overlay {
 	laid := overlay{base: on, size: o.size, bare: o.bare}
 	shared := 0
@@ -247,8 +250,8 @@ func (o *overlay) onto(on *roll) overlay {
 // maxRuns bounds how many lists an overlay keeps, because a look-up of a name searches each of them.
 const maxRuns = 64
 
-// folded returns the overlay with all lists merged into one map if there are more than maxRuns, and a copy of
-// the overlay otherwise.
+// folded returns a copy of the overlay. If there are more than maxRuns lists, the copy has them merged into one
+// map.
 func (o *overlay) folded() overlay {
 	out := *o
 	if len(o.runs) <= maxRuns {

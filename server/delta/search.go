@@ -29,18 +29,19 @@ type search struct {
 	shown      *Entry // the target that was sent in the last pause: see tables.pause
 }
 
-// found is a part that Envoy rejects, with Envoy's error.
+// found is a part that a search found to be bad, with Envoy's error about it.
 type found struct {
 	*xds.Piece
 	words string
 }
 
-// begin starts the search among the given parts.
+// begin starts the search among the given parts of the route table, all of which may be bad.
 func (s *search) begin(among *suspects) {
 	s.suspects, s.bad, s.step = among, len(among.pieces), 1
 }
 
-// window returns the bounds of the next probe: pieces[from:to]. The first probe has no parts.
+// window returns which parts the next probe (a test table) has: pieces[from:to]. The first probe has no parts:
+// it tests whether the client checks tables like Envoy.
 func (s *search) window() (from, to int) {
 	if !s.mark {
 		return 0, 0
@@ -52,9 +53,10 @@ func (s *search) window() (from, to int) {
 	return s.from, min(s.from+size, len(s.pieces))
 }
 
-// answer narrows the search after Envoy's error about the probe of window. If the error has xds.ProbeMark, all
-// parts of the probe are good. Otherwise at least one is bad, and a single part is added to s.found. s.over is
-// set when all parts are known, or if the client does not check probes like Envoy.
+// answer records Envoy's error (words) about the last probe, the test table with the parts of window. If the
+// error has xds.ProbeMark, all of these parts are good. Otherwise at least one is bad; if there is only one,
+// answer adds it to s.found. s.over is set when all parts are known, or if the client does not check tables
+// like Envoy.
 func (s *search) answer(words string) {
 	s.probes++
 	from, to := s.window()

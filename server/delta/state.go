@@ -34,8 +34,8 @@ func (rp *rejectedParts) countRejected() (count int) {
 	return count
 }
 
-// Stamp is a value that changes if the target, or a result of Rejections, RejectedTables or Unbound, changes.
-// Only Stamps of the same plan may be compared.
+// Stamp shows cheaply whether something changed: it differs after the target, or a result of Rejections,
+// RejectedTables or Unbound, has changed. Only Stamps of the same plan may be compared.
 type Stamp struct {
 	target, rejections, findings uint64
 	parts                        int
@@ -112,7 +112,7 @@ func (s *stream) Unknown() (weight int) {
 	return weight
 }
 
-// Progress has the numbers of names of a type.
+// Progress counts the names of one resource type on a stream, for the admin pages.
 type Progress struct {
 	Accepted int // names that the Envoy has
 	Pending  int // names to compare or to send, or without an answer

@@ -22,11 +22,11 @@ type Step struct {
 // more than one step.
 const stepNames = 1000
 
-// asking is the content of one request.
+// asking is one request, as Subscribe applies it to the ledger of its type.
 type asking struct {
 	*ledger
 	plan  *Plan
-	first bool // it is the first request of its type
+	first bool // the request is the first of its type
 	// subscribe and unsubscribe do not contain Wildcard. wildcard is true if the request subscribes to all names,
 	// and none is true if it ends that subscription.
 	subscribe, unsubscribe []string
@@ -58,7 +58,7 @@ func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 	}
 }
 
-// reads returns the content of a request, with a new ledger if it is the first request of its type. It removes
+// reads converts a request to an asking, with a new ledger if it is the first request of its type. It removes
 // Wildcard from the request's lists of names.
 func (p *Plan) reads(request *Request) *asking {
 	a := &asking{
@@ -76,9 +76,10 @@ func (p *Plan) reads(request *Request) *asking {
 	return a
 }
 
-// recall replaces a.told in the state-of-the-world protocol. The client sends one version for the whole type,
-// and recall replaces it by the version of each requested name, or by nothing if the target has changed since
-// (see Plan.recall). In the incremental protocol it does nothing. It returns false if yield returned false.
+// recall replaces the versions in a.told for a client of the state-of-the-world protocol, which sends one
+// version for the whole type. If the target still has that version, a.told gets the version of each requested
+// name. Otherwise a.told is empty (see Plan.recall). In the incremental protocol recall does nothing. It
+// returns false if yield returned false.
 func (a *asking) recall(yield func(Step) bool) bool {
 	if a.plan.world == nil {
 		return true
@@ -96,8 +97,8 @@ func (a *asking) recall(yield func(Step) bool) bool {
 	return named && yield(Step{Book: func() { a.told = a.plan.recall(a.ledger, version) }})
 }
 
-// inSteps yields steps that call book with at most stepNames of the names. It returns false if yield returned
-// false.
+// inSteps calls book with all names, in one step for every stepNames names. It returns false if yield returned
+// false; then the names of the later steps are left out.
 func (a *asking) inSteps(yield func(Step) bool, names []string, book func([]string)) bool {
 	for part := range slices.Chunk(names, stepNames) {
 		step := Step{Book: func() { book(part) }}
@@ -164,8 +165,8 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	})
 }
 
-// laying is an overlay to compact. If the field on is not nil, the overlay is rebased on that roll. If it is
-// nil, the overlay's lists are merged.
+// laying is an overlay that Compact rebuilds, to save memory. If the field on is not nil, the overlay is
+// rebased on that roll. If it is nil, the overlay's lists are merged.
 type laying struct {
 	overlay *overlay
 	on      *roll
@@ -201,8 +202,8 @@ func (p *Plan) Compact() iter.Seq[Step] {
 	}
 }
 
-// layings returns the overlays of a ledger that should be compacted now. It returns nil while names are due or
-// unanswered, unless l.held has more than maxRuns lists.
+// layings returns the overlays of a ledger that Compact should rebuild now. It returns nil while names are due
+// or unanswered, unless l.held has more than maxRuns lists.
 func (l *ledger) layings(t *Target) (todo []laying) {
 	long := len(l.held.runs) > maxRuns
 	if !long && !l.idle() {

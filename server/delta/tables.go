@@ -15,7 +15,8 @@ import (
 // Work whose time grows with the size of a route table is done by Prepare, between its steps. Next only records
 // which tables wait for Prepare.
 
-// tables are what a plan learned of the stream's route tables and filters.
+// tables has what a plan learned about the stream's route tables and JWT filters: what its Envoy accepted and
+// rejected of them.
 type tables struct {
 	*stream
 	rejectedParts
@@ -74,9 +75,10 @@ func (ts *tables) tableOf(typ, name string) *tableState {
 	return t
 }
 
-// shape returns the form of the target's resource e for this stream's Envoy. shaped is nil if the resource is
-// removed. wait is true if the resource cannot be sent yet: Prepare must make the form of a route table first,
-// or another listener must leave an address.
+// shape returns what this stream's Envoy is sent for the target's resource e: e itself, or a form of it, for
+// example without the parts that the Envoy rejects. shaped is nil if the resource is removed. wait is true if
+// nothing can be sent yet: Prepare must make the form of a route table first, or another listener must leave an
+// address.
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	t := p.states[name]
 	switch {
@@ -99,8 +101,8 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	return p.readyTable(name, e)
 }
 
-// readyTable returns the form of a route table that Prepare made. If Prepare has not made it yet, shaped is
-// nil, wait is true, and the table is added to ts.waiting.
+// readyTable returns the form of the route table e that Prepare made for this Envoy. If Prepare has not made it
+// yet, shaped is nil, wait is true, and the table is added to ts.waiting.
 func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	if t := ts.tableOf(xds.RouteType, name); t.ready != nil && (t.search != nil || t.readyFor == e) {
 		return t.ready, false
@@ -115,8 +117,9 @@ func (ts *tables) probes(typ, name string) bool {
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
 }
 
-// holds records that the Envoy has the resource e, if the version that the Envoy has is that of e. It does so
-// only for listeners, route tables and filters. e may be nil.
+// holds is called if nothing needs to be sent for the resource e. If the Envoy has the version of e, holds
+// records e as its accepted form, for moves and searches. It does so only for listeners, route tables and
+// filters. e may be nil.
 func (p *Plan) holds(l *ledger, e *Entry) {
 	if e == nil {
 		return
@@ -170,8 +173,8 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	l.due.push(e.Name)
 }
 
-// accepts records that the Envoy accepted the route table e. probe is true if e is a probe: then the client is
-// no Envoy, and there are no searches on this stream any more.
+// accepts records that the Envoy accepted the route table e. If probe is true, e is a test table that every
+// Envoy rejects: then the client is no Envoy, and there are no searches on this stream any more.
 func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	t := ts.tableOf(l.typ, e.Name)
 	t.accepted = e
@@ -185,8 +188,8 @@ func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	}
 }
 
-// Prepare makes the next forms of the route tables that wait for it, in steps. hints returns the parts of a
-// table that other Envoys rejected. Prepare calls hints only within a step.
+// Prepare makes the forms of the route tables that cannot be sent without them (Waiting), in steps. hints
+// returns the parts of a table that other Envoys rejected. Prepare calls hints only within a step.
 func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		for _, name := range ts.waiting {
@@ -237,8 +240,9 @@ func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string)
 	return true
 }
 
-// amend stores in t.ready the target's route table without the parts that this Envoy rejects or is too old for.
-// It forgets rejected parts that changed in the target. It returns false if yield returned false.
+// amend stores in t.ready the form of the target's route table that the Envoy is sent: without the parts that
+// it rejects or is too old for. It forgets rejected parts that changed in the target. It returns false if yield
+// returned false.
 func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool {
 	form := target
 	if ts.older {
@@ -267,8 +271,8 @@ func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// conclude records the result of a search, if there was one. If the search found nothing, the whole route table
-// is rejected. It returns false if yield returned false.
+// conclude ends the search in a route table, if there is one, and records the parts that it found as rejected.
+// If it found none, the whole table is rejected. It returns false if yield returned false.
 func (ts *tables) conclude(yield func(Step) bool, name string) bool {
 	t := ts.states[name]
 	if t.search == nil {
@@ -289,7 +293,7 @@ func (ts *tables) conclude(yield func(Step) bool, name string) bool {
 	}})
 }
 
-// note records rejected parts, in steps. It returns false if yield returned false.
+// note records parts as rejected, in steps. It returns false if yield returned false.
 func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	for some := range slices.Chunk(parts, stepNames) {
 		goesOn := yield(Step{Book: func() {
@@ -304,8 +308,9 @@ func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	return true
 }
 
-// badParts returns the parts that the search of a route table found, in order. If a found part answers 500
-// already, its match is bad, and the result says so.
+// badParts returns the parts that the search in a route table found to be bad, in order. If such a part already
+// answers 500 in the table, Envoy rejects its match: the result then has Fault.Match, so that the part is left
+// out.
 func (t *tableState) badParts(name string) []*RejectedPart {
 	var parts []*RejectedPart
 	for _, f := range t.search.found {

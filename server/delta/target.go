@@ -20,15 +20,15 @@ type Target struct {
 	joined    map[string]*Entry             // by name: filters of several Gateways, with all requirements
 }
 
-// owned is a Gateway's form of a resource. In a target of all Gateways, several Gateways may have a resource of
-// the same name, such as a shared cluster. Then the form of the first Gateway by name is sent. For filters, the
-// union is sent.
+// owned is the form of a resource that one Gateway has. In a target of all Gateways, several Gateways may have
+// a resource of the same name, such as a shared cluster. Then the form of the first Gateway by name is sent.
+// For filters, the union is sent.
 type owned struct {
 	gateway string
 	*Entry
 }
 
-// Update is a change of a target: a Gateway's form of a resource.
+// Update sets or removes a resource of one Gateway in a target (see Target.Put).
 type Update struct {
 	Gateway, Type, Name string
 	Entry               *Entry // nil if the Gateway no longer has the resource
@@ -150,8 +150,8 @@ func (t *Target) Size() int {
 	return size
 }
 
-// intern returns the same names. If the target has a resource of a name, the result has the target's string, so
-// that the memory of the request can be freed.
+// intern returns the same names, each as the target's own string if the target has a resource of that name. So
+// the memory of the request that has names can be freed.
 func (t *Target) intern(typ string, names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {

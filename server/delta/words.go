@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// blames reports whether Envoy's error names a cluster or listener as bad: "Error adding/updating cluster(s) a:
-// why, b: why" (docs/design/envoy.md#nacks).
+// blames reports whether Envoy's error (words) says that the cluster or listener of this name is bad: "Error
+// adding/updating cluster(s) a: why, b: why" (docs/design/envoy.md#nacks).
 func blames(words, name string) bool {
 	if !strings.HasPrefix(words, "Error adding/updating ") {
 		return false

@@ -113,7 +113,7 @@ func sumOf(all map[string]*Entry) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// after returns the resources that the client will have of a type after it accepts r.
+// after returns the resources of r's type, by name, that the client will have if it accepts r.
 func (w world) after(r *Response) map[string]*Entry {
 	all := maps.Clone(w[r.Type])
 	if all == nil {

@@ -7,9 +7,10 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// again reads the folder again, waits until that run has ended, and returns what changed. The run also tries
-// withheld objects again. If allowEmpty is true, the folder is applied even if that removes everything. If ctx
-// or gatefold ends first, again returns an error. A reload that has begun still takes place if only ctx ends.
+// again makes gatefold read the folder now, waits until that run has ended, and returns what changed. It also
+// tries withheld objects again (see withheld). If allowEmpty is true, an empty folder is applied; otherwise it
+// is frozen. If ctx or gatefold ends first, again returns an error. A reload that has begun still takes place
+// if only ctx ends.
 func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -33,7 +34,7 @@ func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, e
 	return p.forgetAsked(changes), nil
 }
 
-// forgetAsked ends the wait for the changes of a reload, and returns the changes so far.
+// forgetAsked returns the changes that a call of again has collected so far. Later runs add nothing to them.
 func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	p.mu.Lock()
 	defer p.mu.Unlock()

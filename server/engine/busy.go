@@ -18,7 +18,8 @@ const (
 	busyLook = time.Second
 )
 
-// busy tracks the running step of the pipeline. Any goroutine may use it.
+// busy records which step of a run is in progress (such as "store" or "translate"), since when, and since when
+// a change waits to be applied. Any goroutine may use it.
 type busy struct {
 	now func() time.Time
 	log zerolog.Logger
@@ -34,7 +35,7 @@ type busy struct {
 // newBusy returns a busy without a running step. now returns the current time.
 func newBusy(now func() time.Time, log zerolog.Logger) *busy { return &busy{now: now, log: log} }
 
-// begin records that a step begins.
+// begin records that a step begins. The step before it has ended.
 func (b *busy) begin(step string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,7 +47,8 @@ func (b *busy) begin(step string) {
 	}
 }
 
-// end records that a run ended. done is true if nothing is left to be applied.
+// end records that a run ended. done is true if nothing is left to be applied. If it is false, state still
+// counts the time since the first step for the oldest change.
 func (b *busy) end(done bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +58,7 @@ func (b *busy) end(done bool) {
 	}
 }
 
-// calm logs that a step has ended, if an ALARM about the step was logged.
+// calm is called when a step has ended. If look logged an ALARM about that step, calm logs its end.
 func (b *busy) calm(now time.Time) {
 	if b.alarmed {
 		b.log.Info().Str("step", b.step).Float64("seconds", now.Sub(b.begun).Seconds()).Msg("the long step has ended")
@@ -64,7 +66,7 @@ func (b *busy) calm(now time.Time) {
 	b.alarmed = false
 }
 
-// alive records that the step makes progress.
+// alive records that the step makes progress. Until stuckAfter has passed, stuck returns false.
 func (b *busy) alive() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +92,7 @@ func (b *busy) stuck() bool {
 	return b.step != "" && b.now().Sub(b.sign) >= stuckAfter
 }
 
-// look logs an ALARM if the running step takes too long, once for each step.
+// look logs an ALARM if the running step has taken admin.BusyAlarm or longer. It logs once for each step.
 func (b *busy) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,15 +6,15 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// edits passes the result of each edit to the server, for its pages.
+// edits reports each run (see run) to the server as an admin.Edit, for the admin pages.
 type edits struct {
 	server interface {
 		Edited(edit admin.Edit, published bool)
 	}
 }
 
-// observe implements observer. It ignores a run for a Tree that changed nothing, and a run without a Tree that
-// published nothing.
+// observe reports a run to the server's pages. It leaves out two kinds: a published run for a Tree in which
+// nothing changed, and a run without a Tree that published nothing.
 func (e edits) observe(r *run) {
 	if r.tree != nil && r.published && r.nothing() {
 		return
@@ -24,7 +24,7 @@ func (e edits) observe(r *run) {
 	}
 }
 
-// editOf returns the edit that a run made. now is when the run ended.
+// editOf converts a run to the Edit that the admin pages show. now is when the run ended.
 func editOf(r *run, now time.Time) admin.Edit {
 	edit := admin.Edit{Time: now.UTC(), Result: r.reload.Result, Resources: len(r.result.Delta), Errors: r.errors, Warnings: r.warnings}
 	if r.tree == nil {

@@ -1,5 +1,6 @@
-// Package engine runs gatefold. It watches a folder. For each Tree of the folder, the store makes a Change,
-// translate makes a Result of the Change, and the server publishes the Result. The commands of server/cli give
+// Package engine runs gatefold. It watches a folder. For each state of the folder (watcher.Tree), package store
+// returns the objects that changed (store.Change). Package translate makes from them the Envoy resources and
+// statuses that changed (translate.Result), and package server publishes these. The commands of server/cli give
 // it its options.
 //
 // pipeline.flow is this sequence. pipeline.carry calls it for each Tree: it catches panics, repairs what a
@@ -186,7 +187,7 @@ func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, 
 	group.Go(abandonable(ctx, p.log, func() error { return watching(ctx, srv, secrets, p.log, p.reloadSecrets) }))
 }
 
-// reports passes the results of reloads to the server, for metrics and pages.
+// reports passes the result of each reload to the server, for metrics and pages. It is an observer.
 type reports struct {
 	server interface{ Reloaded(server.Reload) }
 }
@@ -198,8 +199,8 @@ func (s reports) observe(r *run) {
 	}
 }
 
-// watching watches a folder until ctx ends, and calls take with each Tree. After a panic it starts again and
-// reads the whole folder. The error is that of watcher.Watch.
+// watching watches a folder until ctx ends, and calls take with each Tree, the files of the folder at one
+// moment. After a panic it starts again and reads the whole folder. The error is that of watcher.Watch.
 func watching(ctx context.Context, srv *server.Server, folder watcher.Options, log zerolog.Logger, take func(watcher.Tree)) (err error) {
 	srv.Steady(ctx, "watcher", func(ctx context.Context) { err = watcher.Watch(ctx, folder, log, take) })
 	return err

@@ -33,8 +33,9 @@ const (
 	noTests     = "NoTests"
 )
 
-// gate applies a revision of the folder only if its tests pass. The tests are the lines of its test files. For
-// each line, explain computes what the translated revision does. A nil gate accepts every revision.
+// gate implements Options.GateTests: it applies a revision of the folder only if the folder's tests pass. The
+// tests are the lines of its test files. For each line, package explain computes which response the translated
+// revision gives. A nil gate accepts every revision.
 //
 // The store and the translator process a revision before the gate tests it. If a revision fails, the Store is
 // reset to what is served, and a new translator replaces the translator.
@@ -71,8 +72,8 @@ func gatedFile(name string) bool { return watcher.Loadable(name) || isTests(name
 // isTests reports whether a path is that of a test file.
 func isTests(file string) bool { return expect.IsFile(path.Base(file)) }
 
-// split moves the test files of a Tree to the gate. It returns the rest of the Tree, and whether the test files
-// changed. If the folder is missing, the gate keeps the previous test files.
+// split takes the test files out of a Tree and stores them in the gate. It returns the Tree without them, and
+// whether a test file changed. If the folder is missing, the gate keeps the previous test files.
 func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 	if tree.Missing {
 		return tree, false
@@ -119,7 +120,8 @@ func (g *gate) tests() (requests []expect.Request, problems []manifest.Problem) 
 	return requests, append(problems, g.skipped...)
 }
 
-// begin records what is served before a Tree is applied. It is called before the store gets the Tree.
+// begin is called before the store gets a Tree. It records for takeBack what is served: the stale objects, and
+// whether the store started with a saved state.
 func (g *gate) begin(p *pipeline) {
 	if !g.unjudged && !g.failed {
 		g.stale = p.last.Stale
@@ -129,15 +131,16 @@ func (g *gate) begin(p *pipeline) {
 	}
 }
 
-// applied records whether the Change of a Tree must be tested. testsChanged is the result of split. It records
-// nothing if the store did not apply the Tree.
+// applied sets g.unjudged if the tests of the folder must run: an object changed, a test file changed
+// (testsChanged), or the last tests failed. It does nothing if the store held the Tree back (change.Hold).
 func (g *gate) applied(change store.Change, testsChanged bool) {
 	if change.Hold == "" {
 		g.unjudged = g.unjudged || g.failed || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
 	}
 }
 
-// warned returns the problems, with a warning if the folder has no test files. root is the path of the folder.
+// warned returns the problems. If the folder has no test files, it adds a warning, because then every revision
+// passes. root is the path of the folder.
 func (g *gate) warned(problems []manifest.Problem, root string) []manifest.Problem {
 	if len(g.files)+len(g.skipped) > 0 {
 		return problems
@@ -241,10 +244,10 @@ func failure(line expect.LineReport) manifest.Problem {
 	return p
 }
 
-// takeBack resets the store and the translator to what is served, and translates that for the run. problems are
-// the reasons, the most important one last. The list is empty if the store itself reports the reason. takeBack
-// returns errWaiting if nothing has been served yet and no state was restored. Otherwise it returns the error
-// of translate.
+// takeBack makes the run go back to what is served: it replaces the store and the translator, and translates
+// what is served for the run. problems are the reasons, the most important one last. The list is empty if the
+// store itself reports the reason. takeBack returns errWaiting if nothing has been served yet and no state was
+// restored. Otherwise it returns the error of translate.
 func (p *pipeline) takeBack(r *run, problems []manifest.Problem) error {
 	g := p.gate
 	g.unjudged, g.failed = false, true

@@ -89,8 +89,9 @@ func (f *restartFigures) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// run runs the Envoys until ctx ends. Then it leaves them running if o.Keep is true and ErrInterrupted is not
-// the cause of outer. Otherwise it stops the Envoys. The error is that of host.Host.Run.
+// run runs the Envoys until ctx ends. outer is the context of Serve: its cause says why gatefold ends. If
+// o.Keep is true and the cause is not ErrInterrupted, the Envoys are left running. Otherwise run stops them.
+// The error is that of host.Host.Run.
 func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -104,8 +105,9 @@ func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	return envoys.Run(run)
 }
 
-// hosted passes the published Gateways to the Envoys of this machine. It is the first observer: the server must
-// know a Gateway before the Gateway's Envoy connects. envoys is nil without host mode.
+// hosted passes each published Gateway to the Envoys that gatefold runs on this machine. It is the first
+// observer: the server must know a Gateway before the Gateway's Envoy connects. envoys is nil without
+// Options.Host.
 type hosted struct{ envoys *host.Host }
 
 // observe implements observer.

@@ -40,8 +40,9 @@ const (
 	checkStride = 256
 )
 
-// interrupt is a memo.Stop that decides whether a translation must end. Only the goroutine that translates uses
-// it. The goroutine is locked to its thread, so that its CPU time can be measured.
+// interrupt is a memo.Stop: a translation calls Err from time to time, and ends early if that returns an error.
+// Only the goroutine that translates uses it. That goroutine is locked to its thread, so that its CPU time can
+// be measured.
 type interrupt struct {
 	ctx  context.Context
 	used func() time.Duration // returns the CPU time of the thread
@@ -54,7 +55,8 @@ type interrupt struct {
 	checks int
 }
 
-// Err implements memo.Stop. It returns errOverdue, errNewer, the error of ctx, or nil to continue.
+// Err implements memo.Stop. It returns errOverdue if the translation has used too much CPU time, errNewer if it
+// should end for a newer state of the folder, the error of ctx, or nil to continue.
 func (i *interrupt) Err() error {
 	if err := i.ctx.Err(); err != nil {
 		return err
@@ -105,7 +107,8 @@ func (y *yielding) begin(tree *watcher.Tree) (end func()) {
 	return func() { y.running.Store(nil) }
 }
 
-// arriving records that the folder has a newer state, if a run for an older state is in progress.
+// arriving is called when the folder has a new state. If a run for an older state is in progress, the run may
+// now end early (see yields).
 func (y *yielding) arriving(tree watcher.Tree) {
 	running := y.running.Load()
 	y.newer.Store(running != nil && !tree.Same(running))
@@ -125,5 +128,6 @@ func (y *yielding) interrupt(limit time.Duration, yields bool) memo.Stop {
 	return &interrupt{ctx: y.ending, used: y.used, limit: limit, newer: newer, alive: y.alive}
 }
 
-// turn returns how long the store may read files before it applies those that are read so far.
+// turn returns how long the store may read the files of a Tree before it applies those that it has read so far.
+// So a file that takes long to read does not delay the others for longer.
 func (y *yielding) turn() store.Turn { return store.Turn{Length: y.reading, Newer: y.newer.Load} }

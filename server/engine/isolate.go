@@ -17,19 +17,20 @@ const (
 	maxSlow  = 40   // tries that exceeded their deadline; a search for one object among 100,000 needs 17
 )
 
-// isolation is the search for the objects of a Change that cannot be applied.
+// isolation is the search for the objects of a Change that cannot be applied: the translator panics, or takes
+// too long, if it gets one of them.
 type isolation struct {
 	*translation
 	changes map[manifest.Key]bool             // the objects of the Change
-	former  map[manifest.Key]*manifest.Object // the served versions of these objects
+	former  map[manifest.Key]*manifest.Object // the served versions of the objects of the Change
 	taken   []part                            // the parts that are applied so far
 	tries   int
 	slow    int // tries that exceeded their deadline
 }
 
-// isolate applies the parts of a Change, and withholds the objects that cannot be applied. If there are no
-// parts, it calls distrust. cause is why the Change could not be applied as a whole. After an error, nothing of
-// the Change is applied.
+// isolate applies a Change that could not be applied as a whole, and withholds the objects that are the cause.
+// parts are the changes of its objects. If there are none, isolate calls distrust. cause is the error for the
+// whole Change. After an error, nothing of the Change is applied.
 func (t *translation) isolate(parts []part, cause error) error {
 	i := &isolation{translation: t, former: map[manifest.Key]*manifest.Object{}, changes: map[manifest.Key]bool{}}
 	for _, part := range parts {
@@ -60,9 +61,9 @@ func (t *translation) former(key manifest.Key) *manifest.Object {
 }
 
 // divide applies the first half of parts, and then the second half. If a half fails, divide calls itself with
-// that half. If parts has one object, or after maxTries or maxSlow, it withholds all objects of parts. cause is
-// why parts failed as a whole. The error means that the search ended early: it is errLost, or the end of
-// gatefold.
+// that half. If parts has one object, or the search has reached maxTries or maxSlow, divide withholds all
+// objects of parts instead. cause is the error for all of parts together. divide returns errLost, or the error
+// of the end of gatefold.
 func (i *isolation) divide(parts []part, cause error) error {
 	if len(parts) == 1 || i.tries >= maxTries || i.slow >= maxSlow {
 		for _, part := range parts {
@@ -87,8 +88,8 @@ func (i *isolation) divide(parts []part, cause error) error {
 	return nil
 }
 
-// try applies parts together. If it returns an error, the translator is in its earlier state, except after
-// errLost or at the end of gatefold.
+// try applies the changes of some objects together, and counts the attempt. If it returns an error, the
+// translator is as it was before the call, except after errLost or at the end of gatefold.
 func (i *isolation) try(parts []part) error {
 	i.tries++
 	err := i.attempt(joined(parts), partDeadline, false)
@@ -107,8 +108,9 @@ func (i *isolation) try(parts []part) error {
 	return err
 }
 
-// rewind resets the translator to its state before the parts that failed. It returns errLost if that is not
-// possible. Another error means that the attempt was interrupted.
+// rewind takes back an attempt that failed: of the Change, the translator then has only the parts that were
+// applied before (i.taken). It returns errLost if that is not possible. Another error means that it was
+// interrupted.
 func (i *isolation) rewind() error {
 	if i.translator.Revert() {
 		return nil
@@ -129,9 +131,9 @@ func (i *isolation) rewind() error {
 	return err
 }
 
-// distrust restores the quarantine and the answers of issuers that were published last. It is called if no
-// object has changed: then the quarantine or the answers are the cause of the failure. It returns errLost if
-// the failure stays. Another error means that the attempt was interrupted.
+// distrust is called if a translation fails although no object has changed. The cause is then one of the other
+// inputs: the quarantine or the answers of OpenID issuers. distrust restores those that were published last. It
+// returns errLost if the failure stays. Another error means that the attempt was interrupted.
 func (i *isolation) distrust() error {
 	i.translator.Quarantine(i.trusted)
 	i.translator.Discover(i.answered)
@@ -143,9 +145,9 @@ func (i *isolation) distrust() error {
 	return err
 }
 
-// withhold leaves an object out, and applies a replacement: the first result of instead that can be applied. If
-// none can be applied, the object counts as removed. If the part is only an invalid object, withhold does
-// nothing. The error is errLost, or the end of gatefold.
+// withhold leaves the object of bad out, and applies a replacement: the first result of instead that can be
+// applied. If none can be applied, the object counts as removed. If bad is only an invalid version of an
+// object, withhold does nothing. It returns errLost, or the error of the end of gatefold.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
 	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {
@@ -171,9 +173,9 @@ func (i *isolation) withhold(bad part, cause error) error {
 	return nil
 }
 
-// instead returns what may be applied instead of the object, the best first: the last valid version, a copy of
-// the route without backends (translate.Closed), the object as an invalid one (store.Withhold), and at last its
-// removal.
+// instead returns what may be applied in place of the withheld object, the best first: the last valid version,
+// a copy of the route without backends (translate.Closed), the object as an invalid one (store.Withhold), and
+// at last its removal.
 func (w *withheld) instead(key manifest.Key) (all []part) {
 	if w.former != nil {
 		all = append(all, part{key: key, set: w.former})

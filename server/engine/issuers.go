@@ -12,7 +12,8 @@ import (
 // issuersFile is the file in the state folder with the last answers of OpenID issuers.
 const issuersFile = "issuers"
 
-// issuers requests the discovery documents that the folder needs, and publishes the answers.
+// issuers requests the discovery documents of the OpenID providers that the folder names, in the background. It
+// publishes again when an answer changes.
 type issuers struct{ *oidc.Asker }
 
 // newIssuers returns issuers with the answers that were saved in the state folder. The pipeline gets these
@@ -27,14 +28,14 @@ func newIssuers(options oidc.Options, p *pipeline, srv *server.Server) *issuers 
 	return i
 }
 
-// observe implements observer. After a publication it stores which issuers the folder needs.
+// observe implements observer. After a publication it passes to the Asker which issuers the folder needs.
 func (i *issuers) observe(r *run) {
 	if r.published {
 		i.Want(r.result.Issuers)
 	}
 }
 
-// discover stores the current answers of issuers for the translation, and publishes again.
+// discover passes the current answers of issuers to the translator, and publishes again.
 func (p *pipeline) discover(from *issuers) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

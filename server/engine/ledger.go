@@ -13,8 +13,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// ledger tracks what the server has. After a panic, a new Translator replaces the old one, and does not know
-// what it must remove from the server; complete adds these removals.
+// ledger records which resources and Gateways the server has. A new Translator does not know what its
+// predecessor published, so it cannot remove what is no longer needed; complete adds these removals.
 type ledger struct {
 	gone map[manifest.Key]struct{} // objects that were removed since the last Publish
 	// resources has the published resources.
@@ -30,7 +30,7 @@ func newLedger() ledger {
 	return ledger{map[manifest.Key]struct{}{}, map[resourceID]bool{}, map[string]bool{}}
 }
 
-// changed records the objects that the store removed.
+// changed records the objects that the store removed in a Change, until they are published.
 func (l ledger) changed(change store.Change) {
 	for _, key := range change.Gone {
 		l.gone[key] = struct{}{}

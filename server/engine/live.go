@@ -12,11 +12,11 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Live reads a folder repeatedly, for an editor. For each Tree it returns what a cold start would return, but
-// the cost depends only on what changed. Only one goroutine may use it.
+// Live reads a folder repeatedly, for an editor. For each Tree it returns what gatefold would return if it read
+// the folder for the first time, but the cost depends only on what changed. Only one goroutine may use it.
 type Live struct {
 	folder     Folder
-	reader     *reader // nil before the first Read and after a failed one
+	reader     *reader // nil before the first Read and after a failed Read
 	translator *translate.Translator
 	objects    map[manifest.Key]*manifest.Object
 	skipped    []watcher.Skip // the skipped files of the last Tree
@@ -29,8 +29,8 @@ func NewLive(folder Folder) *Live {
 }
 
 // Read passes a Tree through store and translate. It returns the problems with their places, sorted; the caller
-// must not change them. After an error, a panic, or a Tree that the store did not apply, the next Read starts
-// cold.
+// must not change them. After an error, a panic, or a Tree that the store did not apply, the next Read does not
+// use what was read before.
 func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, err error) {
 	done := false
 	defer func() {

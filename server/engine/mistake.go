@@ -17,7 +17,8 @@ type mistake struct {
 // Error implements error.
 func (m *mistake) Error() string { return m.said }
 
-// blamable reports whether err is a panic or errOverdue. The object that causes such an error can be found.
+// blamable reports whether err is a panic, or errOverdue. Then some object probably causes it, and isolate can
+// find that object.
 func blamable(err error) bool {
 	var m *mistake
 	return errors.Is(err, errOverdue) || errors.As(err, &m)

@@ -29,7 +29,7 @@ func newNotifier(log zerolog.Logger) *notifier {
 	return &notifier{socket: os.Getenv("NOTIFY_SOCKET"), log: log, begun: make(chan struct{})}
 }
 
-// send sends one message of lines NAME=VALUE. It logs an error.
+// send sends one message to the service manager. Each of the lines is NAME=VALUE. It only logs an error.
 func (n *notifier) send(lines ...string) {
 	if n.socket == "" {
 		return
@@ -90,7 +90,8 @@ func watchdogInterval() time.Duration {
 	return time.Duration(microseconds) * time.Microsecond
 }
 
-// observe implements observer. It reports the first publication, and whether the folder is frozen.
+// observe implements observer. After the first publication, it lets run report that gatefold is ready. After
+// each run it reports the folder as frozen or as served; it reports nothing if the run failed.
 func (n *notifier) observe(r *run) {
 	if r.published {
 		n.once.Do(func() { close(n.begun) })

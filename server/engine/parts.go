@@ -52,8 +52,8 @@ func joined(parts []part) (change store.Change) {
 	return change
 }
 
-// followed returns one Change with the effect of first and then second. Apart from the objects, the result has
-// the fields of second.
+// followed merges two Changes; second is the newer one. The result has the effect of first and then second.
+// Apart from the objects, it has the fields of second.
 func followed(first, second store.Change) store.Change {
 	if len(first.Set)+len(first.Gone)+len(first.Invalid) == 0 {
 		return second

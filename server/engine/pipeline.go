@@ -15,7 +15,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// pipeline passes one Tree at a time through store, translate and server.
+// pipeline passes one Tree (the files of the folder at one moment) at a time through store, translate and
+// server.
 type pipeline struct {
 	reader      *reader      // Tree to Change
 	translation *translation // Change to Result
@@ -54,7 +55,7 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 	return p
 }
 
-// run is one pass through the pipeline, with its results.
+// run is one pass through the pipeline, for a new Tree or because another input has changed, with its results.
 type run struct {
 	tree      *watcher.Tree // nil if another input than the folder has changed
 	change    store.Change
@@ -66,7 +67,7 @@ type run struct {
 	reload    server.Reload // the result of the run; zero without a Tree
 
 	first bool // nothing was published before the run
-	asked bool // a user waits for it
+	asked bool // a user waits for the run (pipeline.again)
 	step  string
 	busy  *busy
 }
@@ -74,8 +75,8 @@ type run struct {
 // errWaiting is the error of a run if the folder is missing or frozen, and nothing was ever served.
 var errWaiting = errors.New("the folder is waited for")
 
-// reload applies a new Tree of the folder, and again while files of the Tree are not read yet. If a run fails,
-// what was published before is still served.
+// reload applies a new Tree of the folder. If some files take long to read, it applies the others first, and
+// repeats until all are read or a newer Tree waits. If a run fails, what was published before is still served.
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -240,8 +241,8 @@ func (p *pipeline) translate(r *run) (err error) {
 	return nil
 }
 
-// publish passes the Result to the server. If that panics, a rehearsal finds the objects that cause the panic
-// and withholds them, and the rest is published. If it finds none, publish returns an error. The last state is
+// publish passes the Result to the server. If that panics, rehearse finds the objects that cause the panic and
+// withholds them, and the rest is published. If it finds none, publish returns an error. The last state is
 // still served then, and the next run uses a new translator.
 func (p *pipeline) publish(r *run) (err error) {
 	if r.time("publish", func() { err = caught(func() { p.server.Publish(r.result) }) }); err != nil {
@@ -258,8 +259,8 @@ func (p *pipeline) publish(r *run) (err error) {
 	return nil
 }
 
-// recover runs the flow. After a panic before the first publication, it sets a restored state aside and runs
-// the flow again. After any other panic in the step store, it replaces the store. It returns the last error.
+// recover calls guard. After a panic before the first publication, it sets a restored state aside and calls
+// guard again. After any other panic in the step store, it replaces the store. It returns the last error.
 func (p *pipeline) recover(r *run) error {
 	err := p.guard(r)
 	var panicked *mistake
@@ -297,9 +298,9 @@ func (p *pipeline) alarm(r *run, panicked error, consequence string) {
 		Msg("ALARM: a mistake in gatefold: " + consequence + "; please report it")
 }
 
-// forgetState restarts from the texts of the saved state, which are validated like files of the folder. It
-// returns false if there is no state, or if something is already published. cause is nil if it was logged
-// already.
+// forgetState sets the saved state aside, because it cannot be applied. The store then starts from the texts in
+// it, which are validated like files of the folder. It returns false if there is no state, or if something is
+// already published. cause is the reason for the log, nil if it was logged already.
 func (p *pipeline) forgetState(cause error) bool {
 	if p.published || !p.state.giveUp(cause) {
 		return false

@@ -52,8 +52,9 @@ func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
 	}
 }
 
-// fixedWords returns the text to log after p is fixed: usually its message. If the message says what gatefold
-// did, the text is another one. It returns "" if other objects in known still have the problem.
+// fixedWords returns the text to log after p is fixed: usually its message. It is another text if the message
+// says what gatefold did about the problem. It returns "" if p was about a stale object, and other objects of
+// the file are still stale.
 func fixedWords(p manifest.Problem, known []manifest.Problem) string {
 	switch p.Code {
 	case "LastGoodKept":

@@ -31,7 +31,8 @@ func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 
 // apply applies a Tree of the folder of YAML and the last Tree of the folder of Secrets. If ctx ends first, it
 // returns the error of ctx, and nothing is applied. If files take longer to read than turn allows, they wait
-// for the next call. If a newer Tree waits, too, apply may return store.ErrNewer, and nothing is applied.
+// for the next call (Change.Waiting). If a newer Tree waits, too, apply may return store.ErrNewer, and nothing
+// is applied.
 func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) (store.Change, error) {
 	change, err := r.store.ApplyUntil(ctx, tree, turn)
 	if err != nil {

@@ -33,11 +33,12 @@ func (t *translation) rehearse(cause error) error {
 	return err
 }
 
-// rehearsed is a translator that also publishes its results. A panic of the publication makes Take panic.
+// rehearsed is a translator for rehearse: it also publishes each result to a server without clients. So an
+// object that cannot be published makes Take panic, like one that cannot be translated.
 type rehearsed struct {
 	translator
 	publisher publisher
-	usable    bool // it has exactly the objects of the Changes that were published
+	usable    bool // the translator has exactly the objects that the publisher has got
 }
 
 // Take translates a Change and publishes the result. It returns the error of the translation.

@@ -13,7 +13,7 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// stageNames returns the steps in a summary, in order.
+// stageNames returns the names of the steps of a run that the log and the pages show, in order.
 func stageNames() []string { return []string{"scan", "parse", "validate", "translate", "publish"} }
 
 // LogFields returns the names of the fields in the log line of a reload, in the order in which the console
@@ -113,8 +113,8 @@ func (r *run) nothing() bool {
 // maxKeysLogged is how many objects the line of a reload names as set, and how many as removed.
 const maxKeysLogged = 5
 
-// named returns a text such as "HTTPRoute shop/cart, Service shop/cart and 3 more". all is the number of
-// objects, and keys are those to name.
+// named returns a text such as "HTTPRoute shop/cart, Service shop/cart and 3 more": the keys, and how many more
+// there are. all is the number of objects, with those in keys.
 func named(keys []manifest.Key, all int) string {
 	names := make([]string, len(keys))
 	for i, key := range keys {

@@ -76,7 +76,7 @@ func openSecrets(ctx context.Context, dir string, limits watcher.Limits) (*secre
 	}, nil
 }
 
-// allowEmpty lets the next Tree remove every Secret.
+// allowEmpty lets the next Tree remove every Secret. Without it, a folder that becomes empty is frozen.
 func (d *secretDir) allowEmpty() {
 	if d != nil {
 		d.store.AllowEmpty()
@@ -84,7 +84,7 @@ func (d *secretDir) allowEmpty() {
 	}
 }
 
-// take stores a Tree for the next join.
+// take stores a Tree of this folder. The next call of join applies it.
 func (d *secretDir) take(tree watcher.Tree) { d.tree, d.applied = tree, false }
 
 // apply applies the last Tree and returns its Change. The Change is empty if the Tree is already applied.
@@ -123,7 +123,8 @@ func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	return out
 }
 
-// join returns a Change of the folder of YAML together with the changes of this folder's last Tree.
+// join returns one Change for the translator: that of the folder of YAML, and the changes of this folder's last
+// Tree. If both folders have a Secret, only the one of this folder is in it.
 func (d *secretDir) join(change store.Change) store.Change {
 	if d == nil {
 		return change
@@ -173,8 +174,9 @@ func (d *secretDir) staleOf(change store.Change) []store.Stale {
 	return all
 }
 
-// overlay adds the Secrets of this folder to a Change of the folder of YAML (the parameter all), and returns
-// it. They replace that folder's Secrets with the same key. It may change the list all.Set in place.
+// overlay adds the Secrets of this folder to a Change that has everything in the folder of YAML (the parameter
+// all), and returns it. They replace that folder's Secrets with the same key. It may change the list all.Set in
+// place.
 func (d *secretDir) overlay(all store.Change) store.Change {
 	if d == nil {
 		return all
@@ -219,10 +221,10 @@ func (d *secretDir) twice() []manifest.Problem {
 	return problems
 }
 
-// secretsOf converts the Tree of a secret folder. The result has one generated document for each Secret, with
-// the path of the Secret's folder. If a file of a Secret cannot be read, the result has the Secret in Skipped,
-// so that its last version stays. Skipped also reports files in the wrong place, and folders whose files have
-// other names.
+// secretsOf converts the files of a secret folder to a Tree that the store can apply. It has one generated
+// document for each Secret, with the path of the Secret's folder. If a file of a Secret cannot be read, the
+// Secret is in Skipped instead, so that its last version stays. Skipped also reports files in the wrong place,
+// and folders whose files have other names than those of isSecretKey.
 func secretsOf(tree watcher.Tree) watcher.Tree {
 	data, skipped := map[string]map[string][]byte{}, map[string]watcher.Skip{}
 	others := map[string][]string{} // names of files that are not keys of a Secret, by folder
@@ -266,8 +268,8 @@ func secretsOf(tree watcher.Tree) watcher.Tree {
 // notASecret is the code of the problem of a folder in --secret-dir that is not a Secret.
 const notASecret = "NotASecret"
 
-// misnamed returns the Skip of a folder that has only files with other names, such as those of certbot. Its
-// text has the first maxNamed of these names.
+// misnamed returns the Skip of a folder that has none of the files of a Secret (isSecretKey), but others, such
+// as those of certbot. Its text has the first maxNamed of their names.
 func misnamed(dir string, names []string) watcher.Skip {
 	slices.Sort(names)
 	return watcher.Skip{Path: dir, Reason: notASecret, Detail: fmt.Sprintf(

@@ -13,8 +13,9 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// ReadSides translates two Trees. Each side is the result of a cold start. If the Trees share most files, the
-// cost is little more than for one. It returns an error if ctx ends or the Secrets cannot be read.
+// ReadSides translates two Trees, to compare them. Each side is what gatefold would serve if it started with
+// that Tree. If the Trees share most files, the cost is little more than for one. It returns an error if ctx
+// ends or the Secrets cannot be read.
 func ReadSides(ctx context.Context, folder Folder, trees [2]watcher.Tree) (sides [2]plan.Side, err error) {
 	r := &sideReader{ctx: ctx, trees: trees, objects: map[manifest.Key]*manifest.Object{}, resources: map[resourceKey]plan.Resource{}}
 	shared := folder
@@ -39,8 +40,8 @@ func ReadSides(ctx context.Context, folder Folder, trees [2]watcher.Tree) (sides
 	return sides, nil
 }
 
-// ReadSide translates one Tree from a cold start. It returns an error if ctx ends or the Secrets cannot be
-// read.
+// ReadSide translates one Tree, as if gatefold started with it. It returns an error if ctx ends or the Secrets
+// cannot be read.
 func ReadSide(ctx context.Context, folder Folder, tree watcher.Tree) (side plan.Side, err error) {
 	read, err := ReadTree(ctx, folder, tree)
 	if err != nil {
@@ -82,8 +83,8 @@ func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	}, false, nil
 }
 
-// add changes r.objects and r.resources to those of the current side. change and updates are the differences
-// from the Tree that was read before.
+// add updates r.objects and r.resources to those of the Tree that is being read. change and updates are the
+// differences from the Tree that was read before.
 func (r *sideReader) add(change store.Change, updates []xds.Update) {
 	for _, key := range change.Gone {
 		delete(r.objects, key)

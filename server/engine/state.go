@@ -21,7 +21,8 @@ import (
 // statePatience is how long the end of gatefold waits for the disk.
 const statePatience = 5 * time.Second
 
-// state is the saved state on disk. A nil state saves nothing.
+// state is what gatefold saves on disk of what it serves, so that it can serve this after a restart, even if
+// the folder is missing or broken then. A nil state saves nothing.
 type state struct {
 	options journal.Options
 	log     zerolog.Logger
@@ -181,8 +182,8 @@ func (s *state) observe(r *run) {
 	s.keeper.Save(s.reader.store.Unsaved())
 }
 
-// giveUp sets the restored state aside (setAside) because it cannot be applied. It returns false if there is
-// none, if it was set aside before, or if something was published.
+// giveUp sets the restored state aside (setAside) because it cannot be applied, and returns true. It returns
+// false if no state was restored, if it was set aside before, or if something was published.
 func (s *state) giveUp(cause error) bool {
 	if s == nil || len(s.saved) == 0 {
 		return false

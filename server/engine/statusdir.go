@@ -55,8 +55,8 @@ func startStatusDir(ctx context.Context, dir string, srv *server.Server, log zer
 }
 
 // statusWriter writes status files in the background, so that nothing waits for the disk. If several changes of
-// a file are pending, it writes only the newest. It tries again to write what failed. It leaves the files when
-// gatefold stops.
+// a file are pending, it writes only the newest. A file that could not be written stays pending. The files
+// remain when gatefold stops.
 type statusWriter struct {
 	feed    *board.Feed
 	folder  statusFolder
@@ -89,9 +89,9 @@ func (w *statusWriter) run(ctx context.Context) {
 	}
 }
 
-// write writes the pending changes of the feed. At its first call, and after the folder was replaced, it writes
-// all statuses, and removes the files of objects that no longer exist. It returns the first error. What failed
-// stays pending.
+// write writes the status files whose objects changed (the feed), and those that could not be written before.
+// At its first call, and after the folder was replaced, it writes all of them, and removes the files of objects
+// that no longer exist. It returns the first error.
 func (w *statusWriter) write(ctx context.Context) error {
 	anew, err := w.folder.open()
 	if err != nil {

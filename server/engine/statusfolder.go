@@ -118,7 +118,7 @@ func (f *statusFolder) put(file string, text []byte) error {
 	return nil
 }
 
-// spare writes text to the spare file. It returns an error if that fails.
+// spare writes text to spareFile, which put then renames. It returns an error if that fails.
 func (f *statusFolder) spare(text []byte) error {
 	if err := f.root.Remove(spareFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -16,8 +16,8 @@ import (
 )
 
 // translation makes a Result from each Change, and recovers from panics of the translator. It finds the objects
-// of a Change that cannot be applied, and withholds them (isolate.go). If a panic left the translator
-// inconsistent, it makes a new one.
+// of a Change that cannot be applied, and withholds them: it applies a replacement (isolate.go). If a panic
+// left the translator inconsistent, it makes a new one.
 type translation struct {
 	translator  translator
 	options     translate.Options
@@ -65,7 +65,7 @@ const (
 // errLost is the error of a run after which the translator cannot be reset to its earlier state.
 var errLost = errors.New("a mistake in gatefold: this change of the folder is not served, what served before is")
 
-// newTranslation returns a translation that has translated nothing. stop is its field of this name.
+// newTranslation returns a translation that has translated nothing. It stores stop in the field of that name.
 func newTranslation(folder *reader, stop func(time.Duration, bool) memo.Stop, log zerolog.Logger) *translation {
 	t := &translation{
 		options: onAllInterfaces(folder.folder.Routes), reader: folder, stop: stop, log: log,
@@ -143,8 +143,9 @@ func (t *translation) discover(issuers translate.Discoveries) {
 // retry makes the next apply try the withheld objects again.
 func (t *translation) retry() { t.pending = followed(t.withheld.retry(), t.pending) }
 
-// expect translates what the first Change will probably contain. It returns the translator's error, or a panic
-// as an error. After an error, the next apply makes a new translator.
+// expect passes to the translator, ahead of time, what the first Change will probably contain, so that less is
+// left to do then. It returns the translator's error, or a panic as an error. After an error, the next apply
+// makes a new translator.
 func (t *translation) expect(change store.Change) error {
 	err := t.attempt(change, runDeadline, true)
 	if err != nil {
@@ -153,14 +154,15 @@ func (t *translation) expect(change store.Change) error {
 	return err
 }
 
-// restart makes a new translator. It is called only before the first publication.
+// restart makes a new translator without objects. It is called only before the first publication.
 func (t *translation) restart() {
 	t.phase, t.pending = agreed, store.Change{}
 	t.translator = t.translators(t.options)
 	t.translator.Discover(t.issuers)
 }
 
-// renew makes a new translator. The next apply passes all objects to it.
+// renew makes a new translator, with the newest quarantine and answers of issuers. The next call of apply
+// passes all objects to it.
 func (t *translation) renew() {
 	t.translator = t.translators(t.options)
 	t.translator.Quarantine(t.rejected)

@@ -15,7 +15,8 @@ import (
 // tooManyEnvoys is the code of the problem that --max-envoys leaves a Gateway without an Envoy on this machine.
 const tooManyEnvoys = "TooManyEnvoys"
 
-// unhosted has the problems of Gateways that --max-envoys leaves without an Envoy.
+// unhosted has the problems of Gateways for which gatefold runs no Envoy on this machine, because of
+// --max-envoys.
 type unhosted struct {
 	changed chan struct{} // capacity 1: problems has changed
 

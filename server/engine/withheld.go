@@ -13,7 +13,8 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// withheld is an object that gatefold cannot translate because of an error in gatefold itself.
+// withheld is an object that is not applied, because gatefold itself fails to translate it: it panics, or takes
+// too long. Instead, the translator has a replacement (inForce).
 type withheld struct {
 	object  *manifest.Object // the version that cannot be translated; nil if its removal cannot be applied
 	former  *manifest.Object // the last valid version, which is served; nil if there is none
@@ -23,8 +24,8 @@ type withheld struct {
 	told    *status.Update // the translator's last status, if a route without backends replaces the object
 }
 
-// withholding has the withheld objects. gatefold tries each again when it changes, and when a user requests a
-// reload.
+// withholding has the withheld objects (see withheld). gatefold tries each again when it changes, and when a
+// user requests a reload.
 type withholding struct {
 	all map[manifest.Key]*withheld
 	// released has, for each released object, the last status that the translator returned. restate publishes it.
@@ -47,7 +48,8 @@ func newWithholding() *withholding {
 	return &withholding{all: map[manifest.Key]*withheld{}, released: map[manifest.Key]*status.Update{}, substitutes: map[manifest.Key]struct{}{}}
 }
 
-// add adds a withheld object. If its last valid version is not served, add also adds its key to q.substitutes.
+// add adds a withheld object. If its last valid version is not served in its place, add also adds its key to
+// q.substitutes.
 func (q *withholding) add(key manifest.Key, w *withheld) {
 	w.told = q.released[key] // the last status of the translator is still known
 	delete(q.released, key)
@@ -57,8 +59,8 @@ func (q *withholding) add(key manifest.Key, w *withheld) {
 	}
 }
 
-// formers returns the versions that are served instead of newer ones. It also removes the substitutes whose
-// objects are no longer withheld. It is called after everything is published.
+// formers returns, for the store, the last valid versions that are served instead of withheld ones. It also
+// removes the substitutes whose objects are no longer withheld. It is called after everything is published.
 func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
 	former := map[manifest.Key]store.Withheld{}
@@ -84,8 +86,8 @@ func (q *withholding) release(key manifest.Key) {
 	q.sure = false
 }
 
-// filter returns a Change for the translator, in which the withheld versions are replaced by what is served
-// instead. An object that has changed is released.
+// filter returns a Change for the translator, in which a withheld version is replaced by what is served
+// instead. A withheld object that has changed is released, so that its new version is tried.
 func (q *withholding) filter(change store.Change) store.Change {
 	if len(q.all) == 0 {
 		return change
@@ -106,7 +108,8 @@ func (q *withholding) filter(change store.Change) store.Change {
 	return change
 }
 
-// retry releases all withheld objects, and returns a Change that contains them.
+// retry releases all withheld objects, and returns a Change that contains them. To apply it is to try them
+// again.
 func (q *withholding) retry() store.Change {
 	var parts []part
 	for _, key := range slices.SortedFunc(maps.Keys(q.all), manifest.CompareKeys) {
@@ -168,7 +171,7 @@ func (q *withholding) replaces(p manifest.Problem) bool {
 	return w != nil && w.inForce.set != nil && w.former == nil
 }
 
-// own returns a problem for each withheld object.
+// own returns the problem of each withheld object, in no order.
 func (q *withholding) own() (problems []manifest.Problem) {
 	for key, w := range q.all {
 		problems = append(problems, manifest.Problem{

@@ -1,5 +1,5 @@
-// Package figures has the server's metrics, for /metrics. Its callers report what happened. It does not know
-// streams and Gateways. Any goroutine may use it.
+// Package figures has the server's metrics, for /metrics. Its callers report what happened; it knows nothing
+// else of streams and Gateways. Any goroutine may use it.
 package figures
 
 import (
@@ -106,8 +106,8 @@ func New() *Set {
 	return m
 }
 
-// begin sets all label values that are known in advance to 0. Otherwise an alert on an increase would miss the
-// first increase, because Prometheus has no earlier value.
+// begin makes a series with the value 0 for every label value that is known in advance. Otherwise an alert on
+// an increase would miss the first increase, because Prometheus has no earlier value.
 func (m *Set) begin() {
 	for _, typ := range delta.Types() {
 		for _, counters := range []*prometheus.CounterVec{m.pushes, m.acks, m.nacks, m.bytes} {
@@ -126,14 +126,16 @@ func (m *Set) begin() {
 	m.CountProblems(nil)
 }
 
-// FollowWaiting adds the metric of waiting streams. count is called when metrics are read.
+// FollowWaiting adds the metric of streams whose first request is not read yet. count returns their number, and
+// is called when metrics are read.
 func (m *Set) FollowWaiting(count func() int64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gatefold_xds_waiting", Help: "Streams of which nothing is read yet: before the first load, when many come at once, or as they say nothing.",
 	}, func() float64 { return float64(count()) }))
 }
 
-// FollowTLS adds the metrics of the xDS certificate files. look is called when metrics are read.
+// FollowTLS adds the metrics of the xDS certificate files. look returns their state, and is called when metrics
+// are read.
 func (m *Set) FollowTLS(look func() mtls.State) {
 	gauge := func(name, help string, value func(mtls.State) float64) {
 		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
@@ -183,7 +185,8 @@ func (m *Set) Sent(typ string, bytes int) {
 	m.bytes.WithLabelValues(xds.ShortType(typ)).Add(float64(bytes))
 }
 
-// Answered counts an Envoy's answer to r. nack is true for a rejection. A probe only counts as a probe.
+// Answered counts an Envoy's answer to r. nack is true for a rejection. An answer to a test table (r.Probe),
+// which every Envoy rejects, counts neither as ACK nor as NACK.
 func (m *Set) Answered(r *delta.Response, nack bool) {
 	switch {
 	case r.Probe:

@@ -26,8 +26,9 @@ type problemLabels struct {
 	code, namespace string
 }
 
-// CountProblems sets gatefold_problems and the number of quarantined rules. Both severities are also set if
-// there are no problems, so that alerts have a value.
+// CountProblems sets gatefold_problems to the numbers of the given problems, and gatefold_xds_quarantined to
+// the number of those with the code xds.RejectedCode. Without a problem, both severities have a series with the
+// value 0, so that alerts have a value.
 func (m *Set) CountProblems(problems []manifest.Problem) {
 	count := map[problemLabels]int{{manifest.Error, "", ""}: 0, {manifest.Warning, "", ""}: 0}
 	named, rejected := namespacesOf(problems), 0
@@ -48,7 +49,8 @@ func (m *Set) CountProblems(problems []manifest.Problem) {
 	}
 }
 
-// namespacesOf returns the valid namespaces with the most problems, at most maxNamespaces.
+// namespacesOf returns the namespaces that get a label value of their own: the maxNamespaces with the most
+// problems. It leaves out invalid names.
 func namespacesOf(problems []manifest.Problem) map[string]bool {
 	count := map[string]int{}
 	for _, p := range problems {

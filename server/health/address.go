@@ -53,8 +53,8 @@ func Admit(claim string, peer net.Addr, socket string) (Address, *Unknown) {
 	return Address{"tcp", at.String()}, nil
 }
 
-// admitSocket does what Admit does for a claimed unix socket. The path must be absolute and clean, and in the
-// directory of gatefold's own socket.
+// admitSocket does what Admit does if the claimed admin address is a unix socket at path. The path must be
+// absolute and clean, and in the directory of gatefold's own socket.
 func admitSocket(path string, peer net.Addr, socket string) (Address, *Unknown) {
 	own, err := filepath.Abs(socket)
 	if _, ok := peer.(*net.UnixAddr); !ok || socket == "" || err != nil {

@@ -55,8 +55,8 @@ func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluste
 	e.Healthy, e.NotChecked, e.Endpoints, e.Backends = found.healthy, found.notChecked, found.endpoints, found.backends
 }
 
-// ask adds the health of an Envoy's clusters to found. It requests the two admin pages of the Envoy called node
-// from its admin address. It returns an error if a page cannot be read, or if another Envoy answers.
+// ask requests the admin pages of the Envoy whose node.id is node from the address at, and adds the health of
+// its clusters to found. It returns an error if a page cannot be read, or if another Envoy answers.
 func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -72,7 +72,7 @@ func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	return a.get(ctx, clustersPage, found.read)
 }
 
-// asker sends requests to one address, whatever host a URL has.
+// asker is an HTTP client whose requests all go to one admin address, whatever host a URL has.
 type asker struct {
 	transport *http.Transport
 	client    http.Client
@@ -122,8 +122,8 @@ func (a *asker) get(ctx context.Context, page string, read func(io.Reader) error
 	return read(response.Body)
 }
 
-// unanswered returns why there is no usable answer. The texts are gatefold's own, so that nothing from the
-// other side is repeated.
+// unanswered converts the error of a request to the reason that users see. The texts are gatefold's own, so
+// that nothing from the other side is repeated.
 func unanswered(at Address, err error) *Unknown {
 	u := &Unknown{Hint: "see whether its admin listens there, and is on the network of gatefold"}
 	switch {

@@ -10,14 +10,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// bounded reads page within two bounds, in bytes. The field left is the bound of the whole page. The field
-// value is the bound of one cluster, and the caller sets it again after each cluster. Above a bound, Read
-// returns errTooLarge.
+// bounded reads an admin page of Envoy (page), and returns errTooLarge after a number of bytes. left is how
+// many bytes of the page may still be read. value is how many bytes of one cluster may be read; the caller sets
+// it again after each cluster.
 type bounded struct {
 	page        io.Reader
 	left, value int
 }
 
+// Read implements io.Reader. It returns errTooLarge if a bound is used up.
 func (b *bounded) Read(p []byte) (int, error) {
 	n := min(len(p), b.left, b.value)
 	if n <= 0 {
@@ -47,8 +48,8 @@ func checkNode(page io.Reader, node string) error {
 	return nil
 }
 
-// inventory collects the health of the known clusters. Its size is bounded by the number of these clusters and
-// by maxListed, whatever the page contains.
+// inventory collects the health of the clusters in known, from the admin pages of one Envoy. Its size is
+// bounded by the number of these clusters and by maxListed, whatever the pages contain.
 type inventory struct {
 	known   map[string]*ir.Cluster
 	seen    map[string]bool
@@ -117,7 +118,8 @@ func (i *inventory) add(status *clusterStatus) {
 	})
 }
 
-// checks reports whether Envoy itself determines which endpoints of a cluster are healthy.
+// checks reports whether Envoy itself determines which endpoints of a cluster are healthy, by health checks or
+// outlier detection.
 func checks(c *ir.Cluster) bool {
 	return c.Upstream != nil && (c.Upstream.HealthCheck != nil || c.Upstream.Outliers != nil)
 }
@@ -128,14 +130,15 @@ type clusterStatus struct {
 	Hosts hostList `json:"host_statuses"`
 }
 
-// hostList counts endpoints, and has at most maxListed of the unhealthy ones.
+// hostList has the endpoints of one cluster: it counts all (all) and the unhealthy ones (bad), and lists at
+// most maxListed of these.
 type hostList struct {
 	all, bad  int
 	unhealthy []Endpoint
 }
 
-// UnmarshalJSON reads a list of endpoints one by one. To decode them at once would need much more memory than
-// their text. It returns an error if the list is invalid.
+// UnmarshalJSON implements json.Unmarshaler. It reads a list of endpoints one by one, because to decode them at
+// once would need much more memory than their text. It returns an error if the list is invalid.
 func (l *hostList) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('[') {

@@ -30,8 +30,8 @@ const (
 	// checks in a row without an open request. One check is not enough, because a request may just be arriving.
 	drainLook = 50 * time.Millisecond
 	calmLooks = 3
-	// mergedLooks replaces calmLooks while a former epoch runs. Envoy merges the numbers of both epochs only
-	// every 5 s.
+	// mergedLooks replaces calmLooks while the previous epoch of a hot restart still runs. Envoy reports the
+	// sum of both epochs then, and updates it only every 5 s.
 	mergedLooks = 110
 )
 
@@ -97,8 +97,8 @@ func (a admin) config() string {
 	return info.Options.ConfigPath
 }
 
-// serves reports whether the Envoy at the socket has the given epoch and its state is LIVE. A new epoch owns
-// the socket from its start.
+// serves reports whether the Envoy that answers at the socket has the given restart epoch and its state is
+// LIVE. During a hot restart, the new epoch takes over the socket as soon as it starts.
 func (a admin) serves(ctx context.Context, epoch int) bool {
 	info, err := a.info(ctx)
 	return err == nil && info.Options.RestartEpoch == epoch && info.State == "LIVE"

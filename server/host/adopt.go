@@ -10,9 +10,10 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// adopt finds the Envoys of this Gateway that an earlier gatefold started, and supervises them. If they are in
-// the middle of a hot restart, it continues the hot restart at the same step. If a successor had taken over and
-// has ended, it makes run start the successor again. It changes nothing if no Envoy runs.
+// adopt finds the Envoys that an earlier gatefold started for this Gateway, and supervises them. It continues a
+// hot restart at the step where the earlier gatefold was (resume). If the newest epoch has ended after it took
+// over the listeners, adopt finds only the epoch before it, which accepts no new connections. Then run starts a
+// new epoch. adopt changes nothing if no Envoy runs.
 func (s *supervisor) adopt(ctx context.Context) {
 	record, err := readRun(s.files.run)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -47,10 +48,10 @@ func (s *supervisor) adopt(ctx context.Context) {
 	}
 }
 
-// resume continues a hot restart at the step where the earlier gatefold was. If newest already serves, newest
-// becomes the serving Envoy. If newest still starts, resume waits for it (succeed). If newest was started with
-// other options than the current ones, resume ends it. Then former continues to serve, unless it has ended or
-// newest had already taken over its listeners (reclaim).
+// resume continues a hot restart at the step where the earlier gatefold was. newest and former are its two
+// epochs. If newest already serves, it becomes the serving Envoy. If it still starts with the current options,
+// resume waits for it (succeed). If it still starts with other options, resume kills it. Then former continues
+// to serve, unless former has ended or newest had already taken over the listeners (reclaim).
 func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	s.note(newest)
 	s.serving = former
@@ -69,8 +70,8 @@ func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	}
 }
 
-// note writes the run file for an Envoy that was found. A failure is ignored: the next gatefold then searches
-// the processes of the machine.
+// note writes the run file (see type run) of an Envoy that was found. It ignores a failure: without the file,
+// the next gatefold finds the Envoy among the processes of the machine (orphans).
 func (s *supervisor) note(p *process) { _ = p.run.write(s.files.run) }
 
 // finder finds the running Envoys of a Gateway that an earlier gatefold started.
@@ -81,9 +82,9 @@ type finder struct {
 	log     zerolog.Logger
 }
 
-// all returns the running Envoys of the Gateway: those in the run file, and those that orphans finds. The
-// second group is not empty if an earlier gatefold ended before it wrote the run file, or if the run file was
-// lost.
+// all returns the running Envoys of the Gateway: those in record, the content of the run file, and those that
+// orphans finds. The second group is not empty if an earlier gatefold ended before it wrote the run file, or if
+// the run file was lost.
 func (f finder) all(record run) []*process {
 	var all []*process
 	for named := &record; named != nil; named = named.Parent {

@@ -26,8 +26,8 @@ func RunDetached(path string, args []string) error {
 	return unix.Exec(path, args, os.Environ())
 }
 
-// CheckDetached returns an error if RunDetached does not work on this machine. The filter stays installed in
-// this process.
+// CheckDetached returns an error if RunDetached cannot work on this machine. To find out, it installs the
+// seccomp filter of outlive. The filter cannot be removed, so call CheckDetached only in a helper process.
 func CheckDetached() error {
 	runtime.LockOSThread()
 	return outlive()

@@ -144,9 +144,10 @@ func (r run) of(pid int, f files) (run, error) {
 	return r, r.write(f.run)
 }
 
-// leftBehind returns the Gateways that may have an Envoy of an earlier gatefold, sorted. These are the Gateways
-// with a run file, and those with a running process that was started with their bootstrap file. To processes
-// whose Gateway is unknown, leftBehind sends SIGTERM. wanted are the Gateways of the served folder.
+// leftBehind returns the Gateways that may have an Envoy of an earlier gatefold, sorted: those with a run file,
+// and those with a running process that was started with their bootstrap file. It knows the bootstrap files of
+// Gateways with a run file and of those in wanted, the Gateways of the served folder. To a process with another
+// bootstrap file in the folder, it sends SIGTERM.
 func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
 	folder := h.options.Folder
 	entries, _ := os.ReadDir(folder) // the entries before an error are still used

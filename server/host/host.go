@@ -159,8 +159,9 @@ type crew struct {
 }
 
 // become starts supervisors for the wanted Gateways, at most Options.MaxEnvoys, and stops all other
-// supervisors. It calls refuse with the Gateways above that limit. It does nothing if known is false. The first
-// call also searches the Envoys of an earlier gatefold, and ends those without a wanted Gateway.
+// supervisors. It calls refuse with the Gateways above that limit. The parameter known is false before the
+// first call of Apply; then become does nothing. The first call that does something also searches the Envoys of
+// an earlier gatefold, and ends those without a wanted Gateway.
 func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	if !known {
 		return

@@ -65,8 +65,8 @@ func (l launch) record(base int, former *process) run {
 	return r
 }
 
-// arguments returns the command line arguments of Envoy. The arguments for hot restart are not part of the
-// mark, because a change of them does not require another Envoy.
+// arguments returns the command line arguments of Envoy. If r has a base id, they include the arguments for hot
+// restart. These do not count for launch.mark, because a change of them does not require another Envoy.
 func (l launch) arguments(r run, f files) []string {
 	if r.Base == 0 {
 		return l.args

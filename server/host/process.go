@@ -129,9 +129,9 @@ func recognize(r run, f files) (*process, string) {
 	return p, ""
 }
 
-// follow starts to copy the log of an adopted process, from its current end on. It also starts to check every
-// lookTime whether the process still runs. The system reports the end of a process only to its parent. ctx ends
-// only the copying of the log.
+// follow starts to copy the log of an adopted process, from the current end of the log on. It also starts to
+// check every lookTime whether the process still runs, because the system reports the end of a process only to
+// its parent. When ctx ends, only the copying ends.
 func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 	path := f.logOf(p.run.Epoch)
 	if file, err := os.Open(path); err == nil {

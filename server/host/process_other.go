@@ -13,7 +13,8 @@ var errNoProc = errors.New("--envoy needs Linux, where /proc tells processes apa
 // ownSession returns attributes that start a process in its own session.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// Check returns an error if gatefold cannot run Envoys on this system. Outside of Linux it always does.
+// Check returns an error if gatefold cannot run Envoys on this system. Outside of Linux it always returns an
+// error.
 func Check() error { return errNoProc }
 
 // startTime returns an error, because host mode works only on Linux.

@@ -54,8 +54,8 @@ func blockPath(base int) string {
 
 // reserve chooses a random base id that no Envoy of this machine uses. It creates the shared memory file of
 // that id, so that no other gatefold chooses the same id; Envoy replaces the file. It returns an error if all
-// ids that it tried (draws) are in use, or if the file cannot be written. Envoy would end with a bus error if
-// the shared memory were full.
+// ids that it tried (draws) are in use, or if the file cannot be written: for example, because the shared
+// memory is full. Envoy would end with a bus error in that case.
 func reserve() (int, error) {
 	for range draws {
 		base := smallestBase + rand.IntN(largestBase-smallestBase) //nolint:gosec // no secret: others are kept away by the folder

@@ -39,7 +39,8 @@ type supervisor struct {
 	overdue time.Time
 	// next is the epoch after serving, while it starts. Otherwise it is nil.
 	next *process
-	// attempted is true if the supervisor tried to replace serving and failed.
+	// attempted is true if the supervisor tried to replace serving and failed. It does not try again while this
+	// Envoy serves.
 	attempted bool
 }
 

@@ -62,7 +62,7 @@ func (s *supervisor) replace(ctx context.Context) {
 	s.succeed(ctx, next)
 }
 
-// coldBecause returns the reason why no new epoch can take over from the Envoy old. It returns "" if one can.
+// coldBecause returns the reason why the Envoy old cannot be replaced by hot restart. It returns "" if it can.
 func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 	if old.run.Base == 0 {
 		return "it was started without hot restart"
@@ -84,9 +84,10 @@ func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 	return ""
 }
 
-// losesDatagrams reports whether UDP datagrams to the Gateway are lost while the serving Envoy is the former
-// epoch. An Envoy before 1.40 stops reading datagrams then, and its successor reads them only when the former
-// epoch has ended. losesDatagrams returns false if Envoy does not answer.
+// losesDatagrams reports whether a hot restart of the serving Envoy loses UDP datagrams to the Gateway. An
+// Envoy before 1.40 stops reading datagrams when its successor serves, and the successor reads them only when
+// the old Envoy has ended. losesDatagrams returns false if nothing listens on a UDP port of the Gateway, or if
+// Envoy does not answer.
 func (s *supervisor) losesDatagrams(ctx context.Context) bool {
 	info, err := s.files.admin().info(ctx)
 	if err != nil || !info.release().Before(xds.Release{Major: 1, Minor: 40}) {
@@ -95,8 +96,9 @@ func (s *supervisor) losesDatagrams(ctx context.Context) bool {
 	return listensToDatagrams(s.ports())
 }
 
-// launchHot starts the epoch after the epoch of a running process, former. The error means that the new Envoy
-// cannot be started.
+// launchHot starts a new Envoy for a hot restart. former is a running Envoy: the new one has the next restart
+// epoch, and takes over the listeners of former when it serves. The error means that the new Envoy cannot be
+// started.
 func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, error) {
 	if err := unblock(former.run.Base); err != nil {
 		s.log.Warn().Err(err).Msg("the memory that Envoy shares with its successor cannot be read")
@@ -155,7 +157,8 @@ func (s *supervisor) handOver(next *process) {
 	s.set(Running, next, "")
 }
 
-// depart makes p the former epoch, because its successor has taken over its listeners.
+// depart makes p the former epoch, because its successor has taken over its listeners. If p still runs after
+// Options.DrainTime and formerGrace, the supervisor ends it.
 func (s *supervisor) depart(p *process) {
 	s.former, s.overdue = p, time.Now().Add(s.host.options.DrainTime+formerGrace)
 	s.wait = 0 // if the successor ends, start it again at once, because nothing listens
@@ -260,7 +263,7 @@ func (l launch) validate(ctx context.Context, f files) error {
 }
 
 // lastWords returns the message with the last lines of an Envoy's log appended. It returns the message
-// unchanged if the lines are empty. In the list itself, it cuts each line to maxLine bytes.
+// unchanged if the lines are empty. It also cuts each line in the slice of the caller to maxLine bytes.
 func lastWords(message string, lines []string) string {
 	for i, line := range lines {
 		lines[i] = line[:min(len(line), maxLine)]

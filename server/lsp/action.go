@@ -65,9 +65,9 @@ func (s *server) actions(p actionParams) (any, error) {
 	return out, nil
 }
 
-// misspelt returns the offsets of the token to replace by the word meant. This is the token in the range of the
-// diagnostic, or else the value of name or sectionName in the reference there. ok is false if neither is
-// similar to meant.
+// misspelt returns the offsets of the token to replace by the word meant. The parameter at is the range of the
+// diagnostic. If the token there is not similar to meant, misspelt tries the values of name and sectionName in
+// the mapping around it. ok is false if none is similar.
 func misspelt(doc *document, at span, meant string) (start, end int, ok bool) {
 	near := func(start, end int) bool {
 		if end <= start {

@@ -44,7 +44,8 @@ const maxItems = 500
 // marker is inserted in the text at the cursor, so that there is always a token at the cursor.
 const marker = "\ue000"
 
-// gap is the token at the cursor, and the schema of the values that are allowed there.
+// gap is the token at the cursor, which a proposal replaces, and the schema of the values that are allowed
+// there.
 type gap struct {
 	subject
 	path   []sketch.Step // to the value, or to the mapping that has the key
@@ -132,8 +133,8 @@ func (g gap) item(kind int, label, text string) completionItem {
 
 // fields returns proposals for the fields of an object that are not written yet. It leaves out status, and
 // fields that the schema marks with doNotSuggest. The parameter of is the schema of the object. The parameter
-// in is the mapping with the written fields, or nil. Each proposal begins with the text in the parameter
-// before.
+// in is the mapping with the fields that are written already, or nil. Each proposal begins with the text in the
+// parameter before, such as "- " for a new item of a list.
 func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before string) (items []completionItem) {
 	known, _ := of["properties"].(schema.JSONSchema)
 	names := slices.Collect(maps.Keys(known))
@@ -199,7 +200,7 @@ func (g gap) onLineOf(doc *document) bool {
 
 // enum returns proposals for the values of a field: those of its enum, true and false, or its default. It
 // returns nil if the schema has none of them. The parameter of is the schema of the field. Each proposal begins
-// with the text in the parameter before.
+// with the text in the parameter before, such as "- " for a new item of a list.
 func (g gap) enum(of schema.JSONSchema, before string) (items []completionItem) {
 	values := list(of, "enum")
 	if typeOf(of) == "boolean" {

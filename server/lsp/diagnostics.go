@@ -28,8 +28,8 @@ type shownFile struct {
 	problems []manifest.Problem
 }
 
-// newShown returns a value of the type shown without files. The function uri returns the URI of a file of the
-// folder.
+// newShown returns a shown without files: the editor shows nothing yet. The function uri returns the URI of a
+// file of the folder.
 func newShown(uri func(string) string) *shown {
 	return &shown{uri: uri, files: map[string]shownFile{}}
 }

@@ -42,9 +42,9 @@ func (s *server) spotAt(p placeParams) (doc *document, o subject, spot sketch.Sp
 	return doc, s.subjectOf(root), spot
 }
 
-// hover returns a description of the field at a position. If its value names an object, it includes where the
-// object is defined. The result is nil if there is no field at the position, or if the field is not known. The
-// error is always nil.
+// hover returns a description of the field at a position. If the value of the field names an object, the text
+// also says where that object is defined. The result is nil if there is no field at the position, or if the
+// field is not known. The error is always nil.
 func (s *server) hover(p placeParams) (any, error) {
 	doc, o, spot := s.spotAt(p)
 	if doc == nil {
@@ -117,8 +117,9 @@ func (s *server) target(doc *document, to manifest.Key) string {
 	return fmt.Sprintf("→ %s in [%s](%s#L%d)", name, visible.Text(strings.NewReplacer("[", "(", "]", ")").Replace(fmt.Sprintf("%s:%d", place.File, place.Line))), uri, place.Line)
 }
 
-// placeOf returns the place of a field and the URI of its file. The parameter of names the field. uri is "" if
-// no file of the folder has the field, or if the document is in no folder of the workspace.
+// placeOf returns the place (file, line and column) of a field, and the URI of its file. The parameter of names
+// the field. uri is "" if no file of the folder has the field, or if the document is in no folder of the
+// workspace.
 func (s *server) placeOf(doc *document, of manifest.Field) (place store.Place, uri string) {
 	s.withLive(doc, func(p *project, live *engine.Live) {
 		if place = live.Place(of); place.File == "" || place.Line == 0 {

@@ -104,8 +104,9 @@ func (r reference) offers(key manifest.Key) bool {
 	return false
 }
 
-// namespaces returns proposals for the namespace of a reference. Each of them has an object with the kind of
-// the reference and, if it is written, with its name. A reference to that object is permitted.
+// namespaces returns proposals for the namespace of a reference: the namespaces with an object to which the
+// reference may refer. The object has the kind of the reference and, if the reference already has a name, this
+// name. The reference must be allowed, for example by a ReferenceGrant (see permitted).
 func (g gap) namespaces(live *engine.Live, ref reference) (items []completionItem) {
 	seen := map[string]bool{}
 	for o := range live.Objects() {

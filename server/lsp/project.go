@@ -67,8 +67,8 @@ func (p *project) end() {
 	}
 }
 
-// watch stores each new Tree of the folder on disk and requests a validation, until ctx ends. If the folder
-// cannot be watched, it shows an error in the editor.
+// watch stores the content of the folder on disk (a watcher.Tree) after each change, and requests a validation,
+// until ctx ends. If the folder cannot be watched, it shows an error in the editor.
 func (p *project) watch(ctx context.Context) {
 	err := watcher.Watch(ctx, p.folder.Watch, zerolog.Nop(), func(tree watcher.Tree) {
 		p.diskMu.Lock()

@@ -103,9 +103,8 @@ func (t *text) position(offset int) position {
 // span returns the range from offset start to offset end.
 func (t *text) span(start, end int) span { return span{t.position(start), t.position(end)} }
 
-// place returns the offset of a place in a gatefold problem. Lines and columns are counted from 1, and 0 means
-// 1. Lines end only with LF, and columns count characters. A line after the last one is the end of the
-// document.
+// place returns the offset of the line and column in a manifest.Problem. Both count from 1, and 0 means 1.
+// Lines end only with LF, and columns count characters. A line after the last one is the end of the document.
 func (t *text) place(line, column int) int {
 	starts := t.starts
 	if t.feeds != nil {

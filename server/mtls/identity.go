@@ -11,7 +11,7 @@ import (
 // All is the name that means every Gateway.
 const All = "*"
 
-// Grants map DNS names and URIs of client certificates to the Gateways that the client may have, as
+// Grants say which Gateways a client may have, by the DNS names and URIs in its certificate: each maps to
 // "namespace/name" or All. The Gateway in a SPIFFE ID needs no entry.
 type Grants map[string][]string
 
@@ -89,9 +89,9 @@ func ownGateway(uri *url.URL) (string, bool) {
 	return gateway, found && plain && isGateway(gateway) && !strings.Contains(gateway, "%")
 }
 
-// May reports whether the client may use a value of node.cluster. "namespace/name" means that Gateway, and a
-// name without "/" means all Gateways (docs/design/gateways.md). No other check decides which configuration an
-// Envoy gets.
+// May reports whether the client may use cluster as its node.cluster. "namespace/name" means that Gateway, and
+// a name without "/" means all Gateways (docs/design/gateways.md). No other check decides which configuration
+// an Envoy gets.
 func (i Identity) May(cluster string) bool {
 	one := strings.Contains(cluster, "/")
 	return slices.Contains(i.gateways, All) || one && (i.unproved || slices.Contains(i.gateways, cluster))
@@ -100,7 +100,8 @@ func (i Identity) May(cluster string) bool {
 // String returns the names of the identity for log and status, or "" without a certificate.
 func (i Identity) String() string { return strings.Join(i.Names, ", ") }
 
-// Denial returns a message for a node.cluster that May rejects: the reason, and what to do.
+// Denial returns a message for a client whose node.cluster is not allowed (see May): the reason, and what to
+// do.
 func (i Identity) Denial(cluster string) string {
 	asked := "all Gateways"
 	if strings.Contains(cluster, "/") {

@@ -22,10 +22,11 @@ import (
 	"time"
 )
 
-// Files are the paths of PEM files. The paths may be links.
+// Files are the paths of the PEM files with which gatefold authenticates itself and its clients. The paths may
+// be links.
 type Files struct {
 	Cert     string // the server's certificate, then intermediate certificates
-	Key      string // its private key
+	Key      string // the private key of Cert
 	ClientCA string // the CA certificates that sign clients' certificates
 }
 
@@ -42,8 +43,8 @@ type State struct {
 	Changed time.Time
 }
 
-// Keeper provides TLS configurations with the last valid content of the files. It is safe for concurrent use,
-// but only one goroutine may call Watch.
+// Keeper provides TLS configurations with the last valid content of the PEM files (Files). It is safe for
+// concurrent use, but only one goroutine may call Watch.
 type Keeper struct {
 	files  Files
 	seen   sum // hash of the content at the last reading
@@ -108,8 +109,9 @@ func (k *Keeper) Watch(ctx context.Context, interval time.Duration, changed func
 	}
 }
 
-// look reads the files, and calls judge if the content equals that of the previous reading. changed is false if
-// there is nothing new to report. err is the reason why new content is not used.
+// look reads the files. If the content is new, and is the same as at the previous reading, so that no program
+// is still writing it, look passes it to judge. changed is false if there is nothing new to report. err is the
+// reason why new content is not used.
 func (k *Keeper) look() (changed bool, err error) {
 	found := k.files.read()
 	now := found.sum()
@@ -121,8 +123,9 @@ func (k *Keeper) look() (changed bool, err error) {
 	return k.judge(found)
 }
 
-// judge uses the content for new connections if it is valid. Otherwise it keeps the previous configuration and
-// returns the reason as an error. changed is false if judge has already seen this content.
+// judge checks content that the files have. If it is valid, new connections use it. Otherwise judge keeps the
+// previous configuration and returns the reason as an error. changed is false if judge has already checked this
+// content.
 func (k *Keeper) judge(found content) (changed bool, err error) {
 	now := found.sum()
 	if now == k.judged {

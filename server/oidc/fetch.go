@@ -29,8 +29,9 @@ const (
 	patience = 10 * time.Second
 )
 
-// fault is the reason why an issuer has no usable document. hint is what to do; it may be "". The same reason
-// always has the same texts. So a repeated failure does not change what is published.
+// fault is the reason why an issuer (OpenID provider) has no usable discovery document. hint is what to do; it
+// may be "". The same reason always has the same texts. So a repeated failure does not change what is
+// published.
 type fault struct{ message, hint string }
 
 // Error implements error.
@@ -51,8 +52,8 @@ func newClient(networks []netip.Prefix, roots *x509.CertPool) *http.Client {
 	}
 }
 
-// admitted returns nil if the client may connect to the address, "IP:PORT": the IP address is public or in one
-// of the networks. Otherwise it returns a fault. It runs after name resolution.
+// admitted is called before each connection, after name resolution. It returns nil if the client may connect to
+// the address, "IP:PORT": the IP address is public or in one of the networks. Otherwise it returns a fault.
 func admitted(address string, networks []netip.Prefix) error {
 	parsed, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -149,8 +150,8 @@ func check(answer ir.IssuerAnswer) *fault {
 // quoted returns the first maxWords bytes of a text in quotes. It is for texts from an issuer.
 func quoted(text string) string { return strconv.Quote(text[:min(len(text), maxWords)]) }
 
-// faultOf returns a fault for an error of a request. It leaves out details that differ between requests, such
-// as ports and times.
+// faultOf converts the error of a request to a fault. It leaves out details that differ between requests, such
+// as ports and times, so that a repeated failure has the same text.
 func faultOf(err error) *fault {
 	var own *fault
 	var name *net.DNSError

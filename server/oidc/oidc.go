@@ -69,7 +69,7 @@ type Asker struct {
 	saving sync.Mutex
 }
 
-// issuer is the state of one issuer.
+// issuer is what an Asker knows of one OpenID provider, and when it requests the document again.
 type issuer struct {
 	answer ir.IssuerAnswer
 	wanted bool
@@ -147,8 +147,8 @@ func (a *Asker) Want(uris []string) {
 	a.wake = make(chan struct{})
 }
 
-// room reports whether one more issuer can be added. If there are already maxIssuers, it removes an issuer that
-// is neither wanted nor being requested. It returns false if there is no such issuer.
+// room reports whether one more issuer can be added to a.issuers. If there are already maxIssuers, it removes
+// an issuer that is neither wanted nor being requested. It returns false if there is no such issuer.
 func (a *Asker) room() bool {
 	if len(a.issuers) < maxIssuers {
 		return true
@@ -208,7 +208,8 @@ func (a *Asker) next(ctx context.Context) (uri string, ok bool) {
 	}
 }
 
-// announces reports whether the surplus has changed since the last call.
+// announces reports whether a.surplus, the issuers that are not requested, has changed since the last call. If
+// so, the caller must call Options.Changed.
 func (a *Asker) announces() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -295,8 +296,8 @@ func (a *Asker) note(uri string, answer ir.IssuerAnswer, failed *fault) {
 // again is appended to the fault of each failed request.
 const again = "; it is asked again within a minute"
 
-// kind returns a fault without its quoted texts. It is used to compare faults. Otherwise, an issuer that quotes
-// another text in each answer would cause a new publication each time.
+// kind returns a fault without its quoted texts, to compare faults. Otherwise, an issuer that quotes another
+// text in each answer would cause a new publication each time.
 func kind(fault string) string {
 	return regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllLiteralString(fault, "")
 }

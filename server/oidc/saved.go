@@ -44,8 +44,8 @@ func (a *Asker) load() map[string]ir.IssuerAnswer {
 	return known
 }
 
-// save writes all known documents to Options.File, if it is set. It replaces the whole file or leaves it
-// unchanged. A failure is only logged.
+// save writes all known documents to Options.File, if it is set, for the next start. It replaces the whole file
+// or leaves it unchanged. A failure is only logged.
 func (a *Asker) save() {
 	if a.options.File == "" {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// certificatesShown is how many certificates one piece of the list has at most. A certificate that expires
+// certificatesShown is how many certificates one page shows at most (see piece). A certificate that expires
 // within the time soon is marked.
 const certificatesShown, soon = 100, 14 * 24 * time.Hour
 

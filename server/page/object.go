@@ -66,8 +66,8 @@ func (p *pages) object(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// bound adds the parts of a status to o.Parts, with at most maxConditions conditions. o.More becomes the number
-// of further conditions.
+// bound adds the parts of a status (for example, a part for each parent of a route) to o.Parts, with at most
+// maxConditions conditions in all. It sets o.More to the number of conditions that are left out.
 func (o *objectPage) bound(parts []board.Part) {
 	room := maxConditions
 	for _, part := range parts {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// piece describes the shown part of a long list. Before and Behind are the URLs of the previous and the next
-// part, or "" if there is none.
+// piece describes the part of a long list that one page shows. Before and Behind are the URLs of the previous
+// and the next part, or "" if there is none.
 type piece struct {
 	First, Last, All int // First and Last count from 1; they are 0 if nothing is shown
 	Before, Behind   string

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// problemsShown is how many problems one piece of the list has.
+// problemsShown is how many problems one page shows at most (see piece).
 const problemsShown = 50
 
 // problemPage lists the problems of one namespace, or all problems if Namespace is "".

@@ -37,8 +37,8 @@ func knownKind(key manifest.Key) bool {
 	return key.Kind != "" && key.Kind[0] >= 'A' && key.Kind[0] <= 'Z'
 }
 
-// referenceFields returns the names of the fields that refer to objects. The value for a name has the default
-// group and kind, for a reference without a kind.
+// referenceFields returns the names of the fields that refer to objects. The value for a name is the group and
+// kind of the object if the reference itself has no kind.
 func referenceFields() map[string]manifest.Key {
 	secret, configMap := manifest.Key{Kind: "Secret"}, manifest.Key{Kind: "ConfigMap"}
 	gateway, service := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway"}, manifest.Key{Kind: "Service"}
@@ -71,7 +71,8 @@ func sortReferrers(from []reference) {
 	})
 }
 
-// referrer is a field that names an object. It is a small form of reference, because a folder has many.
+// referrer is a field that names an object. A folder has many, so a referrer needs less memory than a
+// reference.
 type referrer struct {
 	field string
 	from  *manifest.Object
@@ -149,7 +150,7 @@ func namesOf(typ reflect.Type) nameFields {
 	return nameFields{index("Group"), index("Kind"), index("Namespace"), index("Name")}
 }
 
-// field returns the path of the current field.
+// field returns the path of the current field as text. Equal paths share their memory (w.paths).
 func (w *referenceWalker) field() string {
 	path, ok := w.paths[string(w.path)]
 	if !ok {
@@ -164,7 +165,8 @@ func (w *referenceWalker) add(field string, to manifest.Key) {
 	w.found = append(w.found, reference{Field: field, From: w.object, To: to})
 }
 
-// walk collects the references and selections in a value. name is the name of the field that has the value.
+// walk collects the references and selections in a value. name is the name of the field that has the value. It
+// decides whether a struct is a reference (w.fields).
 func (w *referenceWalker) walk(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -201,7 +203,7 @@ func (w *referenceWalker) walk(v reflect.Value, name string) {
 }
 
 // walkFields collects the references and selections in the fields of a struct. name is the name of the field
-// that has the struct.
+// that has the struct. Embedded structs count as the same field.
 func (w *referenceWalker) walkFields(v reflect.Value, typ *structType, name string) {
 	length := len(w.path)
 	for _, field := range typ.fields {
@@ -218,9 +220,9 @@ func (w *referenceWalker) walkFields(v reflect.Value, typ *structType, name stri
 	}
 }
 
-// key returns the object that a reference names. fields are the nameFields of its type. The parameter missing has
-// the group and kind to use if the reference has no kind. A reference without a namespace is to the namespace of
-// the current object.
+// key returns the object that the reference v names. fields are the nameFields of the type of v. The parameter
+// missing has the group and kind to use if the reference has no kind. A reference without a namespace is to the
+// namespace of the current object.
 func (w *referenceWalker) key(v reflect.Value, fields nameFields, missing manifest.Key) manifest.Key {
 	key := manifest.Key{Group: missing.Group, Kind: missing.Kind, Namespace: w.object.Namespace}
 	if kind, ok := textOf(v, fields.kind); ok && kind != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// A piece of the tree has at most maxLines lines and about maxBytes bytes.
+// One page shows at most maxLines lines and about maxBytes bytes of the tree (see piece).
 const maxLines, maxBytes = 300, 120_000
 
 // lineBytes is about the size of the HTML of a line without its texts.

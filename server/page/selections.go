@@ -53,7 +53,8 @@ type selectedBy struct {
 	Label label
 }
 
-// candidate is an object that may be selected.
+// candidate is an object that may be selected, with what selections compare: its labels, and for a route the
+// properties in offers (route.Offers).
 type candidate struct {
 	object *manifest.Object
 	labels labels.Set
@@ -75,8 +76,9 @@ func newCandidate(o *manifest.Object, set map[string]string) candidate {
 	return candidate{o, set, route.Offers(o)}
 }
 
-// selects reports whether the selection selects the object of c. The object must have the kind and namespace of
-// s.Of. A route selects itself only if it consents to be its own child.
+// selects reports whether the selection selects the object of c. The caller must ensure that the object has the
+// kind and namespace of s.Of. A route that delegates to itself selects itself only if route.Consents allows
+// that.
 func (s selection) selects(c candidate) bool {
 	if s.labels != nil {
 		return s.labels.Matches(c.labels)
@@ -89,14 +91,16 @@ func (s selection) to(object manifest.Key) reference {
 	return reference{Field: s.Field, From: s.From, To: object, By: "selected by " + s.By}
 }
 
-// toNone returns the one reference, with the name "*", of a selection that selects no object.
+// toNone returns the reference to show for a selection that selects no object. The name of the object in it is
+// "*".
 func (s selection) toNone() reference {
 	none := manifest.Key{Group: s.Of.Kind.Group, Kind: s.Of.Kind.Kind, Namespace: s.Of.Namespace, Name: "*"}
 	return reference{Field: s.Field, From: s.From, To: none, By: "by " + s.By + ": no object is selected"}
 }
 
-// selectionOf returns the selection in the value of a field, whose type selects objects. ok is false if this value
-// does not. below is the path from the value to the selector.
+// selectionOf returns the selection in v, the value of a field. The type of v is one of selectingTypes. ok is
+// false if v selects nothing: for example, a backendRef that names a Service. below is the path from v to its
+// selector.
 func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, below string, ok bool) {
 	namespace := w.object.Namespace
 	switch from := v.Interface().(type) {
@@ -242,8 +246,8 @@ func (f folder) selecting(o *manifest.Object) (from []reference) {
 }
 
 // selected returns the references from selections of one object to the objects that they select, in the order
-// of the selections. A selection that selects no object has one reference (see toNone). It returns at most as
-// many references as the parameter most says, and the number of the others.
+// of the selections. A selection that selects no object has one reference (see toNone). The parameter most
+// limits the number of references. more is the number of those that are left out.
 func (f folder) selected(selections []selection, most int) (to []reference, more int) {
 	candidates := map[selectable][]candidate{}
 	add := func(r reference) {

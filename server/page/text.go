@@ -32,8 +32,8 @@ func functions() template.FuncMap {
 // cut returns a text that is cut by cutTo if it has more than maxText bytes.
 func cut(text string) string { return cutTo(text, maxText) }
 
-// cutTo returns a text with at most as many bytes as the parameter most says. A longer text is cut after the
-// last character that fits, and "…" is appended.
+// cutTo returns a text unchanged if it has at most as many bytes as the parameter most says. From a longer
+// text, it returns the characters at the beginning that fit into that many bytes, and "…" after them.
 func cutTo(text string, most int) string {
 	if len(text) <= most {
 		return text

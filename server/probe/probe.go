@@ -1,4 +1,5 @@
-// Package probe sends the requests of tests to an Envoy, and returns the response that a client gets.
+// Package probe sends the requests in the folder's tests to a running Envoy, and returns what a client gets as
+// the response.
 package probe
 
 import (
@@ -30,7 +31,8 @@ const maxRead = 2 * maxBody
 // openTime is how long a connection must stay open to count as accepted by a backend.
 const openTime = time.Second
 
-// echoHeader is the response header with the name of an echo backend.
+// echoHeader is the response header with the name of an echo backend: a test server that answers with the
+// request that it received.
 const echoHeader = "X-Echo-Backend"
 
 // Client sends the requests of test lines. It sends them as written: it cleans no path and follows no redirect.
@@ -139,8 +141,8 @@ func tlsConfig(r expect.Request) *tls.Config {
 	return config
 }
 
-// failed returns what a client sees if err ends the exchange: a timeout, a closed connection, or a request that
-// was not sent.
+// failed converts the error that ended an exchange to what a client sees: a timeout, a closed connection, or a
+// request that was not sent.
 func failed(err error) expect.Seen {
 	var timeout net.Error
 	switch {
@@ -156,8 +158,8 @@ func failed(err error) expect.Seen {
 	return expect.Seen{Closed: err.Error()}
 }
 
-// open waits for openTime, and returns whether the connection stays open, as a Seen. Data from the server also
-// counts as open.
+// open tests whether a backend accepts the connection: it waits for openTime and returns, as a Seen, whether
+// the connection is still open. Data from the server also counts as open.
 func open(conn net.Conn) expect.Seen {
 	if err := conn.SetReadDeadline(time.Now().Add(openTime)); err != nil {
 		return failed(err)
@@ -229,8 +231,8 @@ func overHTTP2(ctx context.Context, r expect.Request, conn net.Conn) expect.Seen
 	return seen(response, conn)
 }
 
-// seen returns what a client sees of a response. If an echo backend answered, Seen.Echo has what that backend
-// received. seen reads at most maxBody bytes of the body.
+// seen converts a response to what a client sees. If an echo backend answered (echoHeader), Seen.Echo has the
+// request that this backend received. seen reads at most maxBody bytes of the body.
 func seen(response *http.Response, conn net.Conn) expect.Seen {
 	defer response.Body.Close()
 	out := expect.Seen{Status: response.StatusCode, Headers: response.Header, Certificate: certificate(conn)}

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// acceptance is what the user has checked, and import leaves out (Options.Accept).
+// acceptance has the entries of Options.Accept: objects, kinds, annotations and fields that the user has
+// checked, and that import leaves out.
 type acceptance struct {
 	*report
 	entries []string
 	used    map[string]bool // the entries that had an effect
 }
 
-// contains reports whether one of the names is an entry. It records the name as used.
+// contains reports whether Options.Accept has one of the names. It records that this name had an effect.
 func (a *acceptance) contains(names ...string) bool {
 	for _, name := range names {
 		if slices.Contains(a.entries, name) {
@@ -32,7 +33,8 @@ func (a *acceptance) leaveFields(objects []*item) {
 	}
 }
 
-// leaveField removes a field of an object from its value, if the entry is OBJECT/FIELD and the field exists.
+// leaveField removes a field from value if the entry is OBJECT/FIELD, and value has the field. object is the
+// name of the object, and value its content. It adds a verdict, and records that the entry had an effect.
 func (a *acceptance) leaveField(entry string, at place, object string, value any) {
 	field, ok := strings.CutPrefix(entry, object+"/")
 	if !ok || !remove(value, parse(field)) {

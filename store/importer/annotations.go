@@ -192,9 +192,9 @@ func isSwitch(key string) bool {
 	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough"}, key)
 }
 
-// ofHost returns why an annotation (key) makes all paths of the Ingress's hosts answer 500. It returns "" if
-// the annotation does not. Paths of other Ingresses are included, because in nginx such an annotation applies
-// to the whole host. The parameter on is the value of a boolean annotation.
+// ofHost returns why the annotation key makes all paths of the Ingress's hosts answer 500, also those of other
+// Ingresses: in nginx such an annotation applies to the whole host. It returns "" for other annotations. on is
+// true if the value of the annotation is true.
 func (s *settings) ofHost(key string, on bool) (reason string) {
 	switch {
 	case key == "server-snippet":
@@ -322,7 +322,8 @@ func (s *settings) readRanges(value string) bool {
 	return true
 }
 
-// network parses an address or a network. It returns an error for any other text.
+// network parses an address or a network. An address becomes a network of one address. It returns an error for
+// any other text.
 func network(word string) (netip.Prefix, error) {
 	word = strings.TrimSpace(word)
 	if address, err := netip.ParseAddr(word); err == nil {
@@ -333,8 +334,8 @@ func network(word string) (netip.Prefix, error) {
 }
 
 // writeACL sets the field acl from the annotations for allowed and for denied networks. nginx first denies the
-// denied networks. Then, if there is a list of allowed networks, it admits only these. In an acl the longest
-// range decides. So an allowed network inside a denied network is left out.
+// denied networks. Then, if there is a list of allowed networks, it admits only these. In an acl, the network
+// with the longest prefix decides. So an allowed network inside a denied network is left out.
 func (s *settings) writeACL() {
 	var allow, deny []netip.Prefix
 	read := func(key string, into *[]netip.Prefix) bool {

@@ -91,7 +91,8 @@ func plainOrigins(all []any) (plain []any, anyOrigin bool) {
 	return plain, anyOrigin
 }
 
-// readIdle sets the idle timeout. If it is already set, the longer timeout remains.
+// readIdle sets the idle timeout of streams (timeouts.streamIdle) to a number of seconds. If a longer timeout is
+// already set, that one remains.
 func (s *settings) readIdle(seconds int) {
 	timeouts, _ := s.policy["timeouts"].(map[string]any)
 	if timeouts != nil {

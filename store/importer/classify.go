@@ -77,10 +77,10 @@ func harmless(kind apischema.GroupKind) bool {
 	return false
 }
 
-// unservedPolicy leaves out an object of a kind that gatefold does not serve. If the object has targets, they
-// fail closed. If it has none, or one cannot be read, the kind decides. An object of a kind that does not
-// affect traffic is only left out. An object of a known kind without targets is refused. For all other kinds,
-// the import is blocked.
+// unservedPolicy leaves out an object of a kind that gatefold does not serve. If it has targets, and all can be
+// read, they fail closed. Otherwise the kind decides (see KindNotServed). If the kind does not affect traffic,
+// nothing else happens. If the kind has no targets, Settle makes the objects that refer to this object fail
+// closed. For all other kinds, the import is blocked.
 func (c *classifier) unservedPolicy(object *item) {
 	kind := object.key.GroupKind()
 	if object.left || c.schemas.Versions(kind) != nil {
@@ -116,8 +116,8 @@ func (c *classifier) parameters(class *item) {
 		"export them, too, or leave the class out with --accept "+class.name(), "spec.parametersRef")
 }
 
-// gatewayParameters removes the reference to parameters from a Gateway if gatefold can serve the Gateway
-// without parameters of that kind.
+// gatewayParameters removes spec.infrastructure.parametersRef from a Gateway if gatefold ignores the kind that
+// it names (see ignored). It adds a verdict.
 func (c *classifier) gatewayParameters(gateway *item) {
 	infrastructure, _ := gateway.spec()["infrastructure"].(map[string]any)
 	ref := infrastructure["parametersRef"]
@@ -133,7 +133,9 @@ func keyOfParameters(ref any, namespace string) manifest.Key {
 	return manifest.Key{Group: text(at(ref, "group")), Kind: text(at(ref, "kind")), Namespace: cmp.Or(text(at(ref, "namespace")), namespace), Name: text(at(ref, "name"))}
 }
 
-// ignored reports whether gatefold can serve Gateways without objects of a kind, and no protection is lost.
+// ignored reports whether Gateways can be served without the parameters that key names, and no protection is
+// lost. This is so if their kind is in the list of kinds that gatefold does not serve (KindNotServed), and does
+// not affect traffic.
 func (c *classifier) ignored(key manifest.Key) bool {
 	known, isKnown := c.schemas.KindNotServed(apischema.GroupKind{Group: key.Group, Kind: key.Kind})
 	return isKnown && !known.Error

@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// closing makes objects fail closed, and the objects that refer to them.
+// closing makes objects fail closed: their rules answer an error, or the objects are left out. The objects that
+// refer to such an object fail closed, too.
 type closing struct {
 	*report
 	objects *collection
@@ -38,11 +39,11 @@ func (c *closing) closeTargets(policy *item, targets []target) {
 	}
 }
 
-// failClosed makes an object fail closed. The parameter because names the refused object or field that is the
-// reason. All rules of an HTTPRoute answer 500, and those of a GRPCRoute UNAVAILABLE. If section is the name of
-// some of the rules, only these change (closeRules). Other routes, Gateways, ListenerSets, Services and
-// Backends are left out of the import. failClosed does nothing for other kinds, and for objects that are closed
-// or left out already.
+// failClosed makes an object fail closed. because is the refused object or field that is the reason, for the
+// verdict. All rules of an HTTPRoute answer 500, and those of a GRPCRoute UNAVAILABLE. If section is the name of
+// some of the rules, only these change (closeRules). Other routes, Gateways, ListenerSets, Services and Backends
+// are left out of the import. failClosed does nothing for other kinds, and for objects that are closed or left
+// out already.
 func (c *closing) failClosed(object *item, section, because string) {
 	switch {
 	case object.left || object.closed:
@@ -148,8 +149,8 @@ func (c *closing) shutUsers(gone *item) {
 	}
 }
 
-// leaveParents removes a parent that no longer exists from a route. It leaves out a route that has no other
-// parent.
+// leaveParents removes gone, a parent that is left out, from the parentRefs of a route. It leaves out a route
+// that has no other parent. It does nothing if gone is no parent of the route.
 func (c *closing) leaveParents(route, gone *item) {
 	refs := list(route.spec()["parentRefs"])
 	kept := slices.DeleteFunc(slices.Clone(refs), func(ref any) bool { return isParent(route, ref, gone) })
@@ -164,8 +165,8 @@ func (c *closing) leaveParents(route, gone *item) {
 	}
 }
 
-// shutReferring makes a route fail closed if one of its rules refers to a removed object, the parameter gone.
-// It does nothing for a removed Gateway or ListenerSet.
+// shutReferring makes a route fail closed if one of its rules refers to gone, an object that is left out. It
+// does nothing if gone is a Gateway or ListenerSet.
 func (c *closing) shutReferring(route, gone *item) {
 	if gone.is("Gateway", "ListenerSet") || route.left {
 		return

@@ -46,8 +46,8 @@ func pathOf(object *item) string {
 }
 
 // Result returns the files and the verdicts. remaining are the problems that validate found after the last
-// Settle. It also adds rules for ambiguous paths (see closeSpellings). If the import is blocked, there are no
-// files.
+// Settle: they become verdicts, too. Result also adds rules for ambiguous paths (see closeSpellings). If the
+// import is blocked, there are no files.
 func (o *Objects) Result(remaining []manifest.Problem) Result {
 	for _, p := range remaining {
 		addRemaining(o.report, o.objects, p)
@@ -78,8 +78,9 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 	return Result{Verdicts: o.sorted(), Files: files, Blocked: o.blocked}
 }
 
-// addSame adds the verdict Same for an object that is written. told is true if another verdict reports a change
-// of the object.
+// addSame adds the verdict Same for an object that import writes to a file. If told is true, another verdict
+// already reports a change of the object. The message then speaks only of the other fields. For an object that
+// is not in the input, the message is that import added it.
 func addSame(r *report, object *item, told bool) {
 	message := "written as it is"
 	if told {
@@ -92,7 +93,8 @@ func addSame(r *report, object *item, told bool) {
 }
 
 // addRemaining adds a verdict for a problem that validate found after the last Settle. It ignores problems of
-// unknown objects, and NoBackends for rules that fail closed on purpose.
+// unknown objects. It also ignores the problem NoBackends of objects that are closed or that import added,
+// because their rules have no backends on purpose.
 func addRemaining(r *report, objects *collection, p manifest.Problem) {
 	object := objects.find(p.Object)
 	closed := object != nil && (object.closed || object.place == place{}) && p.Code == "NoBackends"

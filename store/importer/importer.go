@@ -58,16 +58,16 @@ type File struct {
 type Result struct {
 	Verdicts []Verdict
 	Files    []File
-	// Blocked is true if no file may be written: something may protect requests, and the import does not know
-	// which.
+	// Blocked is true if no file may be written: something in the input may protect requests, and the import
+	// cannot tell which requests.
 	Blocked bool
 }
 
 // Input is one document of a file.
 type Input struct {
-	File  string
-	Line  int
-	Value any
+	File  string // the name of the file, for verdicts
+	Line  int    // where the document begins, from 1
+	Value any    // decoded JSON
 }
 
 // place is the file and line of an object.
@@ -76,7 +76,7 @@ type place struct {
 	line int
 }
 
-// report collects verdicts.
+// report collects the verdicts of an import. If blocked is true, no file may be written (Result.Blocked).
 type report struct {
 	verdicts []Verdict
 	blocked  bool
@@ -88,7 +88,8 @@ func (r *report) add(class Class, at place, object string, message string, field
 	return &r.verdicts[len(r.verdicts)-1]
 }
 
-// protecting adds a verdict about something that may protect requests, and that gatefold cannot express.
+// protecting adds the verdict Refused, with Protects, about something that may protect requests and that
+// gatefold cannot express. It does not make the requests fail closed: the caller must do that.
 func (r *report) protecting(at place, object, message, hint string, fields ...string) {
 	v := r.add(Refused, at, object, message, fields...)
 	v.Protects, v.Hint = true, hint

@@ -65,15 +65,15 @@ func isIngress(object *item) bool {
 	return object.key.Kind == "Ingress" && (object.key.Group == "networking.k8s.io" || object.key.Group == "extensions")
 }
 
-// nginx collects the settings of all Ingresses for each host.
+// nginx reads all Ingresses, and collects their paths and settings by host, as ingress-nginx does.
 type nginx struct {
 	*report
 	objects  *collection
 	accept   *acceptance
 	classes  *ingressClasses
 	hosts    ingressHosts
-	defaults []*ingressPath
-	canaries []*ingressPath
+	defaults []*ingressPath // of spec.defaultBackend
+	canaries []*ingressPath // of Ingresses with the annotation canary
 	// lostAlias is the reason why the routes without a hostname answer 500, "" if they do not.
 	lostAlias string
 }
@@ -88,8 +88,8 @@ type ingressPath struct {
 	field    string // the path of the field in the Ingress
 	service  string
 	port     int64
-	closed   string // the reason why it answers 500, "" if it does not
-	canary   *ingressPath
+	closed   string       // the reason why it answers 500, "" if it does not
+	canary   *ingressPath // gets a part of the requests; nil for none
 }
 
 // created returns the creationTimestamp of the path's Ingress. It returns "" if the Ingress has none.
@@ -232,15 +232,15 @@ func portNamed(objects *collection, namespace, service, name string) int64 {
 	return 0
 }
 
-// matchesAs reports whether two paths are the same location of nginx: the same path and type. For the path /
-// the types may differ, unless one of the types is Exact.
+// matchesAs reports whether the paths p and o are the same location of nginx: the same path and type. For the
+// path / the types may differ, unless one of them is Exact.
 func (p *ingressPath) matchesAs(o *ingressPath) bool {
 	return p.path == o.path && (p.pathType == o.pathType || p.path == "/" && p.pathType != "Exact" && o.pathType != "Exact")
 }
 
-// keep adds a path to its host, unless the host already has the path from an older Ingress. If the age of one
-// of the two Ingresses is unknown and they protect the path differently, the path answers 500. The path of a
-// canary is added to n.canaries.
+// keep adds a path to its host, or, if the path is a canary's, only to n.canaries. If the host already has the
+// path, keep leaves p out, because the other Ingress is older. If import does not know which is older, and the
+// two protect the path differently, the host's path answers 500. A path of spec.defaultBackend is only left out.
 func (n *nginx) keep(p *ingressPath) {
 	if p.settings.canary {
 		n.canaries = append(n.canaries, p)

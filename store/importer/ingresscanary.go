@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// joinCanaries assigns each canary to the path with which it shares requests: the same path of the same host,
-// in an Ingress of the same namespace. A canary is left out if there is no such path, if the path has a canary
-// already, or if the canary answers 500.
+// joinCanaries sets ingressPath.canary. A canary is a path of an Ingress with the annotation canary. It gets a
+// part of the requests of the same path of the same host, in another Ingress of the same namespace. A canary is
+// left out if there is no such path, if the path has a canary already, or if the canary answers 500.
 func joinCanaries(r *report, hosts ingressHosts, canaries []*ingressPath) {
 	for _, canary := range canaries {
 		joined := false
@@ -24,9 +24,9 @@ func joinCanaries(r *report, hosts ingressHosts, canaries []*ingressPath) {
 	}
 }
 
-// split returns the rules of a location with its backends. If it has a canary, the last rule splits requests by
-// weight. The rules before it have header matches that select the canary or the main backend. If the location
-// is ordered, there is only the last rule.
+// split returns the rules that send the requests of a location to its backends. If it has a canary, the last
+// rule splits requests by weight, and the rules before it match a header or cookie that selects the canary or
+// the main backend. If l.ordered is true, there is only the last rule.
 func (w *routeWriter) split(l *location, filters []any) []any {
 	rule := func(matches []any, backends ...any) map[string]any {
 		r := map[string]any{"matches": matches, "backendRefs": backends}
@@ -97,7 +97,7 @@ func canaryHeaders(c *settings) []canaryHeader {
 	return all
 }
 
-// withHeader returns copies of the matches with a header.
+// withHeader returns copies of the matches that also require a header. header is the header match.
 func withHeader(matches []any, header map[string]any) []any {
 	var all []any
 	for _, match := range matches {

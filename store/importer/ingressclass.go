@@ -78,8 +78,8 @@ func (n *nginx) leaveOther(ingress *item) {
 		hint)
 }
 
-// closeOther makes the paths of an Ingress answer 500 on the hosts that are imported. It reports whether at
-// least one path or host answers 500. It returns false for a canary.
+// closeOther makes the paths of an Ingress of another class answer 500 on the hosts that are imported. It
+// reports whether at least one path or host answers 500. It adds no path of a canary, and returns false for it.
 func (n *nginx) closeOther(ingress *item) (closed bool) {
 	told := len(n.verdicts)
 	s := n.settings(ingress)
@@ -103,8 +103,9 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 	return closed
 }
 
-// closeOtherPath makes a path of another class answer 500 on a host. If the host has the same path, it may make
-// that path answer 500 (see shadow). It reports whether one of the two answers 500 because of this.
+// closeOtherPath adds a path of an Ingress of another class to a host, where it answers 500 (see closeOther). If
+// the host has the same path already, that path may answer 500 instead (see shadow). It reports whether a path
+// answers 500 because of this.
 func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
 	if slices.Contains(host.paths, path) {
 		return true // two rules of the Ingress have the same host
@@ -120,9 +121,9 @@ func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed boo
 	return shadow(n.report, path, host.paths[same])
 }
 
-// shadow makes the imported path answer 500 if the Ingress of other, which has another class, protects the same
-// path differently. If the imported path is known to be older, it does nothing. The result is true if shadow
-// changed the path.
+// shadow compares an imported path with the same path of an Ingress of another class, which is other. If the two
+// are protected differently, the imported path answers 500, unless it is known to be older. The result is true
+// if shadow made the path answer 500.
 func shadow(r *report, other, path *ingressPath) bool {
 	newer := path.created() != "" && path.created() <= other.created()
 	if newer || guard(&location{ingressPath: other}) == guard(&location{ingressPath: path}) {

@@ -21,14 +21,15 @@ const (
 	maxCertificates  = 63   // besides the listener for http
 )
 
-// routeWriter writes routes. It records the settings of each Ingress, and the rules that need its policy.
+// routeWriter writes the HTTPRoutes of all hosts. It records which rules belong to which Ingress, and then
+// writes a TrafficPolicy for the rules of each Ingress.
 type routeWriter struct {
 	*report
 	objects  *collection
 	hosts    ingressHosts
-	targets  map[string][]any // by the name of an Ingress
-	settings map[string]*settings
-	grants   map[string][]any // Secrets by namespace
+	targets  map[string][]any     // the targetRefs of the policy, by the name of the Ingress
+	settings map[string]*settings // by the name of the Ingress
+	grants   map[string][]any     // Secrets that the Gateway needs ReferenceGrants for, by namespace
 }
 
 // newRouteWriter returns a routeWriter that adds the routes of the hosts to objects.
@@ -88,8 +89,9 @@ func (w *routeWriter) write(canaries []*ingressPath) {
 	w.writePolicies()
 }
 
-// around returns the names of the listeners of the closest wildcard that contains a name. If there is no such
-// wildcard, it returns those of the listeners for all names.
+// around returns the names of the HTTPS listeners that serve a hostname with the certificate of a wildcard.
+// sections has the names of listeners by hostname. The closest wildcard counts, such as *.example.com. If there
+// is none, around returns the listeners for all hostnames.
 func around(name string, sections map[string][]string) []string {
 	for name != "" {
 		_, name, _ = strings.Cut(strings.TrimPrefix(name, "*."), ".")
@@ -115,8 +117,9 @@ func httpsListener(name, host string, secret manifest.Key) map[string]any {
 	return listener
 }
 
-// writeHost writes the routes of a host: for http and, if sections has listeners, also for https. The parameter
-// names has the hostnames of the host. If the host is closed, it writes only a rule that answers 500.
+// writeHost writes the routes of a host for http and, if there are sections, also for https. names are the
+// hostnames of the host, and sections are the names of its HTTPS listeners. If the host is closed, it writes
+// only a rule that answers 500.
 func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	paths := host.locations()
 	ambiguous := spelled(w.report, host, paths)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// location is a path of a host, with the matches of its rule.
+// location is a path of an Ingress host, with the matches and the path rewrite of its rule in the HTTPRoute.
 type location struct {
 	*ingressPath
 	matches []any
@@ -85,9 +85,9 @@ var (
 	literal  = regexp.MustCompile(`^/[A-Za-z0-9/_-]*$`)
 )
 
-// prefixes sets the matches of a host if a rewrite keeps a part of the path. Only a PathPrefix match can have
-// such a rewrite, and a PathPrefix is case-sensitive. It sets h.closed if paths of the host have different
-// protection, or if a rewrite cannot be expressed.
+// prefixes sets the matches of a host on which a rewrite-target keeps a part of the path, such as $1. Only a
+// PathPrefix match can have such a rewrite, and a PathPrefix is case-sensitive. It sets h.closed if paths of the
+// host have different protection, or if a rewrite cannot be expressed.
 func (h *ingressHost) prefixes(all []*location) {
 	for _, l := range all {
 		if guard(l) != guard(all[0]) {
@@ -114,7 +114,7 @@ func (h *ingressHost) prefixes(all []*location) {
 	}
 }
 
-// guard returns a text that is equal for locations with the same protection.
+// guard returns a text for the protection of a location. It is equal for locations with the same protection.
 func guard(l *location) string {
 	s := l.settings
 	return fmt.Sprint(cmp.Or(l.closed, s.closed), s.policy["acl"], s.policy["basicAuth"], s.redirect, s.forceRedirect, s.sslRedirect)
@@ -151,9 +151,9 @@ func (h *ingressHost) plain(all []*location) {
 	}
 }
 
-// overlaps reports whether another path of the host continues the path of l within a segment. Paths of type
-// Exact do not count. For such requests nginx uses the longer path, but Envoy would use the regular expression
-// for l.
+// overlaps reports whether another path of the host, not of type Exact, continues the path of l within a
+// segment, as /foobar continues /foo. For requests to the longer path nginx uses that path, but Envoy would use
+// the regular expression for l.
 func overlaps(l *location, all []*location) bool {
 	return slices.ContainsFunc(all, func(other *location) bool {
 		rest, ok := strings.CutPrefix(other.path, l.path)

@@ -117,8 +117,9 @@ type target struct {
 	labels                     map[string]any // the labels to select objects by, instead of a name
 }
 
-// targetsOf returns the targets of an object, in any form that policies use. lost is true if something was left
-// out: an entry that has no kind, or neither name nor labels, or a field that should be a list and is not.
+// targetsOf returns the targets in the spec of a policy: those of targetRefs, targetSelectors and targetRef.
+// lost is true if something was left out: an entry that has no kind, or neither name nor labels, or a field that
+// should be a list and is not.
 func targetsOf(spec map[string]any) (targets []target, lost bool) {
 	var entries []any
 	for _, key := range []string{"targetRefs", "targetSelectors"} {

@@ -7,11 +7,11 @@ import (
 
 // Options configure an import.
 type Options struct {
-	// Accept lists objects (KIND/NAMESPACE/NAME), kinds (KIND.GROUP), and fields (KIND/NAMESPACE/NAME/FIELD). The
-	// user has checked that they do not protect anything. The import leaves them out, and makes nothing fail
-	// closed because of them.
+	// Accept lists objects (KIND/NAMESPACE/NAME), kinds (KIND.GROUP), fields (KIND/NAMESPACE/NAME/FIELD), and
+	// annotations by their name. The user has checked that they do not protect anything. The import leaves them
+	// out, and makes nothing fail closed because of them.
 	Accept []string
-	// Replace are the Services (NAMESPACE/NAME) that are replaced by Backends.
+	// Replace are the Services (NAMESPACE/NAME) that are replaced by Backends with the given address.
 	Replace map[string]Address
 	// EntryPoints are the ports of Traefik's entry points, besides those of web and websecure.
 	EntryPoints map[string]int
@@ -27,8 +27,8 @@ type Address struct {
 	Port int
 }
 
-// Objects is a set of objects that become files. Call Settle with the problems that gatefold validate finds
-// until Settle changes nothing more. Then call Result.
+// Objects is a set of objects that become files. Validate the files of Manifests, and call Settle with the
+// problems. Repeat both until Settle changes nothing more. Then call Result.
 type Objects struct {
 	*report
 	options      Options

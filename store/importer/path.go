@@ -27,8 +27,8 @@ func parse(path string) []string {
 }
 
 // lookup returns the value at a path. It returns nil if there is none. named is the innermost map on the path
-// with a text in its entry "name". The maps of the first two levels do not count. named is nil if there is no
-// such map.
+// with a text in its entry "name", such as a backendRef. It is nil if there is no such map. The maps of the
+// first two levels, such as metadata, do not count.
 func lookup(value any, steps []string) (found any, named map[string]any) {
 	for i := 0; ; i++ {
 		if object, ok := value.(map[string]any); ok && text(object["name"]) != "" && i > 1 {

@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
-// Read returns the documents of a YAML or JSON file, within the limits for files of the folder. If a document
-// cannot be read, it returns an error about the first such document, because it is unknown what that document
-// protects.
+// Read returns the documents of a YAML or JSON file. name is the file's name for verdicts and errors. The size
+// limits are those of the folder. If one document cannot be read, Read returns no documents and an error about
+// it. Without that document, the import could lose protection that it configures.
 func Read(name string, content []byte) ([]Input, error) {
 	values, problems := store.Values(content)
 	if len(problems) > 0 {

@@ -34,8 +34,8 @@ func replaceServices(r *report, objects *collection, replace map[string]Address)
 	}
 }
 
-// refer changes the references of an object to a Service into references to the Backend of the same name. To a
-// ReferenceGrant for the Service it adds the Backend.
+// refer changes the references of an object from a Service to the Backend of the same name. If the object is a
+// ReferenceGrant for the Service, it also admits references to the Backend.
 func refer(object *item, namespace, name string) {
 	spec := object.spec()
 	switch {

@@ -8,9 +8,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Settle makes the objects with errors from validate fail closed, or leaves them out. The function hangs
-// reports whether a problem with a code may be about an object outside the input. changed is true if an object
-// changed: then validate must run again.
+// Settle makes the objects with errors from validate fail closed, or leaves them out. hangs reports whether an
+// object outside of the input may solve a problem with the given code. Such a problem is ignored, unless it is
+// about a refused object or about a target that does not exist. If changed is true, the caller must validate
+// again.
 func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
 	s := &settling{report: o.report, closing: o.closing}
 	// Only one problem of an object is handled at a time, because a change invalidates the fields of its other
@@ -32,8 +33,8 @@ type settling struct {
 	closing *closing
 }
 
-// settle makes an object with a problem fail closed, or leaves the object out. The parameter hangs is what the
-// function hangs of Settle returns for the problem. changed is false if the object stays as it is.
+// settle makes an object with a problem fail closed, or leaves the object out. If hangs is true, an object
+// outside of the input may solve the problem (see Settle). changed is false if the object stays as it is.
 func (s *settling) settle(object *item, p manifest.Problem, hangs bool) (changed bool) {
 	words := p.Code + ": " + p.Message
 	switch {

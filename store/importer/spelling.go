@@ -43,8 +43,9 @@ func spellings(paths []string, expressions bool) (expression string, ok bool) {
 // spellingsTold is the message of the verdict about the rule for ambiguous paths.
 const spellingsTold = "answers 500 where a path has // or an escaped /, as the paths of the host are protected differently and Envoy does not read those as /"
 
-// spelled returns a location that matches ambiguous paths, if the paths of a host have different protection.
-// Otherwise it returns nil. If ambiguous paths cannot be matched, it sets host.closed.
+// spelled returns a location that answers 500 to ambiguous paths: paths that gateways may normalize differently.
+// It returns nil if all paths of the host have the same protection, or if the host is closed already. If no
+// regular expression can match the ambiguous paths, it sets host.closed, so that the whole host answers 500.
 func spelled(r *report, host *ingressHost, all []*location) *location {
 	var first *location
 	var paths []string
@@ -72,12 +73,11 @@ func spelled(r *report, host *ingressHost, all []*location) *location {
 // clusterSpellingsTold is the message of the verdict of closeSpellings.
 const clusterSpellingsTold = "answers 500 where a path has // or an escaped /: rules of the route are closed, and the gateway of the cluster may have read those as /, which Envoy does not"
 
-// closeSpellings adds a rule for ambiguous paths to each HTTPRoute that has rules which fail closed. Its
-// regular expression wins over path prefixes of other routes of the hosts. Without the rule, these prefixes
-// would get ambiguous paths that the cluster's gateway sent to the protected rules. Two kinds of routes need no
-// such rule: routes that answer 500 to all requests of their hosts, and routes of kgateway, because kgateway
-// configures Envoy to match paths as gatefold does. If a route has maxRules rules already, the import is
-// blocked.
+// closeSpellings adds a rule that answers 500 to ambiguous paths to each HTTPRoute with rules that fail closed.
+// Without it, path prefixes of other routes would get ambiguous paths that the cluster's gateway sent to the
+// protected rules. Two kinds of routes need no such rule: routes that answer 500 to all requests of their hosts,
+// and routes of kgateway, because kgateway configures Envoy to match paths as gatefold does. If a route has
+// maxRules rules already, the import is blocked.
 func closeSpellings(r *report, objects *collection) {
 	for _, route := range objects.all {
 		if route.left || !route.refusing || !route.is("HTTPRoute") || ofKgateway(objects, route) {

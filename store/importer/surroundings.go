@@ -10,10 +10,11 @@ import (
 )
 
 // In a cluster, objects around a Gateway may keep requests from it: load balancers, network policies,
-// annotations and parameters of other controllers. A controller may also not have accepted a route. With
-// gatefold, these limits are gone.
+// annotations and parameters of other controllers. A controller may also not have accepted a route. gatefold
+// does not have these limits.
 
-// surroundings finds these limits, and makes the objects behind them fail closed.
+// surroundings finds what keeps requests from a Gateway, route or Service in a cluster, such as a load balancer
+// or an annotation. It makes that Gateway, route or Service fail closed.
 type surroundings struct {
 	*report
 	objects *collection
@@ -164,8 +165,9 @@ func networkPolicy(r *report, policy *item) {
 		"if it is for Pods of applications alone, leave it out with --accept "+policy.name()+", or all of them with --accept NetworkPolicy.networking.k8s.io")
 }
 
-// annotated makes routes, Gateways, ListenerSets, and Services to which something refers, fail closed if they
-// have an annotation of another controller. If options.Accept names the annotation, the object stays.
+// annotated makes objects fail closed that have an annotation of another controller (see ofController). It does
+// so for routes, Gateways, ListenerSets, and Services to which something refers. If options.Accept names the
+// annotation, the object stays.
 func (s *surroundings) annotated() {
 	referred := referred(s.objects.all)
 	for _, object := range s.objects.all {

@@ -1,7 +1,7 @@
 package importer
 
-// Traefik imports the dynamic configuration of Traefik's file provider, version 2 or 3. Verdicts name its
-// routers and services router/NAME and service/NAME. It returns an error only if the schemas cannot be loaded.
+// Traefik imports the dynamic configuration of Traefik's file provider, version 2 or 3. Verdicts call a router
+// router/NAME, a service service/NAME, and so on. It returns an error only if the schemas cannot be loaded.
 func Traefik(inputs []Input, options Options) (*Objects, error) {
 	o, err := newObjects(nil, options)
 	if err != nil {

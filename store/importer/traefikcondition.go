@@ -45,8 +45,9 @@ func (c condition) and(d condition) (both condition, ok bool) {
 	return both, true
 }
 
-// andPath sets the path that two conditions require together. It returns false if no path meets both. If both
-// have different paths and one is a regular expression, it keeps one of the paths and sets wide.
+// andPath sets c.kind and c.path to the path that a and b both require. It returns false if no path meets both.
+// It cannot combine a regular expression with a different path. Then c keeps only one of the two, the one that
+// is no regular expression if there is one. It sets c.wide, because c then matches more requests than the rule.
 func (c *condition) andPath(a, b condition) bool {
 	if a.kind > b.kind {
 		a, b = b, a
@@ -70,8 +71,8 @@ func (c *condition) andPath(a, b condition) bool {
 	return true
 }
 
-// merge joins two lists of pairs. whole is false if a pair is left out, because the lists require different
-// values of one name or there are too many pairs.
+// merge returns the pairs of a and of b. whole is false if a pair of b is left out, because a requires another
+// value of the same name, or because there are maxRules pairs already.
 func merge(a, b []pair) (all []pair, whole bool) {
 	all, whole = slices.Clone(a), true
 	for _, p := range b {
@@ -86,14 +87,14 @@ func merge(a, b []pair) (all []pair, whole bool) {
 	return all, whole
 }
 
-// covers reports whether a pattern of hosts includes all hosts of another pattern, the parameter host. The
-// pattern "" includes every host.
+// covers reports whether all hosts of host match pattern. Both are a hostname or *.NAME. The pattern "" matches
+// every host.
 func covers(pattern, host string) bool {
 	tail, wild := strings.CutPrefix(pattern, "*")
 	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, tail)
 }
 
-// names returns the hosts of a condition. It returns "" as the only host if the condition has none.
+// names returns the hosts of a condition. A condition for every host has the only name "".
 func (c condition) names() []string {
 	if len(c.hosts) == 0 {
 		return []string{""}
@@ -111,7 +112,7 @@ func (c condition) empty() bool {
 	return len(c.hosts) == 0 && c.kind == anyPath && c.method == "" && len(c.headers) == 0 && len(c.queries) == 0
 }
 
-// routeMatch is a match of a route.
+// routeMatch is a match of an HTTPRoute rule, made from a condition.
 type routeMatch struct {
 	condition
 	kind, value string // type and value of the path match
@@ -129,8 +130,8 @@ const (
 	letters       // at least one byte, and the first one is not /
 )
 
-// matches returns the matches of a condition. If ordered is true, all are regular expressions: these have the
-// same precedence, so that the order of rules decides.
+// matches returns the route matches of a condition. If ordered is true, all are regular expressions. These have
+// the same precedence, so that the order of rules decides.
 func (c condition) matches(ordered bool) []routeMatch {
 	one := func(kind, value, text string, t tail) routeMatch {
 		return routeMatch{condition: c, kind: kind, value: value, text: text, tail: t}

@@ -60,14 +60,17 @@ func headerFields() []string {
 	return all
 }
 
-// respell rewrites the field names and lists of a part to the spelling of Traefik's documentation. If a name
-// occurs in two spellings, one stays unknown, so that routers that use the part answer 500 (see rest).
+// respell rewrites a part (a router, service, middleware and so on) to the field names of Traefik's
+// documentation. It also turns a text into a list where Traefik takes a list. If a field occurs in two
+// spellings, respell renames at most one. The other stays an unknown field, and routers that use the part answer
+// 500 (see rest).
 func (p *part) respell() {
 	p.value = p.respelled(p.value, "", "", knownFields(p.kind))
 }
 
-// respelled returns a value in which the known fields have the documented spelling. The parameter at is the
-// path of the value in that spelling. The parameter was is the path as the user wrote it.
+// respelled returns value with its known fields, at any depth, in the documented spelling. For the verdicts, at
+// is the path of value in that spelling, and was is the path as the user wrote it. known are the paths of the
+// known fields below value, in the form of knownFields.
 func (p *part) respelled(value any, at, was string, known []string) any {
 	object, isMap := value.(map[string]any)
 	if !isMap {
@@ -88,8 +91,8 @@ func (p *part) respelled(value any, at, was string, known []string) any {
 	return made
 }
 
-// respelledField returns the value of one field in the documented spelling. A text for a list of texts becomes
-// a list.
+// respelledField returns the value of one field in the documented spelling. If Traefik takes a list of texts, a
+// text with commas becomes a list. known is what follows the field in the paths of knownFields, such as "[]".
 func (p *part) respelledField(value any, at, was string, known []string) any {
 	words, isText := value.(string)
 	items, isList := value.([]any)
@@ -112,7 +115,8 @@ func (p *part) respelledField(value any, at, was string, known []string) any {
 	return p.respelled(value, at, was, cutAll(known, "."))
 }
 
-// nextNames returns the first name of each field, and the rest of the fields after each name.
+// nextNames splits each path in known after its first name. It returns the first names without duplicates. below
+// has the rests of the paths by first name, such as "[]" or ".sans[]".
 func nextNames(known []string) (names []string, below map[string][]string) {
 	below = map[string][]string{}
 	for _, field := range known {

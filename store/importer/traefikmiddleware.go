@@ -32,7 +32,8 @@ func newEffect() *effect {
 	return &effect{request: map[string]string{}, response: map[string]string{}, policy: map[string]any{}}
 }
 
-// add adds the effect of the next middleware. If the two effects cannot be combined, it sets e.closed.
+// add appends the effect of the next middleware of a router to e. If the two effects cannot be combined, it sets
+// e.closed, so that the router answers 500.
 func (e *effect) add(next *effect) {
 	e.closed = cmp.Or(e.closed, next.closed)
 	changed := len(e.paths) > 0 || len(e.request) > 0 || e.host != ""
@@ -63,9 +64,9 @@ type middlewareReader struct {
 	effects map[string]*effect // by name, without the provider
 }
 
-// effect returns the effect of the middleware with a name. The effect is empty if options.Accept names the
-// middleware. Its field closed is set if the middleware does not exist, is part of a loop, or cannot be
-// expressed.
+// effect returns what the named middleware does to a request. If options.Accept names the middleware, the effect
+// is empty. If the middleware does not exist, is part of a loop, or cannot be expressed, effect.closed has the
+// reason.
 func (m *middlewareReader) effect(name string) *effect {
 	plain, ok := local(name)
 	p := m.parts.find("middleware", plain)
@@ -94,8 +95,8 @@ func (m *middlewareReader) effect(name string) *effect {
 	return e
 }
 
-// read adds the effect of one kind of middleware in p to e. An unknown kind adds nothing: rest then makes the
-// routers answer 500.
+// read adds to e what the middleware p does by its field kind, such as stripPrefix. For an unknown kind it adds
+// nothing: rest then makes the routers that use p answer 500.
 func (m *middlewareReader) read(p *part, kind string, e *effect) {
 	get := func(field string) any { return p.get(kind + "." + field) }
 	switch kind {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// entry is one condition of a router, for one host.
+// entry is one condition of a router on one host, with the route matches that the condition becomes.
 type entry struct {
 	*router
 	condition condition
@@ -14,8 +14,9 @@ type entry struct {
 	site      site
 }
 
-// entries returns the conditions that apply to a host, in Traefik's order. They include the conditions for
-// every host. If ordered is true, the matches are regular expressions where possible.
+// entries returns the conditions that apply to a host, in Traefik's order. They include the conditions for every
+// host. If ordered is true, the matches are regular expressions where possible, so that the order of the rules
+// decides. If it is false, refined adds entries.
 func (l *listener) entries(host string, ordered bool) []entry {
 	var all []entry
 	for _, r := range l.routers {
@@ -39,16 +40,17 @@ func (l *listener) entry(host string, r *router, c condition, ordered bool) entr
 	return entry{router: r, condition: c, matches: matches, rewrite: rewrite, site: l.at(host)}
 }
 
-// common returns the condition of requests that meet both entries, as routes match them. The condition is wide
-// if it admits more requests than that. ok is false if no request meets both.
+// common returns the condition of requests that match both entries. both.wide is true if the condition also
+// admits other requests. ok is false if no request matches both.
 func common(a, b entry) (both condition, ok bool) {
 	mine, other := a.condition, b.condition
 	mine.wide, other.wide = false, false // a wide entry answers 500 to all requests that it matches
 	return mine.and(other)
 }
 
-// kept reports whether another entry than b already gets the requests that meet both a and b. This entry has
-// exactly the common condition, and belongs to the router of a or to a router with a higher priority.
+// kept reports whether the requests that meet both a and b are kept from b by a third entry. That entry has
+// exactly the common condition of a and b, and Envoy does not prefer b to it. It belongs to the router of a, or
+// to another router with a higher priority than a.
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -59,10 +61,10 @@ func kept(a, b entry, all []entry) bool {
 // maxRefined bounds the number of entries that refined returns for a host.
 const maxRefined = 200
 
-// refined returns the entries of a host with added ones. If a later router has a more specific match, Envoy
-// would send the common requests of both routers to the later router. So refined adds an entry of the earlier
-// router for the common requests, unless a route cannot express them. There are at most maxRefined entries
-// after that.
+// refined adds entries to all, the entries of a host. If a router has a more specific match than a router with a
+// higher priority, Envoy would send the requests that meet both to the wrong router. So refined adds an entry of
+// the router with the higher priority for these requests, unless a route cannot express them. It adds none to
+// maxRefined or more entries.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {
@@ -84,7 +86,7 @@ func (l *listener) refined(host string, all []entry) []entry {
 // higher priority, or both have the same.
 type conflict struct{ first, second *router }
 
-// conflicts returns the conflicts between the routers of a host.
+// conflicts returns the conflicts between the routers of a host. ordered has the same effect as for entries.
 func (l *listener) conflicts(host string, ordered bool) []conflict {
 	var all []conflict
 	entries := l.entries(host, ordered)

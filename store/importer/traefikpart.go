@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// part is a router, a service, a middleware or another entry of the configuration.
+// part is a router, a service, a middleware or another named entry of Traefik's dynamic configuration.
 type part struct {
 	report     *report
 	kind, name string
 	place      place
 	value      any
 	told       []string // fields with a verdict; "*" for the whole part
-	accepted   bool
-	closed     string // the reason why routers that use it answer 500, "" if they do not
+	accepted   bool     // Options.Accept names the part
+	closed     string   // the reason why routers that use it answer 500, "" if they do not
 }
 
 // id returns KIND/NAME, as in Verdict.Object.

@@ -50,8 +50,9 @@ func (s site) scheme() string {
 	return "http"
 }
 
-// redirectAt returns the redirect that applies to every request of a site. It returns nil if there is none.
-// certain is false if only some requests may be redirected, or if the target cannot be expressed.
+// redirectAt returns the redirect that every request to a site gets, as fields of a RequestRedirect. If fields
+// is nil and certain is true, no request is redirected. If certain is false, fields is nil: only some requests
+// may be redirected, or gatefold cannot express the target.
 func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 	for _, r := range e.redirects {
 		if r.expression == nil {
@@ -70,8 +71,8 @@ func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 // tailMark stands for the rest of a URL, which may be any text.
 const tailMark = "\ue000"
 
-// at returns the redirect that applies to all URLs with a common beginning. It returns nil if there is none.
-// certain is false if the rest of the URL decides, or if the target cannot be expressed.
+// at returns the redirect for all URLs that begin with the text begin. It returns nil if there is none. certain
+// is false if the rest of the URL decides, or if the target cannot be expressed.
 func (r *redirect) at(begin string) (fields map[string]any, certain bool) {
 	form, ok := shapeOf(r.expression.String())
 	if begin == "" || !ok || form.beyond(begin) {
@@ -119,7 +120,8 @@ func (r *redirect) to(target string, keeps bool) (fields map[string]any, certain
 	return fields, true
 }
 
-// shape describes an expression whose last group matches the whole rest of a URL.
+// shape describes a regular expression for URLs that ends with a group (.*) or (.+). This last group matches the
+// whole rest of a URL.
 type shape struct {
 	before [][]letter // what may come before the last group: one of these sequences
 	tail   int        // the number of the last group
@@ -153,8 +155,8 @@ func shapeOf(expression string) (s shape, ok bool) {
 	return s, ok
 }
 
-// beyond reports whether the text before the last group may be longer than the given text. Then the result
-// depends on the rest of the URL.
+// beyond reports whether text, the beginning of a URL, may end before the last group of the regular expression
+// begins. Then the rest of the URL decides whether the expression matches.
 func (s shape) beyond(text string) bool {
 	return slices.ContainsFunc(s.before, func(want []letter) bool {
 		if len(want) <= len(text) {

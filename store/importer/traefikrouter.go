@@ -217,8 +217,9 @@ func (rr *routerReader) spread() {
 	}
 }
 
-// closeBehindLost makes routers answer 500 if they would get requests of a router with protection. That router
-// has a rule that cannot be matched (lost), and its priority is not lower.
+// closeBehindLost looks for routers with protection that have requests which cannot be matched (router.lost).
+// Other routers on the same port would get these requests. So those with the same or a lower priority answer
+// 500.
 func (rr *routerReader) closeBehindLost() {
 	for _, a := range rr.routers {
 		for _, b := range rr.routers {

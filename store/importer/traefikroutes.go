@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 )
 
-// listener is an entry point with its routers, in Traefik's order.
+// listener is a listener of the Gateway: one port, with the routers of its entry points in Traefik's order.
 type listener struct {
 	name    string
 	port    int64
@@ -131,7 +131,7 @@ func (w *traefikWriter) gateway(listeners []*listener) {
 	}
 }
 
-// at returns the site of a host at the listener.
+// at returns the site of a host at the listener, which identifies the requests for that host.
 func (l *listener) at(host string) site { return site{tls: l.tls, port: l.port, host: host} }
 
 // hosts returns the hosts that routers of the listener name. "" stands for all other hosts.
@@ -146,8 +146,8 @@ func (l *listener) hosts() []string {
 	return slices.Compact(all)
 }
 
-// compare reports routers that Envoy tries in another order than Traefik. A router answers 500 if it would get
-// requests that another router protects.
+// compare reports the routers of a host that Envoy tries in another order than Traefik. A router answers 500 if
+// it would get requests that another router protects.
 func (l *listener) compare(host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
 		first, second, at := pair.first, pair.second, l.at(host)
@@ -196,8 +196,8 @@ func (w *traefikWriter) route(l *listener, host string, targets map[*router][]an
 	}
 }
 
-// spellingsOf returns a regular expression for paths that may be read in two ways, for a host with the paths of
-// the entries. If the paths have characters that spellings does not support, the expression covers every
+// spellingsOf returns a regular expression for paths that gateways may read in different ways, for a host with
+// the given entries. If their paths have characters that spellings does not support, the expression covers every
 // escaped character: some versions of Traefik decode a path before they match it.
 func spellingsOf(entries []entry) string {
 	var paths []string
@@ -213,8 +213,8 @@ func spellingsOf(entries []entry) string {
 	return expression
 }
 
-// mixed returns a router whose protection of a host differs from that of the first router. It returns nil if
-// all have the same protection, or if no condition depends on the path.
+// mixed returns a router whose protection differs from that of the first router in entries, the entries of one
+// host. It returns nil if all have the same protection, or if no condition depends on the path.
 func mixed(entries []entry) *router {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.condition.kind != anyPath }) {
 		return nil
@@ -299,8 +299,9 @@ func (e entry) filters() []any {
 	return filters
 }
 
-// rewrite returns the rewrite of the condition's path. It returns nil if the path is unchanged. ok is false if
-// the rewrite cannot be expressed.
+// rewrite returns the path rewrite that the middlewares of the router make for requests that meet c, as the
+// field path of a URLRewrite filter. path is nil if they do not change the path. ok is false if the rewrite
+// cannot be expressed.
 func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
 	before, after, whole := "/", "", c.kind == exactPath
 	if c.path != "" && c.kind != regexPath {
@@ -335,7 +336,8 @@ func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
 	return map[string]any{"type": "ReplacePrefixMatch", "replacePrefixMatch": after}, true
 }
 
-// policy adds the TrafficPolicies of a router. targets are the rules of the router.
+// policy adds the TrafficPolicies of a router, for at most maxRules targets each. targets are the rules of the
+// router as targetRefs. It adds none if the router needs no policy.
 func (w *traefikWriter) policy(r *router, targets []any) {
 	spec := maps.Clone(r.effect.policy)
 	if r.backends.rewriteHost && r.effect.host == "" {

@@ -24,7 +24,7 @@ type condition struct {
 	method  string
 	headers []pair
 	queries []pair
-	// wide is true if the rule requires more of a request than the condition does.
+	// wide is true if the rule requires more of a request than the condition does. Its router then answers 500.
 	wide bool
 }
 
@@ -136,8 +136,8 @@ func (p *ruleParser) one(depth int) ([]condition, error) {
 	return p.matcher()
 }
 
-// matcher parses one matcher, such as Host(`example.com`), and returns its conditions (see the function
-// matcher).
+// matcher parses one Traefik matcher, such as Host(`example.com`). It returns alternatives: a request meets the
+// matcher if it meets one of the conditions.
 func (p *ruleParser) matcher() ([]condition, error) {
 	p.space()
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
@@ -197,9 +197,9 @@ func (p *ruleParser) quoted() (string, error) {
 	return "", errors.New("a text is not closed")
 }
 
-// matcher returns the conditions of a matcher with the given arguments. In version 2, a matcher may have
-// several arguments, which are alternatives. An unknown matcher gives a wide condition. It returns an error if
-// a host is not a DNS name.
+// matcher returns the conditions of a matcher. name is its name in lower case. In version 2, a matcher may have
+// several arguments, which are alternatives. An unknown matcher gives a wide condition. It returns an error if a
+// host is not a DNS name.
 func matcher(name string, args []string) ([]condition, error) {
 	each := func(of func(arg string) condition) []condition {
 		var all []condition

@@ -15,8 +15,8 @@ import (
 // backends are the backendRefs and settings that a service becomes.
 type backends struct {
 	refs        []any
-	mirrors     []any // filters of type RequestMirror
-	rewriteHost bool
+	mirrors     []any  // filters of type RequestMirror
+	rewriteHost bool   // the server receives its own DNS name as host (autoHostRewrite)
 	closed      string // the reason why routers that use it answer 500, "" if they do not
 }
 
@@ -28,7 +28,8 @@ type serviceReader struct {
 }
 
 // read returns the backends of the service with a name. closed is set in the result if the service does not
-// exist, cannot be expressed, or is part of a loop. depth is the number of services that contain the service.
+// exist, cannot be expressed, or is part of a loop. depth is the number of services that contain the service;
+// more than one cannot be expressed.
 func (s *serviceReader) read(name string, depth int) *backends {
 	plain, ok := local(name)
 	p := s.parts.find("service", plain)

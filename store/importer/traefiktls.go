@@ -21,8 +21,8 @@ func readTLS(objects *traefikObjects, parts []*part) (certificates []any) {
 	return certificates
 }
 
-// certificate returns a reference to a Secret for the listeners. The user must write the Secret, because import
-// reads no other files.
+// certificate names a Secret for the certificate p, and returns the reference for the listeners. Import does not
+// read certFile and keyFile. So a verdict tells the user to write the Secret.
 func certificate(objects *traefikObjects, p *part) any {
 	name := objects.name("Secret", "certificate")
 	p.say(Different, "listeners name the Secret "+traefikNamespace+"/"+name+": put the two files there, as tls.crt and tls.key", "certFile", "keyFile")

@@ -64,7 +64,8 @@ type Journal struct {
 // Content is what Open read.
 type Content struct {
 	Saved []store.Saved
-	// Sound is true if the content was validated under the same Fingerprint.
+	// Sound is true if the content was validated under the same Fingerprint, so that Store.Restore need not
+	// validate it again.
 	Sound bool
 	// Problem says what could not be used. It is "" if everything could be used.
 	Problem string
@@ -171,9 +172,8 @@ func (j *Journal) open() Content {
 	return content
 }
 
-// Write makes changes durable. If it must rewrite the journal, it calls the function all. That function returns
-// everything that must be saved, including the changes. After an error, the next Open finds either all of the
-// changes or none.
+// Write makes changes durable. If it must rewrite the journal, it calls all, which must return everything to
+// save, including the changes. After an error, the next Open finds either all of the changes or none.
 func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 	if err := j.keepLock(); err != nil {
 		return err
@@ -324,8 +324,8 @@ func openOwn(path string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// trusted returns an error if another user than this user and root owns the file, or may write it. The
-// parameter err is the error with which info was returned. If it is not nil, trusted returns it (cause).
+// trusted returns an error if a user other than this user and root owns the file, or may write it. info and err
+// are the results of Stat. If err is not nil, trusted returns it without the path (cause).
 func trusted(info fs.FileInfo, err error) error {
 	if err != nil {
 		return cause(err)

@@ -95,8 +95,8 @@ func (k *Keeper) Close(patience time.Duration) error {
 }
 
 // run writes whenever Save is called. After a failure, it waits for the time k.retry before it writes again,
-// and doubles k.retry up to lastRetry. It returns after Close is called. The parameter failed is the error that
-// it reports first.
+// and doubles k.retry up to lastRetry. It returns after Close is called. failed is the error of opening the
+// journal, or nil; run reports it first.
 func (k *Keeper) run(failed error) {
 	defer close(k.done)
 	k.reportChange(failed)
@@ -177,8 +177,8 @@ func (k *Keeper) put(batch map[manifest.Key]store.Saved) error {
 	return k.journal.Write(changes, k.all)
 }
 
-// reportChange calls k.report with err if its text differs from the last one. A nil err is reported only after
-// an error.
+// reportChange calls k.report with err if the text of err differs from that of the last call. A nil err is
+// reported only after an error.
 func (k *Keeper) reportChange(err error) {
 	reason := ""
 	if err != nil {

@@ -49,9 +49,9 @@ type Pair struct {
 }
 
 // Read parses the PEM of a certificate chain and of its private key. It returns a Fault and no Pair if a text
-// is no PEM, if a certificate or the key cannot be read, or if the key belongs to another certificate. It does
-// the same if the type or size of the key, or the number of certificates, is not supported. It does not check
-// whether the certificate has expired.
+// is no PEM, if a certificate or the key cannot be read, or if the key belongs to another certificate. It also
+// returns a Fault if the type or size of the key, or the number of certificates, is not supported. It does not
+// check whether the certificate has expired.
 func Read(certificates, key []byte) (*Pair, *Fault) {
 	pair, fault := readChain(certificates)
 	if fault != nil {

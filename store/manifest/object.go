@@ -58,7 +58,7 @@ type Object struct {
 	Value metav1.Object
 }
 
-// Source is a kind of file.
+// Source is the kind of file that an object comes from. It says whether the file belongs to the cluster paths.
 type Source int8
 
 // The kinds of files. Objects of cluster paths win conflicts with those of other files.

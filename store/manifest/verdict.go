@@ -2,7 +2,8 @@ package manifest
 
 import "cmp"
 
-// Verdict is the reason and message of a condition that is not met. The zero Verdict means success.
+// Verdict is the reason and message of a status condition that is not met, such as Accepted. The zero Verdict
+// means success.
 type Verdict[R ~string] struct {
 	Reason  R
 	Message string

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// alternative returns the candidate that probably means the same as name: its singular or plural, with or
-// without "Ref", or a word that the map words has for name. It returns "" if there is none.
+// alternative returns the candidate that the user probably meant by name. It tries the singular and plural, the
+// name with and without "Ref", and then words[name]. The keys of words are wrong names in lower case. It returns
+// "" if no candidate fits.
 func alternative(name string, candidates []string, words map[string][]string) string {
 	name = strings.ToLower(name)
 	for _, candidate := range candidates {
@@ -26,8 +27,8 @@ func alternative(name string, candidates []string, words map[string][]string) st
 	return ""
 }
 
-// fieldWords returns the intended fields for names that people write by mistake. The names are those of other
-// gateways and older versions, in lower case.
+// fieldWords returns the fields that a user may mean by a wrong field name. The keys are wrong names in lower
+// case, which come from other gateways and from older versions of the API.
 func fieldWords() map[string][]string {
 	return map[string][]string{
 		"host":               {"hostnames", "hostname"},
@@ -78,7 +79,8 @@ func fieldWords() map[string][]string {
 	}
 }
 
-// valueWords returns the intended values of enums for texts that people write by mistake, in lower case.
+// valueWords returns the enum values that a user may mean by a wrong text. The keys are wrong texts in lower
+// case.
 func valueWords() map[string][]string {
 	return map[string][]string{
 		"prefix":         {"PathPrefix"},

@@ -9,9 +9,9 @@ import (
 type Annotation struct {
 	Name    string
 	Label   bool
-	Kinds   []string
+	Kinds   []string // the kinds of objects on which gatefold reads it
 	Values  []string // the allowed values; nil if there are too many to list
-	Meaning string
+	Meaning string   // what it does, for users
 }
 
 // Annotations returns all annotations and labels that gatefold reads (docs/reference/annotations.md).

@@ -24,8 +24,8 @@ func annotationsOf(kind string) []string {
 	return nil
 }
 
-// kindWithAnnotation returns the kind that can have an annotation of gatefold. The parameter name is the name
-// of the annotation with ownPrefix. It returns "" if no kind can have the annotation.
+// kindWithAnnotation returns the kind whose objects can have an annotation of gatefold. name is the whole name,
+// with ownPrefix. It returns "" if no kind can have the annotation.
 func kindWithAnnotation(name string) string {
 	for _, kind := range []string{"Gateway", "Namespace"} {
 		if slices.Contains(annotationsOf(kind), name) {
@@ -35,9 +35,9 @@ func kindWithAnnotation(name string) string {
 	return ""
 }
 
-// ownAnnotations reports annotations that look like gatefold's and are unknown for the kind. Otherwise a
-// misspelt annotation would protect nothing. It also reports known annotations without a value, and labels with
-// the name of an annotation.
+// ownAnnotations reports annotations that look like gatefold's (see seemsOwn) and that the kind does not have.
+// Otherwise nobody would notice that a misspelt annotation has no effect. It also reports known annotations
+// without a value, and labels with the name of an annotation.
 func (m *mistakes) ownAnnotations(object map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	known := annotationsOf(m.kind)
@@ -69,8 +69,8 @@ func (m *mistakes) seemsOwn(name string) bool {
 	return slices.Contains(annotationsOf(m.kind), ownPrefix+"/"+prefix)
 }
 
-// annotationHint returns the hint of the problem of an unknown annotation: a similar annotation, the kind that
-// can have the annotation, or the known annotations of this kind.
+// annotationHint returns the hint for an unknown annotation. It names a similar annotation. If there is none, it
+// names the kind that can have this annotation, or all annotations that this kind can have.
 func (m *mistakes) annotationHint(name string) string {
 	local := strings.ToLower(name)
 	if _, after, prefixed := strings.Cut(local, "/"); prefixed {

@@ -23,16 +23,17 @@ import (
 // the rules, without the library's Validator. That Validator is slow, because it makes the map of a schema's
 // properties again for each field that a rule reads. A test compares the results of both.
 
-// rule is one CEL rule of a node.
+// rule is one CEL rule of a node, which is the schema of one value.
 type rule struct {
-	plain   celgo.Program                 // does not count costs; nil if only the library can compile the rule
+	plain   celgo.Program                 // has no cost limit; nil if the rule needs the library's environment
 	counted func() (celgo.Program, error) // stops if its cost is too high; compiled at the first call
-	message string
-	field   string // the field below the node that the rule is about; "" for the node
+	message string                        // what is wrong with an object that violates the rule
+	field   string                        // the field below the node that the rule is about; "" for the node
 }
 
-// program returns the program that checks an object. The parameter small is the result of isSmall for the
-// object. The function panics if the rule cannot be compiled, as must does.
+// program returns the compiled CEL program of r. For a small object (isSmall) it is the program without a cost
+// limit, if r has one. Otherwise it is the program that stops at the limit. program panics if the rule does not
+// compile, because that is a bug in gatefold.
 func (r rule) program(small bool) celgo.Program {
 	if small && r.plain != nil {
 		return r.plain
@@ -42,9 +43,9 @@ func (r rule) program(small bool) celgo.Program {
 	return program
 }
 
-// setRules sets n.rules and n.self for the schema s. The parameter root is true for the schema of a whole
-// object. The rules are compiled when the first value is checked by them: most folders use few of a kind's
-// rules, and to compile all of them takes longer than to check a hundred objects.
+// setRules sets n.rules and n.self for the schema s. If root is true, s is the schema of a whole object, and its
+// rules can also read apiVersion, kind and metadata. The rules are compiled at their first use: most folders use
+// few rules of a kind, and compiling all of them takes longer than checking a hundred objects.
 func (c *compiler) setRules(n *node, s *structural.Structural, root bool) {
 	if len(s.XValidations) == 0 {
 		return
@@ -58,8 +59,8 @@ func (c *compiler) setRules(n *node, s *structural.Structural, root bool) {
 	n.self = memoize(&model.Structural{Structural: s})
 }
 
-// sharedRules returns a function that returns the rules of the schema s. If s is a scalar with the same rules as
-// an earlier scalar, it returns the same function.
+// sharedRules returns a function that returns the rules of the schema s. If an earlier scalar has the same type
+// and the same rules as the scalar s, it returns the function of that scalar. So these rules are compiled once.
 func (c *compiler) sharedRules(s *structural.Structural) func() []rule {
 	compile := sync.OnceValue(func() []rule { return rulesOf(s, false) })
 	if s.Items != nil || s.Properties != nil || s.AdditionalProperties != nil {
@@ -76,8 +77,9 @@ func (c *compiler) sharedRules(s *structural.Structural) func() []rule {
 	return c.scalars[key]
 }
 
-// rulesOf compiles the rules of the schema s. It leaves out rules about the previous value (oldSelf), because
-// each Check is like the creation of an object. It panics if a rule cannot be compiled, as must does.
+// rulesOf compiles the rules of the schema s. root is true if s is the schema of a whole object. rulesOf leaves
+// out rules about the previous value (oldSelf), because gatefold checks each object as if it were created. It
+// panics if a rule does not compile, because that is a bug in gatefold.
 func rulesOf(s *structural.Structural, root bool) (rules []rule) {
 	env := ruleEnv(s, root)
 	plain := sync.OnceValues(func() (*celgo.Env, error) { return plainEnv(env) })
@@ -102,13 +104,15 @@ func rulesOf(s *structural.Structural, root bool) (rules []rule) {
 	return rules
 }
 
-// compile compiles the rules of the schema s by the API server's library. The programs count costs.
+// compile compiles the rules of the schema s with the API server's library. The programs count their cost, and
+// stop at the API server's limit for one rule. root is true if s is the schema of a whole object.
 func compile(s *structural.Structural, root bool, envs cel.EnvLoader) ([]cel.CompilationResult, error) {
 	return cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
 		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), envs)
 }
 
-// violation returns the message of an object that violates a rule.
+// violation returns the message for an object that violates a rule. It is the message in the CRD, or a sentence
+// with the expression of the rule if the CRD has no message.
 func violation(rule apiextensionsv1.ValidationRule) string {
 	if message := strings.TrimSpace(rule.Message); message != "" {
 		return message
@@ -116,7 +120,8 @@ func violation(rule apiextensionsv1.ValidationRule) string {
 	return "against the rule " + strings.TrimSpace(rule.Rule)
 }
 
-// fieldBelow returns the field of the schema s that a rule is about. It returns "" if the rule is about s.
+// fieldBelow returns the path, from the schema s, of the field that a rule names in fieldPath. It returns "" if
+// the rule has no fieldPath: then the rule is about s itself.
 func fieldBelow(s *structural.Structural, rule apiextensionsv1.ValidationRule) string {
 	if rule.FieldPath == "" {
 		return ""
@@ -126,7 +131,8 @@ func fieldBelow(s *structural.Structural, rule apiextensionsv1.ValidationRule) s
 	return path.String()
 }
 
-// memoized is a schema whose properties, items and additional properties are made only once.
+// memoized is a schema whose properties, items and additional properties are made only once. Other schemas of
+// the library make them again at each call.
 type memoized struct {
 	common.Schema
 	properties map[string]common.Schema
@@ -164,7 +170,8 @@ func memoize(s common.Schema) common.Schema {
 	return m
 }
 
-// self is the environment of a rule. It has one variable, self.
+// self has the variables of a rule (it is a CEL Activation). The only variable is self, the value that the rule
+// checks.
 type self struct{ value ref.Val }
 
 func (s *self) ResolveName(name string) (any, bool) { return s.value, name == cel.ScopedVarName }
@@ -177,8 +184,8 @@ type ruleRun struct {
 	budget int64 // the cost that the rules may still have, in units of the API server
 }
 
-// walk runs the rules of n on v, and the rules of the nodes in n on the values in v. It stops when the
-// budget is used up.
+// walk checks v, whose schema is n. It runs the rules of n on v, and the rules of the schemas in n on the values
+// in v. It stops when the budget is used up.
 func (r *ruleRun) walk(n *node, v any) {
 	if !n.ruled || v == nil || r.budget < 0 {
 		return
@@ -205,8 +212,9 @@ func (r *ruleRun) walk(n *node, v any) {
 	}
 }
 
-// ruledNames returns the names in object with values that have rules. The order is fixed, so that the budget
-// always ends at the same rule.
+// ruledNames returns, sorted, the names whose values walk must visit. For a map they are all keys of object.
+// Otherwise they are the fields whose schema has rules, even if object does not set them. The fixed order makes
+// the budget always end at the same rule.
 func (n *node) ruledNames(object map[string]any) []string {
 	if n.values != nil && n.values.ruled {
 		return slices.Sorted(maps.Keys(object))

@@ -10,7 +10,7 @@ import (
 type checker struct {
 	root       *node
 	deprecated string // the message of the warning; "" if the version is not deprecated
-	secret     bool   // values must not be shown
+	secret     bool   // the kind is Secret: no finding may show a value
 
 	// more has the checks of a kind of Kubernetes that its Go type cannot express. It runs only without
 	// blocking findings, so that types and required fields are valid.
@@ -60,7 +60,8 @@ func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 	return m.found
 }
 
-// dropSilently removes fields that only a cluster uses, and that kubectl prints.
+// dropSilently removes status, metadata.managedFields and metadata.resourceVersion without a finding. Only a
+// cluster uses these fields, but the output of kubectl has them.
 func dropSilently(object map[string]any) {
 	delete(object, "status")
 	if metadata, ok := object["metadata"].(map[string]any); ok {

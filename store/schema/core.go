@@ -24,8 +24,8 @@ func coreChecker[T any]() *checker {
 	return &checker{root: fromType(reflect.TypeFor[T]())}
 }
 
-// namespaceChecker returns the checker of Namespaces. It also checks the annotations that tenancy.Read knows,
-// so that the last valid version stays in use after a mistake.
+// namespaceChecker returns the checker of Namespaces. It also checks the annotations that tenancy.Read knows. A
+// Namespace with a mistake in them is invalid, so that its last valid version stays in use.
 func namespaceChecker() *checker {
 	c := coreChecker[corev1.Namespace]()
 	c.more = func(m *mistakes, object map[string]any) {

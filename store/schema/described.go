@@ -12,9 +12,10 @@ const describedFile = "described.yaml"
 // notUsed is the description of a field that describedFile does not have.
 const notUsed = "Kubernetes has the field. gatefold takes it, and does not use it."
 
-// described sets the descriptions of apiVersion and kind in out. It also describes metadata and its fields, as
-// far as they have no description. If the schema of the kind is a Go type, it does so for all fields. These
-// descriptions are those of describedFile, or notUsed.
+// described adds descriptions to out, the JSON Schema of the kind. It sets fixed texts for apiVersion and kind.
+// It fills in missing descriptions of metadata and its fields. If the schema comes from a Go type and not from a
+// CRD, it fills in those of all fields. Missing descriptions come from described.yaml; a field that is not there
+// gets notUsed.
 func (k *kind) described(out JSONSchema) {
 	text, err := crds.ReadFile(describedFile)
 	must(err, describedFile)
@@ -34,8 +35,8 @@ func (k *kind) described(out JSONSchema) {
 	}
 }
 
-// describe adds descriptions to the fields in s that have none. The map words has the descriptions by path; for
-// a field without one, describe adds notUsed. The parameter path is the path of s.
+// describe adds a description to each field in s, at any depth, that has none. words has the descriptions by the
+// path of the field; a field that is not there gets notUsed. path is the path of s, "" for a whole object.
 func (s JSONSchema) describe(path string, words map[string]string) {
 	fields, _ := s["properties"].(JSONSchema)
 	for name, field := range fields {

@@ -96,8 +96,8 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 	return out
 }
 
-// instead returns the hint for a field or value at a path that gatefold does not serve. If there is no such
-// hint, it returns the parameter otherwise.
+// instead returns the hint for a field or value that gatefold does not serve: what to write instead. It is the
+// hint in notServedFile for this path, or the text otherwise if the file has none.
 func (k *kind) instead(path, otherwise string) string {
 	if hint := k.unserved.Instead[k.Kind][path]; hint != "" {
 		return hint
@@ -139,7 +139,7 @@ func (k *kind) jsonMetadata() JSONSchema {
 	return out
 }
 
-// say appends a sentence to the description.
+// say appends a sentence to the description of s, as a new paragraph.
 func (s JSONSchema) say(sentence string) {
 	if before, _ := s["description"].(string); before != "" {
 		sentence = before + "\n\n" + sentence
@@ -164,8 +164,8 @@ func (s JSONSchema) find(path []string) JSONSchema {
 	return s
 }
 
-// forbid makes the schema reject the field at a path. The parameter why becomes the description of the field
-// and the error message. forbid does nothing if the schema does not have the parent of the field.
+// forbid makes the schema reject the field at a path. why becomes the description of the field and the error
+// message. forbid does nothing if the schema does not have the parent of the field.
 func (s JSONSchema) forbid(path []string, why string) {
 	parent := s.find(path[:len(path)-1])
 	if parent == nil {
@@ -249,8 +249,8 @@ func jsonOfRules(p *apiextensions.JSONSchemaProps) JSONSchema {
 	return out
 }
 
-// jsonOfPart returns the JSON Schema of a part of allOf, anyOf, oneOf or not. The part's fields are also fields
-// of the whole schema.
+// jsonOfPart returns the JSON Schema of a part of allOf, anyOf, oneOf or not. Such a part has only some fields
+// of the whole schema. So the part and its fields do not reject unknown fields.
 func jsonOfPart(p *apiextensions.JSONSchemaProps) JSONSchema {
 	out := jsonOfRules(p)
 	if p.Properties != nil {

@@ -7,8 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kind is one row of the table of kinds. The table repeats the scope and the versions of the CRDs, so that they
-// are known without reading the CRDs. A test compares the table with the CRDs.
+// kind is a kind of objects that gatefold reads, with its scope, versions and schema. crdKinds and coreKinds
+// repeat the scope and the versions of the CRDs, so that they are known without reading the CRDs. A test
+// compares them with the CRDs.
 type kind struct {
 	schema.GroupKind
 	namespaced bool
@@ -24,7 +25,8 @@ type kind struct {
 	checks   map[string]func() *checker // by version; each is compiled on its first call
 }
 
-// prepare sets k.checks. It compiles nothing yet.
+// prepare sets k.checks: for each version, a function that returns its checker. The function compiles the schema
+// on its first call, so prepare itself is fast.
 func (k *kind) prepare() {
 	k.checks = map[string]func() *checker{}
 	for _, name := range k.versions {

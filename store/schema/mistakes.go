@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// mistakes collects the findings about one object. Its methods report what is wrong with the value at the end
-// of the trail.
+// mistakes collects the findings about one object. The trail is the path of the value that is being checked. add
+// reports a finding at that path, addAt at another path.
 type mistakes struct {
 	*checker
 	trail
@@ -14,17 +14,17 @@ type mistakes struct {
 	blocked bool // a finding prevents the CEL rules from running
 }
 
-// maxFindings is the maximum number of findings of one object. An object of another program may have only
-// unknown fields.
+// maxFindings is the maximum number of findings of one object. In an object for another program all fields may
+// be unknown.
 const maxFindings = 200
 
-// add records a finding at the end of the trail.
+// add records a finding at the path of the value that is being checked.
 func (m *mistakes) add(code, message, hint string) {
 	m.addAt(code, m.trail.text(), message, hint)
 }
 
-// addAt records a finding. The parameter field is its path. After maxFindings findings it records no more. If
-// blocks returns true for the code, the CEL rules of the object do not run.
+// addAt records a finding at the path field. After maxFindings findings it records no more. If the code blocks
+// (see blocks), the CEL rules of the object do not run.
 func (m *mistakes) addAt(code, field, message, hint string) {
 	m.blocked = m.blocked || blocks(code)
 	if len(m.found) < maxFindings {
@@ -40,7 +40,8 @@ func (m *mistakes) hides() bool {
 	})
 }
 
-// quoted returns a blank and the value v for a message. It returns "" if the value must not be shown.
+// quoted returns the value v for a message: a blank, and then v, in quotes if it is a string. It returns "" if
+// the value must not be shown (see hides).
 func (m *mistakes) quoted(v any) string {
 	if m.hides() {
 		return ""
@@ -51,8 +52,8 @@ func (m *mistakes) quoted(v any) string {
 	return fmt.Sprintf(" %v", v)
 }
 
-// unknown reports a field with the given name, which objects of n do not have. If there are maxFindings
-// findings already, it does nothing.
+// unknown reports a field that the schema n of its object does not have. If there are maxFindings findings
+// already, it does nothing.
 func (m *mistakes) unknown(n *node, name string) {
 	if len(m.found) >= maxFindings {
 		return // finding a suggestion takes time

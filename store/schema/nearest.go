@@ -8,9 +8,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// nearest returns a suggestion for an unknown field as text. The suggestion is a sibling with a similar name or
-// the same meaning, the places of that field in the kind, or all siblings. It returns "" if it has no
-// suggestion, or if more than 12 siblings would be listed.
+// nearest returns the hint for the unknown field name. path is the path of the field, and siblings are the
+// fields that its object can have. The hint names a sibling with a similar name or the same meaning, or else the
+// objects of the kind that can have the field (places), or else all siblings. It is "" if nothing fits, or if it
+// would list more than 12 siblings.
 func nearest(name string, siblings map[string]*node, places map[string][]string, path []step) string {
 	names := slices.Sorted(maps.Keys(siblings))
 	like := manifest.Nearest(name, names)
@@ -61,8 +62,9 @@ func pattern(path []step) string {
 	return text.String()
 }
 
-// closestPlaces returns at most two of the places: those with the most leading parts in common with a pattern,
-// the parameter here. If two places have equally many, it prefers the shorter place.
+// closestPlaces returns the two places that are closest to the path here, or fewer if there are not two. A place
+// is closer if it has more leading field names in common with here. Of two places with equally many, the shorter
+// one is closer. Paths have no indexes (see pattern).
 func closestPlaces(places []string, here string) []string {
 	best := slices.Clone(places)
 	slices.SortFunc(best, func(a, b string) int {
@@ -77,7 +79,7 @@ func closestPlaces(places []string, here string) []string {
 	return best[:min(2, len(best))]
 }
 
-// shared returns the number of leading parts that two patterns have in common.
+// shared returns how many leading field names two paths have in common.
 func shared(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	n := 0
@@ -87,9 +89,8 @@ func shared(a, b string) int {
 	return n
 }
 
-// collectPlaces adds the fields of n, and of the nodes in n, to a map, the parameter into. A key of this map is
-// the name of a field, and its value has the paths of the objects with that field. The parameter at is the path
-// of n.
+// collectPlaces adds to into the fields of n and of the nodes in n. The keys of into are names of fields. The
+// values are the paths of the objects that can have such a field. at is the path of n, "" for a whole object.
 func collectPlaces(n *node, at string, into map[string][]string) {
 	for name, child := range n.fields {
 		where := at

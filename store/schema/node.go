@@ -48,8 +48,8 @@ type compiler struct {
 	scalars map[string]func() []rule
 }
 
-// node returns the node of a schema, with the nodes in it. The parameter root is true for the schema of a whole
-// object. It returns an error if a pattern cannot be compiled.
+// node returns the node of a schema, with the nodes in it. root is true if s is the schema of a whole object
+// (see setRules). It returns an error if a pattern cannot be compiled.
 func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	n := &node{
 		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString,
@@ -87,13 +87,13 @@ func (n *node) limit(s *structural.Structural) (err error) {
 	return nil
 }
 
-// format sets the format that a string must have.
+// format sets the format that a string must have, such as date-time.
 func (n *node) format(name string) {
 	n.limits.Format = name
 	n.formed = validatorOf(structural.Generic{Type: "string"}, structural.ValueValidation{Format: name})
 }
 
-// validatorOf returns the API server's validator for a part of a schema.
+// validatorOf returns the API server's validator for a schema that has only the given type and limits.
 func validatorOf(generic structural.Generic, some structural.ValueValidation) validation.SchemaValidator {
 	part := structural.Structural{Generic: generic, ValueValidation: &some}
 	return validation.NewSchemaValidatorFromOpenAPI(part.ToKubeOpenAPI())

@@ -36,8 +36,8 @@ type KindNotServed struct {
 	Error bool `json:"error"`
 	// Of is the project of the kind. "" means kgateway.
 	Of string `json:"of"`
-	// Targets is true if the kind has targetRefs. Its targets are served without it. Meaning says what ignoring
-	// the object means for traffic, if no targets can be read.
+	// Targets is true if objects of the kind have targetRefs. Their targets are served without them. Meaning says
+	// what it means for traffic that gatefold ignores an object, if no targets can be read.
 	Targets bool   `json:"targets"`
 	Meaning string `json:"meaning"`
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // patchHTTPRoute changes root, the HTTPRoute schema, for inclusion and delegation of routes (docs/design/inputs.md).
-// The parameter gateway is a version of the CRD of Gateways. The embedded file stays as it was released. The changes are:
+// gateway is a version of the Gateway CRD, from which the schema of allowedRoutes is copied. The embedded file
+// stays as it was released. The changes are:
 //
 //   - rules[].allowedRoutes, with the schema of a listener's allowedRoutes, and the value None for
 //     namespaces.from. A rule cannot have both allowedRoutes and backendRefs (GEP-1058, Summary of Changes 2).
@@ -32,7 +33,8 @@ func patchHTTPRoute(root *apiextensions.JSONSchemaProps, gateway version) {
 	edit(root, []string{"spec", "rules", "[]", "matches", "[]", "path"}, patchPath)
 }
 
-// patchPath adds PathPostfix to the rules and the types of a path match.
+// patchPath adds PathPostfix to the allowed types of a path match. It also adds it to the CEL rules that list
+// the types, except to the rule that the value begins with a slash.
 func patchPath(path *apiextensions.JSONSchemaProps) {
 	path.XValidations = slices.Clone(path.XValidations)
 	for i := range path.XValidations {
@@ -47,8 +49,8 @@ func patchPath(path *apiextensions.JSONSchemaProps) {
 	})
 }
 
-// listenerAllowedRoutes returns the schema of a listener's allowedRoutes without its default, and with the
-// value None for namespaces.from. The parameter gateway is a version of the Gateway's CRD.
+// listenerAllowedRoutes returns the schema of a listener's allowedRoutes without its default, and with the value
+// None for namespaces.from. gateway is the version of the Gateway CRD that it is copied from.
 func listenerAllowedRoutes(gateway version) apiextensions.JSONSchemaProps {
 	root := internalSchema(gateway)
 	var found apiextensions.JSONSchemaProps

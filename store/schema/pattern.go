@@ -36,8 +36,9 @@ func patternWords(pattern string) string {
 	return ""
 }
 
-// patternHint returns a hint for a common mistake in the text s, which does not match a pattern. The parameter
-// words is the result of patternWords. It returns "" for other mistakes.
+// patternHint returns what to change in s, which does not match a pattern. It finds a few common mistakes, such
+// as a port after a hostname, and returns "" for others. words is the meaning of the pattern (see patternWords),
+// which decides what counts as a mistake.
 func patternHint(s, words string) string {
 	isHost := strings.HasPrefix(words, hostname)
 	switch {

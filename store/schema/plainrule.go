@@ -17,9 +17,9 @@ import (
 // small object, the counting takes more time than the rules. So a small object is checked without the counting
 // (docs/design/inputs.md#cost-of-rules).
 
-// maxPlain is the number of values in an object up to which the cost of its rules is not counted. A text counts
-// once more for every textUnit bytes. The rules of the served kinds compare at most each item with each other
-// item. So the cost is limited by the number of values.
+// maxPlain is the number of values that a small object may have. The cost of rules on small objects is not
+// counted. A text counts as one more value for every textUnit bytes. The rules of the served kinds compare at
+// most each item with each other item. So the number of values limits the cost.
 const (
 	maxPlain = 256
 	textUnit = 1024
@@ -67,9 +67,9 @@ func (k *keptEnv) RuleEnv(set *environment.EnvSet, expression string) *celgo.Env
 	return k.env
 }
 
-// ruleEnv returns the environment with which the library compiles the rules of the schema s. The library does
-// not return its environments: ruleEnv lets it compile one short rule, and keeps the environment of that rule.
-// ruleEnv panics if the rule cannot be compiled, as must does.
+// ruleEnv returns the CEL environment with which the library compiles the rules of the schema s. The library
+// does not return its environments. So ruleEnv lets it compile one short rule, and keeps the environment of that
+// rule. It panics if the rule does not compile. root is true if s is the schema of a whole object.
 func ruleEnv(s *structural.Structural, root bool) *celgo.Env {
 	short := *s
 	short.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
@@ -79,14 +79,15 @@ func ruleEnv(s *structural.Structural, root bool) *celgo.Env {
 	return kept.env
 }
 
-// plainEnv returns env without its options. They turn the counting of costs on, and no option turns it off.
+// plainEnv returns an environment with the types and functions of env, but without its options. The options turn
+// the counting of costs on, and no option turns it off.
 func plainEnv(env *celgo.Env) (*celgo.Env, error) {
 	return celgo.NewCustomEnv(
 		celgo.CustomTypeAdapter(env.CELTypeAdapter()), celgo.CustomTypeProvider(env.CELTypeProvider()), celgo.FunctionDecls(functions(env)...))
 }
 
-// plainProgram returns the program of a compiled rule that does not count costs. It returns nil if the rule
-// needs options of the library's environment.
+// plainProgram returns a program that runs a compiled rule without counting costs. env returns the environment
+// of the program (see plainEnv). The result is nil if the rule needs options of the library's environment.
 func plainProgram(env func() (*celgo.Env, error), rule *celgo.Ast) celgo.Program {
 	if usesOptionalOr(rule) {
 		return nil

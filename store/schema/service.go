@@ -56,8 +56,9 @@ func serviceRules(m *mistakes, object map[string]any) {
 	}
 }
 
-// twice reports the port with the index i if an earlier port has the same id. Otherwise it adds the port to
-// first, which has the index of the first port with each id. The parameter at is the path of the finding.
+// twice reports the port with the index i if an earlier port has the same id, which is a name, or a number and
+// protocol. Otherwise it records the port in first, which has the index of the first port with each id. at is
+// the path of the finding.
 func twice(m *mistakes, first map[string]int, id, at string, i int) {
 	if earlier, found := first[id]; found {
 		m.addAt(DuplicateEntry, at, fmt.Sprintf("%s is in spec.ports[%d] already", id, earlier), "remove one of the two, or tell them apart")

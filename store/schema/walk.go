@@ -89,8 +89,8 @@ func (w walk) fill(n *node, object map[string]any) {
 	}
 }
 
-// list reports the mistakes in a list and its items. If value converts an item, the list gets the new item in
-// place.
+// list reports the mistakes in a list and its items. It replaces an item in place if the method value converts
+// the item.
 func (w walk) list(n *node, list []any) {
 	w.count(n.limits.MinItems, n.limits.MaxItems, len(list), "items")
 	if n.items == nil {

@@ -86,8 +86,8 @@ func (m *mistakes) typeHint(n *node, v any) string {
 	return ""
 }
 
-// stringHint returns a hint how to write the boolean or number v as a string. It returns "" for other values.
-// secret is true if v must not be shown.
+// stringHint returns a hint how to write the boolean or number v as a string. It returns "" for other values. If
+// secret is true, the hint does not show v.
 func stringHint(v any, secret bool) string {
 	switch v.(type) {
 	case bool:
@@ -155,8 +155,8 @@ func (m *mistakes) tooShort(s string, least int64) {
 	m.add(InvalidValue, fmt.Sprintf("%s%s has fewer than %d characters", m.name(), m.quoted(s), least), "")
 }
 
-// count reports a list or map that has too many or too few items. The parameter n is the number of items. The
-// parameter what is the word for items in the message. If least or most is nil, there is no such limit.
+// count reports a list or map that has more than most or fewer than least items. A limit that is nil does not
+// exist. n is the number of items, and what is the word for items in the message.
 func (m *mistakes) count(least, most *int64, n int, what string) {
 	switch count := int64(n); {
 	case most != nil && count > *most:

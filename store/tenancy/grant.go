@@ -69,8 +69,8 @@ func (g *Grant) set(annotation, text string) (err error) {
 	return err
 }
 
-// entries splits a value at commas, spaces and line breaks. It returns an error if nothing is left. The
-// parameter wanted says what to write, and is the end of the error's text.
+// entries splits the value of an annotation at commas, spaces and line breaks. It returns an error if nothing
+// is left. wanted is the end of the error's text, and says what to write.
 func entries(text, wanted string) ([]string, error) {
 	all := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	if len(all) == 0 {

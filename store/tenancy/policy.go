@@ -18,7 +18,7 @@ import (
 // Policy has the path policies of all namespaces. The zero Policy rejects nothing.
 type Policy struct {
 	cluster Globs
-	// declared has the grants of the definitions of each Namespace.
+	// declared has, by namespace, what the annotations of each definition of its Namespace allow.
 	declared map[string][]Grant
 }
 
@@ -130,8 +130,8 @@ func (p *Policy) mayOpen(namespace string, port int32) bool {
 	return !slices.ContainsFunc(p.declared[namespace], func(g Grant) bool { return !g.Ports.Has(port) })
 }
 
-// Overlaps returns a map with an entry for each namespace with a port that belongs to another namespace. The
-// value is the first such other namespace.
+// Overlaps returns the namespaces with a port that belongs to another namespace (CheckSharedPort). A key of the
+// map is such a namespace, and the value is the first namespace that has one of its ports.
 func (p *Policy) Overlaps() map[string]string {
 	out := map[string]string{}
 	var before []string

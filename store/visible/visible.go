@@ -48,8 +48,8 @@ func appendVisible(to, text []byte, keep string) []byte {
 	return to
 }
 
-// Writer writes texts in the form of Text, but keeps line ends and tabs. JSON keeps its meaning, because it has
-// invisible characters only in strings. Several goroutines may use it.
+// Writer writes texts in the form of Text, but keeps line ends and tabs. It can write JSON: there, only strings
+// have invisible characters, and their escapes mean the same characters. Several goroutines may use it.
 type Writer struct {
 	// Color is true if ANSI color sequences are written unchanged.
 	Color bool
@@ -57,7 +57,7 @@ type Writer struct {
 	color *regexp.Regexp // matches ANSI color sequences
 	mu    sync.Mutex
 	to    io.Writer
-	rest  []byte // the beginning of a character
+	rest  []byte // an incomplete UTF-8 character at the end of the last Write
 }
 
 // NewWriter returns a Writer to w.

@@ -31,8 +31,8 @@ func metadata() []Endpoints {
 	return list
 }
 
-// addressOf returns the IP address that a host means, in every form that a resolver accepts: an address,
-// localhost, and numbers in the form of inet_aton. It returns false for DNS names.
+// addressOf returns the IP address that a host stands for, in every form that a resolver accepts: an IP
+// address, localhost, or numbers as in inet_aton. The bool is false for DNS names.
 func addressOf(host string) (netip.Addr, bool) {
 	host = canonical(host)
 	if isLocal(host) {
@@ -57,9 +57,9 @@ func isLocal(name string) bool {
 	return false
 }
 
-// readings returns the address, and the IPv4 addresses to which a translator or a tunnel would send its
-// packets: IPv4-compatible (RFC 4291), translated (RFC 6052, 8215 and 2765), 6to4 (RFC 3056), Teredo (RFC 4380)
-// and ISATAP (RFC 5214).
+// readings returns an address, and all IPv4 addresses that an IPv6 address may stand for: a translator or
+// tunnel would send its packets there. It knows IPv4-compatible (RFC 4291), translated (RFC 6052, 8215 and
+// 2765), 6to4 (RFC 3056), Teredo (RFC 4380) and ISATAP (RFC 5214) addresses.
 func readings(a netip.Addr) []netip.Addr {
 	all := []netip.Addr{a}
 	if a.Is4() {

@@ -53,12 +53,13 @@ func (k Key) Cluster() string {
 	return As(name, k.Client)
 }
 
-// Raw returns the name of the cluster for connections without TLS by Envoy. No BackendTLSPolicy applies to that
-// cluster.
+// Raw returns the name of the cluster in which Envoy passes TLS of clients to the backend without termination.
+// cluster is the name of the ordinary cluster. No BackendTLSPolicy applies to a raw cluster.
 func Raw(cluster string) string { return cluster + "/raw" }
 
-// As returns the name of the cluster for Gateways that send the client certificate of a Secret,
-// "namespace/name". It returns cluster if client is "".
+// As returns the name of the cluster for Gateways that present a client certificate to backends. cluster is the
+// name of the ordinary cluster, and client is "namespace/name" of the Secret. If client is "", As returns
+// cluster.
 func As(cluster, client string) string {
 	if client == "" {
 		return cluster
@@ -202,8 +203,9 @@ func (r Reference) notFound(message, hint string) Resolution {
 	return Resolution{Reason: gwv1.RouteReasonBackendNotFound, Message: message, Hint: hint}
 }
 
-// Twin returns the key of the other kind of backend with the same name: a Backend for a Service, and a Service
-// for anything else. If group and kind are missing or wrong, the author probably meant this object.
+// Twin returns the key of the object that the author of a wrong reference may have meant: the other kind of
+// backend with the same name. It is a Backend if the reference is to a Service, and a Service in all other
+// cases.
 func (r Reference) Twin() manifest.Key {
 	to := manifest.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
 	if r.IsService() {
@@ -212,8 +214,8 @@ func (r Reference) Twin() manifest.Key {
 	return to
 }
 
-// Missing returns the Resolution of a reference to an object that does not exist. twin is true if the object of
-// Twin exists. hint says what to do if it does not.
+// Missing returns the Resolution of a reference to an object that does not exist. If twin is true, the object
+// that the method Twin returns exists, and the hint suggests it. Otherwise hint is the hint.
 func (r Reference) Missing(twin bool, hint string) Resolution {
 	switch {
 	case twin && r.IsService():
@@ -225,8 +227,8 @@ func (r Reference) Missing(twin bool, hint string) Resolution {
 }
 
 // ToService returns the Resolution of a reference to an existing Service. Its reason is BackendNotFound if the
-// reference has no port or the Service does not have it. It is UnsupportedProtocol for gRPC to a port for
-// WebSockets. An ExternalName Service without ports has every port.
+// reference has no port, or if the Service does not have that port. It is UnsupportedProtocol for gRPC to a
+// port for WebSockets. An ExternalName Service without ports accepts every port.
 func (r Reference) ToService(service *corev1.Service) Resolution {
 	if r.Port == 0 {
 		return r.notFound("a reference to a Service needs a port", "add port: "+portList(service))
@@ -272,7 +274,8 @@ func (r Reference) ToBackend() Resolution {
 	return To(Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP})
 }
 
-// Named returns r. It sets DNSName if all endpoints of the Backend have the same DNS name. b may be nil.
+// Named returns r with DNSName set, if all endpoints of the Backend b have the same DNS name. Otherwise DNSName
+// is "". If b is nil or has no static hosts, it returns r unchanged.
 func (r Resolution) Named(b *api.Backend) Resolution {
 	if b == nil || b.Spec.Static == nil {
 		return r

@@ -55,8 +55,9 @@ func Blend(key Key, parts []Part) *ir.Cluster {
 	return cluster
 }
 
-// scale returns the factor by which weights are multiplied, so that they can be divided among endpoints. The
-// sum of all weights fits into Envoy's 32 bits.
+// scale returns the factor by which all weights are multiplied, so that a weight can be divided among many
+// endpoints without becoming 0. total is the sum of the weights. The sum of the products fits into 32 bits, as
+// Envoy requires.
 func scale(total uint64) uint64 { return math.MaxUint32 / 2 / total }
 
 // share returns the weight of each endpoint of p. It is p's scaled weight divided by the number of its

@@ -71,11 +71,12 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	return out
 }
 
-// filling counts the fields that a policy sets (set), and how many of these are in force (used).
+// filling counts the fields that a policy sets (set), and how many of them are effective (used), because no
+// policy before it sets them.
 type filling struct{ set, used int }
 
-// all fills the parameter into: it copies each setting that the parameter from has and into lacks. It counts
-// the settings in f.
+// all copies the settings of one policy (from) into the merged settings (into), but only those that into lacks.
+// It counts them in f.
 func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.ConnectTimeout, from.ConnectTimeout)
 	fill(f, &into.BufferLimit, from.BufferLimit)
@@ -86,7 +87,8 @@ func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.Breakers, from.Breakers)
 }
 
-// fill sets one setting: *into becomes from, if from is not nil and *into is nil. It counts the setting in f.
+// fill copies one setting into the merged settings: if from is not nil and *into is nil, *into becomes from. It
+// counts the setting in f.
 func fill[T any](f *filling, into **T, from *T) {
 	if from == nil {
 		return
@@ -140,8 +142,9 @@ func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	}}
 }
 
-// Lower returns the settings of a spec, and problems with it. Problems name fields, and the caller adds the
-// object. If a problem is an error, the caller must not use the policy.
+// Lower returns the settings of a BackendConfigPolicy in the form for Envoy, and the problems with them. The
+// problems name fields; the caller adds the object. If a problem is an error, the caller must not use the
+// policy.
 func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem) {
 	to := &ir.Upstream{ConnectTimeout: api.ParseDuration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
 	if from := spec.TCPKeepalive; from != nil {

@@ -100,7 +100,8 @@ func (g *Guard) RemoveRefused(cluster *ir.Cluster) []ir.Endpoint {
 	return refused
 }
 
-// spot is an endpoint in the form that Guard compares: every address that it may mean, or its name.
+// spot is the target of an endpoint in the form that Guard compares: all IP addresses to which its host may
+// lead, or the DNS name of its host.
 type spot struct {
 	addresses []netip.Addr
 	name      string
@@ -122,8 +123,8 @@ func (g *Guard) spotOf(e ir.Endpoint) spot {
 // among reports whether an element of the list includes the endpoint.
 func (s spot) among(list []Endpoints) bool { return slices.ContainsFunc(list, s.of) }
 
-// of reports whether e includes the endpoint. If e is a port of this machine, it includes that port at every
-// address of the machine.
+// of reports whether e includes the endpoint. If e is one port of this machine, it includes that port at every
+// loopback address and at the unspecified address.
 func (s spot) of(e Endpoints) bool {
 	switch {
 	case e.port != 0 && e.port != s.port:

@@ -43,7 +43,8 @@ func (t *TLSTarget) Of(port string) *TLSPolicy {
 	return t.All
 }
 
-// In returns the policy for a target with this sectionName, nil if there is none. "" means the whole object.
+// In returns the policy for a sectionName of the target, nil if there is none. section "" means the whole
+// object.
 func (t *TLSTarget) In(section string) *TLSPolicy {
 	if section == "" {
 		return t.All
@@ -57,10 +58,11 @@ type Claim struct {
 	Section string
 }
 
-// Contest assigns each section to the first policy that claims it. Invalid policies come first. The other
-// policies are in the order of the function tie, the conflict resolution order. A policy gets its section even
-// if it cannot be used. The policy of a port has precedence over the policy of the whole object, unless that
-// policy is invalid (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713).
+// Contest decides which BackendTLSPolicy gets each section of a target: the first that claims it. Invalid
+// policies come first; the others are in the order of tie, the conflict resolution order. A policy gets its
+// section even if it cannot be used. For a port, its own policy has precedence over the policy of the whole
+// object, unless the policy of the whole object is invalid (Gateway API, BackendTLSPolicySpec.targetRefs;
+// GEP-713).
 func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	claims = slices.Clone(claims)
 	slices.SortStableFunc(claims, func(a, b Claim) int {
@@ -90,8 +92,9 @@ func sign(b bool) int {
 	return -1
 }
 
-// Apply sets TLS of a cluster. If the policy cannot be used, it removes the endpoints instead (closeCluster).
-// client is Key.Client.
+// Apply makes Envoy use TLS for a cluster, with the settings of the policy. If the policy cannot be used, it
+// removes the endpoints instead (closeCluster). client is "namespace/name" of the Secret with the certificate
+// that Envoy presents, "" for none (see Key.Client).
 func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 	cluster.Objects = append(cluster.Objects, p.Origin.Key)
 	if p.TLS != nil {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// chooseKeys chooses the keys of the tree, and makes the leaves that do not exist yet. Afterwards every node is
-// settled: it has its settlement. chooseKeys visits only nodes that an edit made, and all nodes below a node
-// whose own items changed.
+// chooseKeys decides which prefixes are keys, and makes the values of new keys. Afterwards every node is
+// settled: what depends on the items above it is computed (see settlement). chooseKeys visits only nodes that
+// an edit made, and all nodes below a node whose own items changed.
 func (t *Tree[T, L]) chooseKeys() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
@@ -16,8 +16,9 @@ func (t *Tree[T, L]) chooseKeys() {
 	}
 }
 
-// settled returns the node n with the settlement that belongs to up, the items above it. If n has another
-// settlement, settled returns a copy. fresh is false if n had this settlement already.
+// settled returns the node n with its settlement for up, the items above it. If n has it already, the result is
+// n itself, and fresh is false. If n has a settlement for other items above, it belongs to another tree. Then
+// settled returns a copy.
 func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
 	switch n.above {
 	case up:
@@ -52,8 +53,8 @@ func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], 
 	return n, true
 }
 
-// below returns the items above the children of n. If these items have not changed, it returns the same pointer
-// as before.
+// below returns the items above the children of n. up are the items above n itself. If these items are the same
+// as before, below returns the same pointer as before.
 func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 	switch old := n.settlement.below; {
 	case n.children == nil || len(n.items) == 0:
@@ -65,8 +66,9 @@ func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 	return &above[T]{up: up, items: n.items, count: up.count + len(n.items), single: up.single || slices.ContainsFunc(n.items, single)}
 }
 
-// choose returns which children become keys. It chooses children with many items first, by the rules in the
-// package comment. For each chosen child, it subtracts the child's items from n.rest and adds 1 to n.keys.
+// choose returns, for each child of n, whether it becomes a key. Children with many items come first; the rules
+// are in the package comment. For each chosen child, choose subtracts the child's items from n.rest and adds 1
+// to n.keys.
 func (n *node[T, L]) choose() (isKey []bool) {
 	isKey = make([]bool, len(n.children))
 	if n.rest <= Full || n.below.single {
@@ -92,8 +94,8 @@ func (n *node[T, L]) choose() (isKey []bool) {
 	return isKey
 }
 
-// leaf returns the leaf of a key. It returns the existing leaf if its list is the same. It returns nil if no
-// items are left for the key.
+// leaf returns the leaf of the child c as a key: its list and the value made from it. up are the items above c.
+// It returns the existing leaf if the list is the same, and nil if the key has no items of its own.
 func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	own := c.own(nil)
 	switch {
@@ -115,7 +117,8 @@ func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	return &leaf[T, L]{above: up, own: own, value: t.shape.Leaf(key, list)}
 }
 
-// own appends to lists the items of n and of the nodes below that belong to no other key.
+// own appends to lists the items that a key at n has for itself. These are the items of n, and those of the
+// nodes below that belong to no other key.
 func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
 	if len(n.items) > 0 {
 		lists = append(lists, n.items)

@@ -40,7 +40,8 @@ type Shape[T, L any] struct {
 	Prefix func(T) string
 	// Covers reports whether the item certainly matches every path that begins with key.
 	Covers func(item T, key string) bool
-	// Single reports whether the item must be in one list only. If so, its prefix has no longer key below it.
+	// Single reports whether the item must be in one list only. No key that is longer than the prefix of such an
+	// item is made, because its list would repeat the item.
 	Single func(T) bool
 	// Twins returns the groups of two or more items that match the same requests. Only the first item of each
 	// group ever answers. Items of a group have the same prefix. The argument, the items of a group, and the
@@ -75,7 +76,8 @@ type node[T, L any] struct {
 	settlement[T]
 }
 
-// settlement is what is computed from a node and the items above it.
+// settlement is what depends on a node and on the items above it. A node gets it when the keys of its tree are
+// chosen (see chooseKeys).
 type settlement[T any] struct {
 	above      *above[T] // nil until the node is settled
 	below      *above[T] // the items above the children
@@ -93,8 +95,8 @@ type child[T, L any] struct {
 	leaf *leaf[T, L] // nil if the child is not a key
 }
 
-// above are the items with shorter prefixes than a node. Nodes and leaves keep the pointer. If the pointer is
-// still the same, the items above are the same.
+// above are the items whose prefixes are shorter than that of a node. items are those of the next node above
+// that has items; up has the others. If two nodes have the same pointer, the items above them are the same.
 type above[T any] struct {
 	up     *above[T]
 	items  []item[T]
@@ -295,7 +297,7 @@ func (n *node[T, L]) find(at byte) (index int, found bool) {
 	return slices.BinarySearchFunc(n.children, at, func(c child[T, L], at byte) int { return int(c.at) - int(at) })
 }
 
-// all appends to lists the items of n and of the nodes below.
+// all appends to lists the items of n and of all nodes below, whichever key they belong to.
 func (n *node[T, L]) all(lists [][]item[T]) [][]item[T] {
 	lists = append(lists, n.items)
 	for _, c := range n.children {

@@ -13,8 +13,8 @@ import (
 // pick returns one of the values at random.
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// AimAt changes the query at random so that the match accepts it. This is not certain if a header or query
-// parameter has a regular expression. If the match has hosts, the host is left unchanged in one case of four.
+// AimAt changes a query at random so that match accepts it. This may fail if a header or query parameter of
+// match has a regular expression. If match has hosts, query.Host stays as it is in one of four calls.
 func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	query.Path = match.Path.Value
 	if match.Path.Kind == ir.PathRegex {

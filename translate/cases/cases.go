@@ -116,20 +116,22 @@ func Load(folder string) ([]*Case, error) {
 	return out, nil
 }
 
-// difference says that Envoys older than a release (before) do not do what some lines of the case say. Those
-// are the lines that contain the text in the field lines. The option "differs-before 1.39 TEXT" sets before to
-// 1.39, and lines to TEXT.
+// difference says that old Envoys do something else than some lines of the case say. The Envoys are those older
+// than the release before. The lines are those that contain the text in the field lines. The option
+// "differs-before 1.39 TEXT" sets before to 1.39, and lines to TEXT.
 type difference struct {
 	before xds.Release
 	lines  string
 }
 
-// Differs reports whether an Envoy of a release does something else than a line of the case says.
+// Differs reports whether Envoys of a release (of) do something else than a line of the case says (see
+// difference).
 func (c *Case) Differs(line string, of xds.Release) bool {
 	return slices.ContainsFunc(c.differs, func(d difference) bool { return of.Before(d.before) && strings.Contains(line, d.lines) })
 }
 
-// needsEnvoy finds the release of Envoy that a heading names. An example names it by the option needs-envoy.
+// needsEnvoy matches the sentence in a heading that names the oldest Envoy release for the case. An example
+// folder names the release by the option needs-envoy instead.
 var needsEnvoy = regexp.MustCompile(`Needs Envoy (\d+\.\d+)\.`)
 
 // read returns the case of an archive. It returns an error if the archive cannot be read, or has no heading.
@@ -250,8 +252,9 @@ func (c *Case) prefixes() []string {
 	}
 }
 
-// step returns the step with a prefix. before are the files of the folder before the step. It returns an error
-// if a line of the step's requests is wrong.
+// step returns the state of the folder after one edit, with its requests. prefix is that of the edit, and
+// before has the files before the edit. An empty file in the archive removes the file. step returns an error if
+// a line of the requests is wrong.
 func (c *Case) step(prefix string, before map[string]string) (Step, error) {
 	step := Step{Prefix: prefix, Files: maps.Clone(before)}
 	for _, file := range c.archive.Files {
@@ -295,8 +298,8 @@ func (c *Case) Update(name, text string) error {
 	return nil
 }
 
-// Tree returns the step's folder with the addresses of backends moved to another network. network is a prefix
-// such as "127.31.".
+// Tree returns the folder of the step as a watcher.Tree. Addresses of backends are moved from Network to
+// another network: network is a prefix such as "127.31.".
 func (s Step) Tree(network string) watcher.Tree {
 	files := map[string][]byte{}
 	for name, text := range s.Files {

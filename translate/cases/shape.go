@@ -69,8 +69,8 @@ func (s Shape) Files() map[string][]byte {
 // FileOf returns the file name of the i-th route.
 func (s Shape) FileOf(i int) string { return fmt.Sprintf("route-%06d.yaml", i) }
 
-// frame returns the text of the file with all objects other than routes, and with the root of a delegated
-// shape.
+// frame returns the text of the file with all objects of the folder except its routes. The root of a delegated
+// shape is included.
 func (s Shape) frame() []byte {
 	text := fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -148,8 +148,8 @@ spec:
 `, path, revision, i%shapeBackends)
 }
 
-// Objects returns the shape's objects in the first revision, as a Store would return them. The function route
-// returns the i-th route in another revision. Objects parses only the first route and copies it, because
+// Objects returns the objects of the folder in its first revision, as a Store would return them. The function
+// route returns the i-th route in another revision. Objects parses only the first route and copies it, because
 // parsing and validating 100,000 routes takes a minute. It returns an error if the first route is invalid.
 func (s Shape) Objects() (all []*manifest.Object, route func(i, revision int) *manifest.Object, err error) {
 	reader, err := store.New(store.Options{})

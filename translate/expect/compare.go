@@ -103,10 +103,10 @@ func (c *comparison) name(cluster string) string {
 	return name
 }
 
-// outcome adds differences between the outcome that the line expects and what happens to its request. Unless
-// the outcome itself differs, it also compares the details of the line about the denying object, about what the
-// backend receives, and about the answer's headers. The parameter rule is the rule that matches the request, or
-// nil.
+// outcome compares what happens to a request (got) with the line, and adds the differences. If the backends,
+// their shares, or the status of Envoy's own answer differ, it compares nothing else. Otherwise it also
+// compares the details of the line: the object that denies the request, what the backend receives, and the
+// answer's headers. rule is the rule that matches the request, or nil.
 func (c *comparison) outcome(got explain.Outcome, rule *ir.Rule) {
 	want, words := c.request, gotWords(got)
 	shares := map[string]float64{}
@@ -143,10 +143,9 @@ func statusWords(status int) string {
 	return strconv.Itoa(status)
 }
 
-// by checks that Envoy answers because of Request.By, the object that the line expects. The parameter objects
-// has the objects because of which Envoy answers instead of the rule, and why is the reason as text. The method
-// adds a difference if the expected object is not among them, and a doubt if it is one of several. It adds
-// nothing if the line expects no object.
+// by checks the object because of which Envoy answers instead of the rule. The line expects Request.By. objects
+// are the objects that explain names, and why is the reason as text. It adds a difference if Request.By is not
+// among objects, and a doubt if it is one of several. It adds nothing if the line expects no object.
 func (c *comparison) by(objects []manifest.Key, why string) {
 	want := c.request.By
 	if want.Kind == "" {
@@ -255,9 +254,9 @@ func (c *comparison) copies(name string, mirrors []ir.Mirror) int {
 	return 0
 }
 
-// answerHeader returns the values of a header in the answer to a request. known is false unless a rule forwards
-// the request and alone decides the header. If the backend, a policy or Envoy may set the header, only Envoy
-// shows it.
+// answerHeader returns the values of a header in the answer that the client gets, if the rule alone decides
+// them. known is false otherwise: no rule forwards the request, or the backend, a policy or Envoy may write the
+// header. Then only a running Envoy shows the values.
 func answerHeader(got explain.Outcome, rule *ir.Rule, name string) (values []string, known bool) {
 	if rule == nil || len(got.Backends) == 0 || got.Status != 0 || writtenByEnvoy(name) {
 		return nil, false
@@ -286,7 +285,7 @@ func writtenByEnvoy(name string) bool {
 		strings.HasPrefix(name, "X-Envoy-") || strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Grpc-")
 }
 
-// changes reports whether header changes contain a header.
+// changes reports whether the header changes set, add or remove the named header. mods may be nil.
 func changes(mods *ir.HeaderMods, name string) bool {
 	all := mods.OrNone()
 	is := func(other string) bool { return strings.EqualFold(other, name) }
@@ -294,8 +293,9 @@ func changes(mods *ir.HeaderMods, name string) bool {
 	return slices.ContainsFunc(all.Set, named) || slices.ContainsFunc(all.Add, named) || slices.ContainsFunc(all.Remove, is)
 }
 
-// decidedBy returns the values of a header after header changes. decided is false if the changes neither set
-// nor remove the header. Then values has only what they add.
+// decidedBy returns the values of a header after the rule's changes. decided is false if the changes neither
+// set nor remove the header, because the backend's values then remain. values has in this case only what the
+// changes add.
 func decidedBy(mods ir.HeaderMods, name string) (values []string, decided bool) {
 	for _, removed := range mods.Remove {
 		decided = decided || strings.EqualFold(removed, name)

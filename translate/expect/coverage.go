@@ -20,8 +20,8 @@ type CoverageReport struct {
 	Unreached []explain.Source `json:"unreached,omitempty"`
 }
 
-// coverage returns the report on the rules of a View. The parameter reached has the rules that lines have
-// reached. Unreached is not sorted yet.
+// coverage returns how many rules of a View are in reached, the rules that lines reach. out.Unreached has the
+// others, without places and not sorted.
 func coverage(view *ir.View, reached map[manifest.Field]bool) (out CoverageReport) {
 	all := rulesOf(view)
 	out.Rules, out.Percent = len(all), 100
@@ -38,7 +38,8 @@ func coverage(view *ir.View, reached map[manifest.Field]bool) (out CoverageRepor
 	return out
 }
 
-// rulesOf returns the rules of all routes that are served, also those that only delegate to other routes.
+// rulesOf returns the rules of all routes that serve hosts or connections, also those that only delegate to
+// other routes.
 func rulesOf(view *ir.View) map[manifest.Field]bool {
 	all := map[manifest.Field]bool{}
 	for _, gateway := range view.Gateways {

@@ -15,8 +15,8 @@ const gatewayGroup = "gateway.networking.k8s.io"
 // maxNamed bounds the Gateways that a hint names.
 const maxNamed = 5
 
-// KnownGateways returns the lines without a GATEWAY, and those with a GATEWAY that exists in the folder. For
-// each other line, it returns a problem.
+// KnownGateways checks the option GATEWAY of lines. known are the lines without this option, and those whose
+// Gateway exists in the folder, also if it is not served. For each other line it returns a problem.
 func KnownGateways(facts explain.Facts, requests []Request) (known []Request, problems []manifest.Problem) {
 	var serving []string
 	for _, gateway := range facts.View.Gateways {
@@ -45,8 +45,8 @@ func KnownGateways(facts explain.Facts, requests []Request) (known []Request, pr
 	return known, problems
 }
 
-// gatewayHint returns the hint for a line with an unknown Gateway. The parameter all has the names of the
-// served Gateways.
+// gatewayHint returns what to do about a line whose Gateway does not exist. all are the names of the served
+// Gateways.
 func gatewayHint(name string, all []string) string {
 	switch near := manifest.Nearest(name, all); {
 	case len(all) == 0:

@@ -19,7 +19,7 @@ const (
 	Passed  Verdict = "pass"
 	Failed  Verdict = "fail"
 	Unknown Verdict = "unknown" // the answer depends on facts that are not known here
-	Skipped Verdict = "skipped" // the line is not for this judge
+	Skipped Verdict = "skipped" // the line says that only Envoy can answer it, and was not sent to an Envoy
 )
 
 // Result is the verdict about one line.
@@ -71,7 +71,8 @@ type Judge struct {
 	hidden *redaction
 }
 
-// NewJudge returns a judge of a View. client is Judge.Client.
+// NewJudge returns a Judge that compares lines with what is served according to view. client is the address of
+// clients for lines that contain none. It may be the zero Addr if it is not known.
 func NewJudge(view *ir.View, client netip.Addr) *Judge {
 	j := &Judge{View: view, Client: client, names: map[string]string{}, index: explain.NewIndex(view), hidden: newRedaction(view)}
 	for cluster := range view.Clusters {
@@ -84,8 +85,8 @@ func NewJudge(view *ir.View, client netip.Addr) *Judge {
 	return j
 }
 
-// splitCluster returns the namespace and name of a cluster's object. For a cluster without an object, it
-// returns "" and the cluster.
+// splitCluster returns the namespace and name of the object in a cluster's name, such as a Service. If the
+// cluster's name has no object, namespace is "" and name is the cluster's name.
 func splitCluster(cluster string) (namespace, name string) {
 	parts := strings.Split(cluster, "/")
 	if len(parts) < 3 {
@@ -124,7 +125,7 @@ func (j *Judge) Judge(r Request) Result {
 	return c.result
 }
 
-// comparison collects the result of one line.
+// comparison compares one line with what happens to its request, and collects the Result.
 type comparison struct {
 	judge   *Judge
 	request Request
@@ -204,8 +205,8 @@ func (c *comparison) answer(answer explain.Answer) {
 	}
 }
 
-// unasked reports whether a rule is closed only because the discovery document of an issuer was not requested.
-// A running gatefold may serve the rule.
+// unasked reports whether a rule answers an error only because the discovery document of an OpenID issuer was
+// not requested. A running gatefold may serve the rule. unasked returns false if rule is nil.
 func unasked(rule *ir.Rule) bool {
 	return rule != nil && rule.Action.Respond != nil && rule.Action.Respond.Unasked != ""
 }
@@ -216,9 +217,9 @@ func (c *comparison) severalGateways(names []string) {
 	c.differs(outcome, c.request.outcome(), fmt.Sprintf("no answer: several Gateways listen on port %d; add GATEWAY:%s to the line", c.request.Port(), strings.Join(names, " or GATEWAY:")))
 }
 
-// noteCaveats adds doubts about the outcome. The parameter unless has texts about what may happen instead of
-// the answer, and each gets a doubt. If the line says "when allowed", texts about external services and limits
-// get none.
+// noteCaveats sets c.caveats, and adds a doubt about the outcome for each text in unless. Such a text says what
+// may happen instead of the answer. If the line says "when allowed", noteCaveats ignores the texts about
+// answers of external services and about limits.
 func (c *comparison) noteCaveats(unless []string) {
 	for _, words := range unless {
 		allowed := strings.HasPrefix(words, "extAuth: ") || strings.HasPrefix(words, "rateLimit.")
@@ -234,7 +235,8 @@ func (c *comparison) noteCaveats(unless []string) {
 	}
 }
 
-// noteHandshake adds doubts about the TLS handshake if explain cannot know how it ends. chain may be nil.
+// noteHandshake sets c.caveats and adds a doubt if only a running Envoy shows how the TLS handshake ends. chain
+// is the filter chain of the connection, and may be nil.
 func (c *comparison) noteHandshake(chain *ir.Chain) {
 	r := c.request
 	if chain == nil || chain.TLS == nil {
@@ -285,8 +287,9 @@ func (c *comparison) connection(answer explain.ConnectionAnswer) {
 	}
 }
 
-// reached returns the fields of a rule and of the rules that delegate to it. It leaves out a rule that was
-// added for oauth2. It returns nil if rule is nil.
+// reached returns the field of the rule, such as spec.rules[0] of a route, and the fields of the rules that
+// delegate to it. It leaves out a rule that gatefold added for oauth2, because it is in no route. It returns
+// nil if rule is nil.
 func reached(rule *ir.Rule) (all []manifest.Field) {
 	if rule == nil {
 		return nil

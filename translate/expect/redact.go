@@ -98,7 +98,8 @@ func unescaped(text string) string {
 	return text
 }
 
-// hide returns a function that replaces the credentials of a request in a text.
+// hide returns a function that replaces the credentials of a request in a text by redacted. It leaves
+// credentials in the text that are shorter than minSecret.
 func (d *redaction) hide(r Request) func(string) string {
 	texts := d.texts(r)
 	return func(text string) string {
@@ -159,8 +160,8 @@ func (d *redaction) value(name, value string) string {
 	return redacted
 }
 
-// result sets URL, Line and Want of a result, and removes the credentials of the line from its other texts. The
-// function more removes further credentials from a text.
+// result writes URL, Line and Want of c, and removes the credentials of the line from these and all other texts
+// of c. more is a function that removes further credentials from a text.
 func (d *redaction) result(c *Result, more func(string) string) {
 	own := d.hide(c.Request)
 	hide := func(text string) string { return more(own(d.url(text))) }

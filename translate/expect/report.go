@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// maxExplained bounds the failed lines for which a Reason is searched. maxNear bounds LineReport.Near.
+// maxExplained bounds the failed lines of a Report that get a Reason, a Rule and Near. maxNear bounds
+// LineReport.Near.
 const (
 	maxExplained = 100
 	maxNear      = 3
@@ -58,8 +59,9 @@ type LineReport struct {
 	Near []explain.NearMissReport `json:"near,omitempty"`
 }
 
-// Run returns the Report with the verdicts of explain about lines. The parameter client is Judge.Client. Only
-// the first maxExplained failed lines get a Reason, a Rule and Near.
+// Run judges lines as explain answers them, and returns the verdicts as a Report. client is the address of
+// clients for lines that contain none, as in Judge.Client. Only the first maxExplained failed lines get a
+// Reason, a Rule and Near.
 func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	judge := NewJudge(facts.View, client)
 	report, all := &Report{Lines: []LineReport{}}, map[manifest.Field]bool{}
@@ -81,9 +83,9 @@ func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	return report
 }
 
-// Failures returns the first lines that fail according to explain, with their reasons, and the number of all
-// lines that fail. most is the largest number of returned lines. It calls stop before each line, and returns an
-// error of stop.
+// Failures judges lines as explain answers them. failed are the first lines that fail, with their reasons; most
+// is the largest number of them. all is the number of all lines that fail. It calls stop before each line. If
+// stop returns an error, Failures ends and returns this error.
 func Failures(facts explain.Facts, requests []Request, most int, stop func() error) (failed []LineReport, all int, err error) {
 	judge := NewJudge(facts.View, netip.Addr{})
 	for _, request := range requests {
@@ -103,7 +105,7 @@ func Failures(facts explain.Facts, requests []Request, most int, stop func() err
 	return failed, all, nil
 }
 
-// locate sets the places of sources, and sorts them.
+// locate sets the place of each source, its file and line, and sorts the sources.
 func locate(facts explain.Facts, sources []explain.Source) {
 	fields := make([]manifest.Field, len(sources))
 	for i, s := range sources {

@@ -21,7 +21,7 @@ type Request struct {
 	File   string
 	Number int
 	Line   string
-	indent int // the number of characters before Line
+	indent int // the number of white space characters before Line in the file
 
 	Method string // "" for a connection or a datagram
 	URL    *url.URL
@@ -56,7 +56,8 @@ type Request struct {
 	Client, ClientOf string
 	// Certificate is the first name in the certificate that Envoy must send, "" for any.
 	Certificate string
-	// Status is the status of an answer by Envoy itself, 0 if a backend must answer.
+	// Status is the status of an answer by Envoy itself. It is 0 if the line expects a backend or a closed
+	// connection.
 	Status int
 	// GRPCStatus is the grpc-status of an answer, "" for none.
 	GRPCStatus string
@@ -82,7 +83,8 @@ type Request struct {
 	ToBackend, Answer map[string]string
 }
 
-// Sender returns the address of the client that the line contains, "" if it contains none.
+// Sender returns the address of the client that the line contains: that of PROXY, or else that of FROM. It
+// returns "" if the line contains neither.
 func (r Request) Sender() string {
 	if r.Proxy != "" {
 		return r.Proxy
@@ -119,7 +121,8 @@ func (r Request) BackendNames() []string { return slices.Sorted(maps.Keys(r.Back
 // Place returns the place of the line as FILE:LINE.
 func (r Request) Place() string { return fmt.Sprintf("%s:%d", r.File, r.Number) }
 
-// query returns the query of the line for explain, without Judge.Client.
+// query returns the line as a query for package explain. If the line contains no address of the client, From is
+// not valid (see Judge.Query).
 func (r Request) query() explain.Query {
 	query := explain.Query{Scheme: r.URL.Scheme, Host: r.Authority, Port: r.Port(), Gateway: r.Gateway}
 	if sender, err := netip.ParseAddr(r.Sender()); err == nil {

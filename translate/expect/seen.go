@@ -45,12 +45,12 @@ const upstreamTime = "X-Envoy-Upstream-Service-Time"
 // notVisible is why a detail cannot be judged from an answer.
 const notVisible = "it is not visible from outside, except with the echo backend of the examples"
 
-// Observer compares lines with what clients see.
+// Observer compares lines with the answers that clients got from an Envoy.
 type Observer struct{ hidden *redaction }
 
-// NewObserver returns an Observer of Envoys that serve a View. view is nil if the configuration is not known.
-// The Observer reads from the View only which headers and query parameters are credentials, because these are
-// not shown.
+// NewObserver returns an Observer for the answers of Envoys that serve view, or of unknown Envoys if view is
+// nil. It reads from view only which headers and query parameters have credentials, so that results do not show
+// them.
 func NewObserver(view *ir.View) *Observer { return &Observer{newRedaction(view)} }
 
 // Compare compares a line with what a client has seen of one or several answers, and returns the verdict.
@@ -60,8 +60,8 @@ func (o *Observer) Compare(r Request, seen []Seen) Result {
 	return result
 }
 
-// compare returns the result of Compare with the credentials of the line. The order of the answers has no
-// effect.
+// compare returns the result of Compare before credentials are removed from its texts. The order of the answers
+// has no effect.
 func compare(r Request, seen []Seen) Result {
 	c := &comparison{request: r, result: Result{Request: r}}
 	names := map[string]bool{}
@@ -98,8 +98,8 @@ func allWords(seen []Seen) string {
 	return strings.Join(slices.Compact(words), ", ")
 }
 
-// seen compares a line with one answer, and adds differences and doubts to the result. It returns the name of
-// the backend that answered, or the status of Envoy's own answer, or closed. It returns "" if none of these is
+// seen compares a line with one answer, and adds differences and doubts to the result. name is the backend that
+// answered, or what came instead: the status of Envoy's own answer, or "closed". It is "" if none of these is
 // known.
 func (c *comparison) seen(s Seen) (name string) {
 	r := c.request
@@ -138,10 +138,9 @@ func (c *comparison) seen(s Seen) (name string) {
 	return name
 }
 
-// answerer adds differences between the backend and status that the line expects and those of the answer. It
-// returns the name of the backend that answered, "" if the name is not known. It returns the status of the
-// answer if the line expects no backend, or if Envoy itself answers with a status that the line expects for a
-// share.
+// answerer adds differences between the expected backend and status and those of the answer. name is the
+// backend that answered, "" if it is not known. It is the status if the line expects no backend, or if Envoy
+// itself answers with a status that the line expects with a weight, such as 500=10.
 func (c *comparison) answerer(s Seen) (name string) {
 	r, status := c.request, strconv.Itoa(s.Status)
 	byBackend := s.Echo != nil || s.Headers.Get(upstreamTime) != ""

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxBody bounds BODY, and maxBig bounds BIG, in bytes. Envoy accepts 60 KiB of headers unless a policy changes
-// that.
+// maxBody bounds the option BODY, the length of the request's body. maxBig bounds the option BIG, the length of
+// the header X-Big. Both are in bytes. Envoy accepts 60 KiB of headers unless a policy changes that.
 const (
 	maxBody = 16 << 20
 	maxBig  = 64 << 10
@@ -191,7 +191,8 @@ func (r *Request) parseShare(word string) error {
 	return nil
 }
 
-// details returns the names of the details that may follow a |, with the form of their values.
+// details returns the details that a line may have: for each name, the form of the value. A detail is a text
+// behind a |, which says more about the expected answer than the outcome does.
 func details() map[string]string {
 	return map[string]string{
 		"status": "STATUS", "grpc": "NUMBER", "mirror": "BACKEND or BACKEND=PERCENT", "protocol": "HTTP/1.1 or HTTP/2.0",
@@ -223,8 +224,8 @@ func (r *Request) parseDetail(detail string) error {
 	return nil
 }
 
-// aboutOf returns what a detail is about, such as "path" or "request x-user". A line must not have two details
-// about the same value.
+// aboutOf returns what a detail is about: its name, and for a header or a mirror also the name of the header or
+// backend. Examples are "path" and "request x-user". A line must not have two details about the same.
 func aboutOf(detail string) string {
 	kind, rest, _ := strings.Cut(detail, " ")
 	switch kind {

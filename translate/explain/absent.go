@@ -45,8 +45,8 @@ func (b *requestReporter) noListener() {
 	b.report.Suggestions = unique(owners)
 }
 
-// otherwise returns why the first listener on the query's port does not accept the request. The text begins
-// with "; ". It returns "" if no listener has the port.
+// otherwise returns what the first listener on the query's port does instead of accepting the request, such as
+// another scheme. The text begins with "; ". It is "" if no listener has the port.
 func (b *requestReporter) otherwise() string {
 	for _, gateway := range b.facts.View.Gateways {
 		for i := range gateway.Ports {
@@ -96,9 +96,9 @@ func (b *requestReporter) notFound() {
 	}
 }
 
-// whatDiffers returns the end of a Reason: which conditions of the rules the request may not meet, such as
-// headers. The list has the rules with the request's path (see Answer.Considered). The text names hosts only if
-// one of these rules requires another host.
+// whatDiffers returns which conditions of rules the request may not meet, such as headers, as the end of a
+// Reason. considered are rules that have the request's path (see Answer.Considered). The text names the host
+// only if one of them requires another host.
 func whatDiffers(considered []Miss) string {
 	if slices.ContainsFunc(considered, func(m Miss) bool { return strings.HasPrefix(m.Reason, "host ") }) {
 		return "its hosts, headers, query or method do not"
@@ -106,8 +106,8 @@ func whatDiffers(considered []Miss) string {
 	return "its headers, query or method do not"
 }
 
-// noPath sets the report's Reason if no rule of the host has the request's path. If a rule delegated the path,
-// it adds that rule to the report. It suggests similar paths of the host, and after them the texts in
+// noPath sets the report's Reason for a host of which no rule has the request's path. If a rule delegated the
+// path, it adds that rule to the report. It suggests similar paths of the host, and then the texts in
 // elsewhere, at most maxSuggestions in all.
 func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	everyRule := func(*ir.Rule) bool { return true }
@@ -125,12 +125,11 @@ func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	b.report.Suggestions = near[:min(len(near), maxSuggestions)]
 }
 
-// elsewhere returns suggestions for a request that no rule of its virtual host matches. These are, as texts,
-// the paths of rules under other virtual hosts of the port that would match the request. For example, a child
-// route narrows the hosts of its parent, and its rules are then not under the other hosts (GEP-1058, Hostname
-// Settings). It returns at most one path for each virtual host and at most maxSuggestions, and compares at most
-// maxCompared rules. It skips Guards, and rules with the path prefix "/". It also skips virtual hosts with the
-// domain of the second parameter, which may be nil.
+// elsewhere returns suggestions for a request that no rule of its virtual host matches: as texts, the paths of
+// rules in other virtual hosts of the port that would match it. For example, a child route narrows the hosts of
+// its parent, and then its rules are not in the other hosts (GEP-1058, Hostname Settings). It skips Guards,
+// rules with the prefix "/", and the virtual hosts with the domain of not, which may be nil. It returns one
+// path for each virtual host, at most maxSuggestions, and compares at most maxCompared rules.
 func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 	var out []string
 	looked := 0

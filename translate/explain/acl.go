@@ -91,10 +91,10 @@ func WithAddressHint(caveat, hint string) string {
 	return caveat
 }
 
-// aclDecision returns what an acl does with the address client. The gate is empty if the address may pass, and
-// has a status if the acl denies it. If the address is not valid and the acl allows some addresses, the gate
-// has no status. Its field unless then has a text: the policies may deny the address. The parameter answer is
-// the end of this text, for example " (403)". The Parts of the action name the policies.
+// aclDecision returns what an acl does with the address of a client. The gate is empty if the address may pass,
+// and has a status if the acl denies it. If the address is not valid (not known) and the acl allows some
+// addresses, the gate has no status. Its field unless then says that the policies may deny the address, and
+// ends with answer, for example " (403)". The Parts of the action name the policies.
 func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer string) gate {
 	by := partsOf(action, ir.FieldACL.PartKind())
 	if !client.IsValid() && allows(acl) {
@@ -135,9 +135,9 @@ func accessGate(access *ir.Access, client netip.Addr) gate {
 	return aclDecision(access.ACL, &ir.Action{Parts: access.Parts}, client, "")
 }
 
-// onlySource returns where a value of a policy is written: the policy that sets the given policy field, and the
-// path of the value. The parameter below is the path from the policy field, for example "rules[0]". It returns
-// an empty Source if no policy sets the policy field, or if several policies set it.
+// onlySource returns the place of a value inside a policy field, such as spec.acl.rules[0]. below is the path
+// from the policy field, for example "rules[0]". It returns an empty Source unless exactly one policy sets the
+// policy field, because it is otherwise not known which policy has the value.
 func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	for _, part := range action.Parts {
 		if part.Kind != field.PartKind() {
@@ -151,9 +151,8 @@ func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	return at
 }
 
-// decide returns whether an address may pass, and the index of the rule that decides. The rule with the longest
-// range that contains the address decides. If no range contains it, the acl's default decides, and the index is
-// -1.
+// decide returns whether an acl lets an address pass. The rule with the longest range that contains the address
+// decides, and rule is its index. If no range contains the address, the acl's default decides, and rule is -1.
 func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
 	address, allow, rule = address.Unmap(), acl.Allow, -1
 	longest := -1
@@ -176,8 +175,8 @@ func denies(acl *ir.ACL) bool { return decides(acl, false) }
 // rule with ranges.
 func allows(acl *ir.ACL) bool { return decides(acl, true) }
 
-// decides reports whether the acl has the action allow (or deny, if the parameter allow is false). This is its
-// default action, or the action of a rule with ranges.
+// decides reports whether the acl decides allow (or deny, if allow is false) for some address: by its default
+// action, or by a rule with ranges.
 func decides(acl *ir.ACL, allow bool) bool {
 	if acl.Allow == allow {
 		return true

@@ -30,7 +30,8 @@ type Answer struct {
 	// Rule is the rule that matches the request. It is nil if no rule matches (404), or if Envoy answers before it
 	// looks for a rule (see Outcome).
 	Rule *ir.Rule
-	// Forged are the identity headers that the client sent. The virtual host removes them.
+	// Forged are the identity headers that the client sent: headers that only policies may set. Envoy removes them
+	// from the request.
 	Forged []string
 	// Outcome is what Envoy does with the request.
 	Outcome Outcome
@@ -54,7 +55,8 @@ type Miss struct {
 	Reason string
 }
 
-// Unsure is a rule that may match a request, the reason as text, and what would happen if it matched.
+// Unsure is a rule that may match a request, because a value that the query lacks decides. Reason is that as
+// text. Outcome is what happens if the rule matches.
 type Unsure struct {
 	Rule    *ir.Rule
 	Reason  string
@@ -66,8 +68,9 @@ func Request(view *ir.View, query Query) Answer {
 	return ask(view, query, func(host *ir.HostView, _ string) iter.Seq[*ir.Rule] { return host.Rules })
 }
 
-// ask returns what Envoy does with a request, as Request does. The function rules returns those rules of a
-// virtual host that may match a path, in Envoy's order.
+// ask returns what Envoy does with a request, as Request does. The parameter rules is a function that returns
+// the rules of a virtual host to compare with the request: at least those that may match its path, in Envoy's
+// order.
 func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) iter.Seq[*ir.Rule]) Answer {
 	query = complete(query)
 	port, host, candidates := pick(view, query)
@@ -119,8 +122,8 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 }
 
 // tryRules compares the request with the rules of a virtual host, in order. It sets Rule, Passed, Unsure,
-// Considered, Behind and Costly. It stops if the answer is Costly, or if Behind has maxShown rules. The
-// parameter forged names the headers that Envoy removes after it has chosen a rule.
+// Considered, Behind and Costly. It stops early if the answer is Costly, or if Behind has maxShown rules.
+// forged are the headers that only policies may set: Envoy removes them after it has chosen a rule.
 func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request) {
 	for rule := range rules {
 		result, reason := r.matches(&rule.Match)
@@ -195,17 +198,17 @@ func (q Query) host(port *ir.PortView) *ir.HostView {
 	return hostIn(port, chain, q.Host)
 }
 
-// misdirected reports whether Envoy answers 421: the host belongs to a TLS listener, but the server name
-// selects another listener's filter chain.
+// misdirected reports whether Envoy answers 421 to the query: its host belongs to a TLS listener, but its
+// server name (SNI) selects the filter chain of another listener.
 func (q Query) misdirected(port *ir.Port) bool {
 	chain, _ := chainOf(port, q.SNI)
 	_, is := mostSpecific(hostname(q.Host), func(pattern string) (int, bool) { return 0, otherListener(port, chain, pattern) })
 	return is
 }
 
-// otherListener reports whether a hostname belongs to another listener than a filter chain. Over connections of
-// that filter chain, Envoy then answers 421 to requests for the hostname. The parameter chain is the name of
-// the filter chain. On a port with many TLS names, the result is also true for the hostname "*".
+// otherListener reports whether Envoy answers 421 to requests for a hostname over connections of a filter
+// chain, because the hostname belongs to another listener. chain is the name of the filter chain. On a port
+// with many TLS names (ir.Port.ManyTLSNames), Envoy also answers 421 for the hostname "*".
 // listen.TLSNames.Misdirected returns these hostnames.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	if !port.Secure() || hostname == chain {

@@ -77,7 +77,9 @@ func authGate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// decision returns what extAuth does with a request that authGate has not yet rejected because of its path.
+// decision returns the gate of extAuth for a request whose path authGate accepts. The gate is empty if the
+// request certainly passes. It has a status if Envoy itself rejects the request. Otherwise unless says how the
+// authorization service may reject it.
 func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
 	service := auth.Extension
 	name, percent := service.Service.Cluster, service.Auth.Percent
@@ -115,8 +117,8 @@ func climbs(auth *ir.ExtAuth, r *request) bool {
 	return false
 }
 
-// exceeds returns the body limit of an authorization if the request's body is longer. It returns 0 if the body
-// is not longer, or if Envoy does not buffer the whole body.
+// exceeds returns the body limit of extAuth, in bytes, if the request's body is longer. It returns 0 if the
+// body is not longer, or if Envoy does not send the whole body to the service.
 func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	body := cmp.Or(auth.Body, auth.Extension.Auth.Body)
 	if body == nil || body.Partial || r.upgrades() || r.bodyBytes() <= int64(body.Max) {

@@ -10,9 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// narrowed is a rule that would answer the request if one route could serve the request's host. The namespace
-// of this route has an annotation with hosts (tenancy.AnnotationHosts), and the request's host is not among
-// them.
+// narrowed is a rule that does not answer a request only because the namespace of one route may not serve the
+// request's host. The namespace has an annotation with other hosts (tenancy.AnnotationHosts).
 type narrowed struct {
 	rule  *ir.Rule
 	route manifest.Key
@@ -52,9 +51,9 @@ func (b *requestReporter) bounded() {
 	}
 }
 
-// narrowed returns the rules that would answer the request if their namespaces could serve its host. It
-// searches the virtual hosts of the request's listener. The parameter own is the request's virtual host, or
-// nil. It compares at most maxCompared rules, and returns at most maxNotAccepted.
+// narrowed returns the rules of the request's listener that would answer the request if their namespaces could
+// serve its host. own is the request's virtual host, or nil if the listener has none for it. It compares at
+// most maxCompared rules, and returns at most maxNotAccepted.
 func (b *requestReporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
 	chain, name := "", hostname(b.query.Host)
 	if c, ok := chainOf(port.Port, b.query.SNI); ok {
@@ -91,9 +90,9 @@ func domainOf(l ir.Listener) string {
 	return l.Hostname
 }
 
-// outOfBounds looks at the routes that delegate to the rule, from the root on, and then at the rule's own
-// route. It returns the first route whose namespace may not serve the host name. ok is false if every such
-// route may serve the host. The parameter bounds is View.Bounds.
+// outOfBounds returns the first route of a rule whose namespace may not serve the hostname name. It looks at
+// the routes that delegate to the rule, from the root on, and then at the rule's own route. bounds is
+// View.Bounds. ok is false if all of them may serve the hostname.
 func outOfBounds(bounds map[string]ir.Hosts, rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := bounds[hop.Route.Namespace]
@@ -105,9 +104,9 @@ func outOfBounds(bounds map[string]ir.Hosts, rule *ir.Rule, name string) (n narr
 	return n, false
 }
 
-// wouldTake reports whether a rule would or may answer the request if it served the request's host. It returns
-// false for a Guard. It also returns false if the request is now answered by a rule that comes first in Envoy's
-// order and is not a Guard.
+// wouldTake reports whether a rule would answer, or may answer, the request if it served the request's host. It
+// is false for a Guard. It is also false if another rule answers the request now, is no Guard, and comes first
+// in Envoy's order.
 func (b *requestReporter) wouldTake(r *request, rule *ir.Rule) bool {
 	match := rule.Match
 	match.Hosts = nil

@@ -58,9 +58,9 @@ func (b *requestReporter) route() {
 	}
 }
 
-// unreachableWords returns why Envoy cannot call the external service that a policy field of the answer's rule
-// uses. The parameter kind is the Part kind of this field. The text begins with ", as now: ". It is "" if Envoy
-// can call the service, or if the field uses no service.
+// unreachableWords returns why Envoy cannot call the external service of a policy field, as text that begins
+// with ", as now: ". kind is the kind of the field's Parts. It returns "" if Envoy can call the service, or if
+// the field uses no service.
 func (b *requestReporter) unreachableWords(kind string) string {
 	for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
 		if reason := unreachable(b.facts.View.Clusters, use.Extension); kind == use.PartKind() && reason != "" {
@@ -157,10 +157,9 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	return fmt.Sprintf("the rule answers %d by itself", b.report.Status)
 }
 
-// whatCloses returns why the rule answers 500, if an object makes it fail closed. Such an object is a policy
-// that is missing or cannot be used. If a delegating rule uses this policy, the result also names the
-// delegating rule. It returns "" if there is no such object. It also sets Does of the action PartClosed in the
-// report.
+// whatCloses returns why the rule answers 500, if an object is the cause: a policy that is missing or cannot be
+// used. If a delegating rule uses this policy, the text also names the delegating rule. It returns "" if there
+// is no such object. It also sets Does of the action PartClosed in the report.
 func (b *requestReporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]

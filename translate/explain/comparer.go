@@ -11,20 +11,21 @@ import (
 // a few seconds. A virtual host with 100,000 expressions of usual length needs fewer steps for a usual path.
 const maxEffort = 1 << 30
 
-// comparer compares paths and values of one query with those that rules want. It limits the cost of the regular
-// expressions.
+// comparer compares the path and values of one query with what rules want. It limits the total cost of the
+// regular expressions, and stops comparing them at the limit (see spent).
 type comparer struct {
 	left int // the steps until the limit is reached
 }
 
 func newComparer() *comparer { return &comparer{maxEffort} }
 
-// spent reports whether an expression was not compared because the limit was reached.
+// spent reports whether the limit was reached, so that an expression was not compared. The answer is then
+// incomplete.
 func (c *comparer) spent() bool { return c.left < 0 }
 
-// matchesWhole reports whether a regular expression matches a whole value, as the function matchesWhole does.
-// It subtracts the cost from the limit, and returns false if the limit is reached (see spent). Compiling an
-// expression costs as much as comparing 256 bytes.
+// matchesWhole reports whether a regular expression matches a whole value, like the function of this name. It
+// also subtracts the cost from what is left, and returns false if nothing is left (see spent). To compile an
+// expression costs as much as to compare 256 bytes.
 func (c *comparer) matchesWhole(pattern, value string) bool {
 	const compiling = 256
 	if !strings.HasPrefix(value, literalPrefix(pattern)) {
@@ -54,9 +55,9 @@ func within(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// compareAny reports whether one of the values of a header or query parameter meets the condition in the
-// parameter want. The text is the reason, "" if the result is takes. The result is may if only an unknown value
-// can meet the condition.
+// compareAny reports whether one of the values of a header or query parameter meets the condition want. The
+// result is may if only a value that is not known can meet it. The text is the reason, "" if the result is
+// takes.
 func (c *comparer) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
 		if want.Regex && isKnown(value) && c.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||

@@ -81,8 +81,8 @@ func Connection(view *ir.View, query Query) ConnectionAnswer {
 	return answer
 }
 
-// deniers returns the objects of the policies that close a connection. If the field that decides is known, its
-// object is the only one. Otherwise these are all objects that set acl.
+// deniers returns the objects because of which a connection is closed: the object of the field that decides
+// (at), or all objects that set acl if that field is not known.
 func deniers(at Source, access *ir.Access) []manifest.Key {
 	if at.Object != (manifest.Key{}) {
 		return []manifest.Key{at.Object}

@@ -31,8 +31,7 @@ func explainConnection(f Facts, q Query) (*Report, error) {
 }
 
 // policies adds to the report the policies of the connection's Gateway, listener and route. Without a route it
-// adds none. It returns the policyReporter. The caller calls the method place of the policyReporter after the
-// objects of the report have file and line.
+// adds none. It returns the policyReporter, so that the caller can call its method place after Report.locate.
 func (b *connectionReporter) policies() *policyReporter {
 	policies := newPolicyReporter(&requestReporter{reporter: b.reporter})
 	if b.report.Route == nil {
@@ -190,9 +189,8 @@ func (b *connectionReporter) problems() {
 	}
 }
 
-// streams returns suggestions: URLs of connections that a listener accepts. These are the
-// URLs that are most similar to the query's. If the query names a Gateway, it considers only the listeners of
-// that Gateway.
+// streams returns suggestions for a connection that no listener accepts: the most similar URLs of connections
+// that a listener accepts. If the query names a Gateway, only its listeners count.
 func (b *connectionReporter) streams() []string {
 	var urls []string
 	for _, gateway := range b.facts.View.Gateways {
@@ -216,8 +214,8 @@ func streamWords(stream *ir.Stream) string {
 	return "the handshake asks for " + strings.Join(stream.Domains, " or ")
 }
 
-// streamURL returns a URL for a query about an ir.Stream. For TLS, the URL has the first hostname of the
-// ir.Stream. For UDP and TCP, the URL has the hostname in the parameter host.
+// streamURL returns a URL for which a query is about this ir.Stream. For TLS, its host is the first hostname of
+// the ir.Stream. For TCP and UDP, which know no hostnames, it is the parameter host.
 func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 	switch {
 	case port.UDP:

@@ -211,8 +211,8 @@ func replaceKey(r *request, headers headerFields, extras *ir.Extras) {
 	}
 }
 
-// dropCookie removes one cookie from the header cookie, and joins the other cookies in one line. The parameter
-// is the name of this cookie.
+// dropCookie removes the cookie with this name from the header cookie, and joins the other cookies in one line.
+// It removes the header if no cookie is left.
 func (f headerFields) dropCookie(name string) {
 	var kept []string
 	for _, line := range f["cookie"] {

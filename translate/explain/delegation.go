@@ -15,7 +15,8 @@ import (
 // maxDelegates bounds the child routes that a Reason names.
 const maxDelegates = 3
 
-// delegatingMatch is a match of a rule that delegates, with the matches above it.
+// delegatingMatch is a match of a rule that delegates its requests to child routes. It knows the delegating
+// matches above and below it.
 type delegatingMatch struct {
 	chain []ir.Hop // from the root's match down to this match
 	// path is that of the delegating match above this one, until follow sets it to the path of this match.
@@ -23,11 +24,10 @@ type delegatingMatch struct {
 	below map[ir.Hop]*delegatingMatch
 }
 
-// findDelegation returns the delegating match that covers the request's path. If several matches cover it,
-// findDelegation returns the match with the longest path, and among equal paths the match with the longest
-// chain. It returns nil if no match covers the path, or if the routes' documents cannot be read. It needs the
-// documents, because virtual hosts contain the rules of child routes only. It reads them level by level: if a
-// match does not cover the path, no match below it does.
+// findDelegation returns the delegating match that covers the request's path. If several cover it, it returns
+// the one with the longest path, and among equal paths the one with the longest chain. It returns nil if none
+// covers the path. It reads the documents of the routes, because virtual hosts have the rules of child routes
+// only. Without the documents it returns nil.
 func (b *requestReporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	over, root := b.overlaps(), chainsOf(host)
 	var best *delegatingMatch
@@ -58,8 +58,8 @@ func (d *delegatingMatch) longerThan(other *delegatingMatch) bool {
 	return cmp.Or(cmp.Compare(len(d.path.Value), len(other.path.Value)), cmp.Compare(len(d.chain), len(other.chain))) > 0
 }
 
-// chainsOf returns the delegating matches above the rules of a virtual host, as a tree. It considers at most
-// maxCompared rules. The root of the tree is the virtual host, and has no match.
+// chainsOf returns the delegating matches above the rules of a virtual host, as a tree. The root stands for the
+// virtual host: it has no match. chainsOf considers at most maxCompared rules.
 func chainsOf(host *ir.HostView) *delegatingMatch {
 	root, looked := &delegatingMatch{}, 0
 	for rule := range host.Rules {
@@ -173,7 +173,7 @@ func childWords(child manifest.Key) string {
 	return child.String()
 }
 
-// over reports whether a rule is below d: its chain of delegation begins with the chain of d.
+// over reports whether a rule is below d: d is one of the delegating matches that lead to the rule.
 func (d *delegatingMatch) over(rule *ir.Rule) bool {
 	return len(rule.Chain) >= len(d.chain) && slices.Equal(rule.Chain[:len(d.chain)], d.chain)
 }

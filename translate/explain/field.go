@@ -47,9 +47,9 @@ func policyFields() []policyField {
 	}
 }
 
-// ActionWords returns, as text, what a policy field, a filter or a setting of the rule does. The kind of the
-// parameter part selects it. If several Parts of the action have this kind, the text is about all of them. It
-// returns "" if there is no text for the kind.
+// ActionWords returns, as text, what one policy field, filter or setting does in a rule's action. part.Kind
+// says which one. If it was read from several objects, the text is about all of them. It returns "" if there is
+// no text for the kind.
 func ActionWords(part ir.Part, a *ir.Action) string {
 	if field, ok := part.PolicyField(); ok && a.Extras != nil {
 		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
@@ -60,8 +60,8 @@ func ActionWords(part ir.Part, a *ir.Action) string {
 	return filterWords(part.Kind, a)
 }
 
-// policyWords returns, as text, what a field of the policies does. It returns "" for an unknown field, and for
-// some fields without a value, such as retry.
+// policyWords returns, as text, what a field of the policies does for a rule. extras are the settings of all
+// policies of the rule. It returns "" for an unknown field, and for some fields without a value, such as retry.
 func policyWords(name ir.Field, extras *ir.Extras) string {
 	for _, field := range policyFields() {
 		if field.name == name {
@@ -71,7 +71,7 @@ func policyWords(name ir.Field, extras *ir.Extras) string {
 	return ""
 }
 
-// TurnedOff is the text for a field that turns off the settings of other policies.
+// TurnedOff is the text for a policy field that does nothing but turn off the settings of other policies.
 const TurnedOff = "turned off"
 
 // policyCORSWords returns, as text, which origins the policies' cors allows, or TurnedOff if a policy turns it
@@ -227,8 +227,8 @@ func hashWords(hashes []ir.Hash) string {
 	return "the endpoint follows from " + strings.Join(words, ", ")
 }
 
-// outageWords returns, as text, what happens to requests while an external service does not answer. If the
-// parameter open is true, requests pass. Otherwise they are answered with status.
+// outageWords returns, as text, what happens to requests while an external service does not answer. If open is
+// true, they pass (fail open). Otherwise Envoy answers with status.
 func outageWords(open bool, status uint32) string {
 	if open {
 		return "requests pass while it does not answer"

@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// filterWords returns, as text, what the filters, the timeouts or the retry of a rule do. The parameter kind is
-// the kind of their Parts. It returns "" for an unknown kind, and for fields of policies.
+// filterWords returns, as text, what one kind of setting does in a route's rule: a filter such as
+// RequestHeaderModifier, ir.PartTimeouts or ir.PartRetry. It returns "" for any other kind, such as a field of
+// policies.
 func filterWords(kind string, a *ir.Action) string {
 	switch kind {
 	case string(gwv1.HTTPRouteFilterRequestHeaderModifier):
@@ -180,9 +181,9 @@ func location(redirect *ir.Redirect, r *request) string {
 	return scheme + "://" + host + path
 }
 
-// host returns the request's host for the Location header of a redirect. The parameter scheme is the scheme of
-// the Location. host leaves out the port if the redirect writes a port itself (newPort). It also leaves out the
-// default port of the request's scheme if the Location has another scheme.
+// host returns the request's host for the Location header of a redirect to scheme. It leaves out the port if
+// newPort is true, because the redirect then writes a port itself. It also leaves out the default port of the
+// request's scheme if scheme is another one.
 func (r *request) host(scheme string, newPort bool) string {
 	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
 	i := portStart(host)

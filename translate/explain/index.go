@@ -12,8 +12,8 @@ import (
 // candidates returns all rules.
 const maxAncestors = 100
 
-// Index answers many queries about one View. It looks up rules by their path, while the function Request
-// compares all rules of the virtual host. Several goroutines must not use it at the same time.
+// Index answers many queries about one View faster than the function Request: it looks up rules by their path,
+// and does not compare all rules of the virtual host. Only one goroutine at a time may use it.
 type Index struct {
 	view  *ir.View
 	hosts map[*ir.HostView]*hostIndex

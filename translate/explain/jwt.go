@@ -96,9 +96,9 @@ func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token
 }
 
 // verified checks the tokens that a request has for a provider, from the last to the first, as Envoy does.
-// Envoy rejects the request if one of several tokens is invalid. fault is the reason why the provider does not
-// accept the tokens, nil if it accepts. If only Envoy can verify a token, fault has unknown set. last is the
-// token that is checked last, nil if the provider certainly does not accept.
+// Envoy rejects the request if any of them is invalid. fault is why the provider does not accept the tokens,
+// nil if it accepts them. If only Envoy can verify a token, fault has unknown set. last is the token that is
+// checked last, nil if the provider certainly does not accept the tokens.
 func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
 	texts := r.tokensAt(p)
 	if len(texts) == 0 {

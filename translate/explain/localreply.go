@@ -66,8 +66,9 @@ func (m *connectionManager) readByCodec() *localReply {
 	return m.cleanConnection(refuse)
 }
 
-// managed returns the local reply of the connection manager to a request that the codec accepts. It returns nil
-// if the connection manager accepts the request, too. It also replaces the host (see readDatagramTarget).
+// managed returns the answer of Envoy's connection manager to a request that the HTTP/1.1 codec accepts. It
+// returns nil if the connection manager accepts the request, too. For connect-udp, it also replaces the host
+// (see readDatagramTarget).
 func (m *connectionManager) managed() *localReply {
 	r := m.request
 	path, _, _ := strings.Cut(r.query.Path, "?")
@@ -84,9 +85,9 @@ func (m *connectionManager) managed() *localReply {
 	return nil
 }
 
-// readDatagramTarget replaces the host of a request with the header upgrade: connect-udp by the host in its
-// path (RFC 9298). Envoy does so with or without a Connection header. readDatagramTarget returns false if the
-// path of such a request has no host. It returns true for every other request.
+// readDatagramTarget handles a request with the header upgrade: connect-udp (RFC 9298). It replaces the
+// request's host by the host in the path, as Envoy does with or without a Connection header. It returns false
+// if the path has no host. For every other request it does nothing and returns true.
 func (m *connectionManager) readDatagramTarget() bool {
 	r := m.request
 	if !strings.EqualFold(r.headers.first("upgrade"), "connect-udp") {
@@ -109,8 +110,8 @@ func (m *connectionManager) readDatagramTarget() bool {
 }
 
 // cleanConnection removes the headers that the Connection header names. If it names Host, cleanConnection sets
-// m.hostless. It does not change a request for an upgrade, except to h2c, which Envoy does not support. If
-// Envoy answers 400, it returns the reply of refuse. Otherwise it returns nil.
+// m.hostless. It does not change a request for an upgrade, except to h2c, which Envoy does not support. It
+// returns nil, or the answer 400 of the function refuse if Envoy rejects the Connection header.
 func (m *connectionManager) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
 	r := m.request
 	if r.upgrades() {
@@ -182,9 +183,9 @@ func hasControls(headers http.Header) bool {
 	return false
 }
 
-// clientAddress returns the client's address as Envoy determines it: the entry of X-Forwarded-For that the
-// first trusted hop wrote. It returns connection, the address of the connection, if hops is 0, or if the entry
-// is missing or invalid. connection is invalid if the query has no address.
+// clientAddress returns the client's address as Envoy determines it. That is the entry of X-Forwarded-For that
+// the first trusted hop wrote. It is connection, the address of the connection, if hops is 0, or if the entry
+// is missing or invalid. connection is not valid if the query has no address.
 func clientAddress(forwardedFor string, hops int, connection netip.Addr) netip.Addr {
 	parts := strings.Split(forwardedFor, ",")
 	if hops == 0 || hops > len(parts) {

@@ -116,9 +116,10 @@ func (m *connectionManager) cleanTE() {
 	}
 }
 
-// writeOrigin sets the client and the scheme of the request, and the headers about its origin. With trusted
-// hops, Envoy keeps the scheme that they report. The client's address is then the entry of X-Forwarded-For that
-// the first trusted hop wrote, counted from the end.
+// writeOrigin sets the client's address and the scheme of the request, and the headers about them. Without
+// trusted hops, they are those of the connection. With trusted hops, Envoy keeps the scheme that the hops
+// report, and the client's address is the entry of X-Forwarded-For that the first trusted hop wrote, counted
+// from the end.
 func (m *connectionManager) writeOrigin() {
 	r := m.request
 	h, scheme := r.headers, "http"

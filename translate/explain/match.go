@@ -8,12 +8,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pathDiffers is the reason if a rule has another path than the request. Considered does not contain these
-// rules.
+// pathDiffers is the reason why a rule with another path does not match a request. Answer.Considered leaves out
+// the rules with this reason.
 const pathDiffers = "path differs"
 
-// verdict says whether a request meets a condition. The constants are in order: the verdict about two
-// alternatives is their max.
+// verdict says whether a request meets a condition. The constants are in order. If one of two conditions is
+// enough, the verdict is the greater of their verdicts.
 type verdict uint8
 
 const (
@@ -59,8 +59,9 @@ func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	return result, reason
 }
 
-// matchesHeader reports whether a header of the request has the wanted value. The text is the reason for a
-// result other than takes. If Envoy removes the header before it looks for a route, the reason contains this.
+// matchesHeader reports whether a header of the request has the wanted value. The text is the reason, "" if the
+// result is takes. If the client sent the header, but Envoy removes it before it looks for a route, the reason
+// says so.
 func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
 	values := r.headers[want.Name]
 	why, taken := stripped[want.Name]

@@ -18,7 +18,8 @@ func outcome(rule *ir.Rule, r *request) Outcome {
 	return result
 }
 
-// decided returns the Outcome of a request whose first matching rule is rule, without setting GRPC.
+// decided returns what Envoy does with a request whose first matching rule is rule, as the function outcome
+// does, but does not set GRPC.
 func decided(rule *ir.Rule, r *request) Outcome {
 	if rule == nil {
 		return Outcome{Status: http.StatusNotFound}
@@ -94,7 +95,8 @@ func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
 	return o
 }
 
-// objectsOf returns the objects of an action's Parts of a kind, without duplicates.
+// objectsOf returns the objects that a filter or policy field of an action was read from: those of its Parts
+// with this kind, without duplicates.
 func objectsOf(action *ir.Action, kind string) (objects []manifest.Key) {
 	for _, part := range action.Parts {
 		if part.Kind == kind && !slices.Contains(objects, part.Object) {

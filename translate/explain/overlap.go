@@ -23,8 +23,8 @@ const (
 	maxSuffixes = 64
 )
 
-// overlaps finds the routes that might match the request by host and path. It also finds invalid routes, if
-// their documents can be read.
+// overlaps finds the routes that might match the request by host and path, also routes that are not served
+// because they are invalid. It reads them from their documents (see outline).
 type overlaps struct {
 	path, host, gateway string
 	// routes are the routes with rules in the request's virtual host.
@@ -33,8 +33,8 @@ type overlaps struct {
 	fits     map[matchAt]int
 	// compiled counts the regular expressions that were compiled.
 	compiled int
-	// compared is the cost of these regular expressions: the length of the path times the length of the
-	// expression, added up.
+	// compared is the cost of these regular expressions so far: for each, the length of the path times the length
+	// of the expression.
 	compared int
 }
 
@@ -62,8 +62,8 @@ func (o outline) only(rule, match int) outline {
 	return o
 }
 
-// mayBeDelegated reports whether another route may delegate to the route: it has no parent, or an HTTPRoute as
-// a parent. Its paths may then be relative to the parent's path.
+// mayBeDelegated reports whether another route may delegate to this route: it has no parent, or one of its
+// parents is an HTTPRoute. Its paths may then be relative to the path of the other route.
 func (o outline) mayBeDelegated() bool {
 	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent manifest.Key) bool { return parent.Kind == "HTTPRoute" })
 }
@@ -111,8 +111,8 @@ func (o *overlaps) namesRoute(key manifest.Key) bool {
 	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return covers(pattern, o.host) })
 }
 
-// fit returns how much of the request's path a match of a rule covers (see fitPath), 0 if nothing. If the index
-// of the rule or of the match is -1, any rule or match counts.
+// fit returns how well a match of a rule fits the request's path: more if it covers more of the path (see
+// fitPath), 0 if it does not match. A rule or match of -1 means the best of all rules or matches.
 func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	at := matchAt{key, rule, match}
 	n, known := o.fits[at]
@@ -123,9 +123,9 @@ func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	return n
 }
 
-// compare returns the greatest fit of the paths of an outline. If another route may delegate to the route, its
-// paths may also fit below the parent's path (see fitBelow). The result is at least 1 if the paths of a rule
-// are not known.
+// compare returns the greatest fit (see fit) of the paths of an outline. If another route may delegate to the
+// route, its paths may also fit below the path of that route (see fitBelow). The result is at least 1 if the
+// paths of a rule are not known.
 func (o *overlaps) compare(outline outline) int {
 	best := 0
 	below := outline.mayBeDelegated()
@@ -143,8 +143,8 @@ func (o *overlaps) compare(outline outline) int {
 	return best
 }
 
-// fitPath returns the number of characters of path that an outlined path covers, plus 1. For an exact path it
-// returns this number plus 2. It returns 0 if the outlined path does not match.
+// fitPath returns how well an outlined path fits path: the number of characters of path that it covers, plus 1.
+// An exact path gets one more. It returns 0 if the outlined path does not match.
 func (o *overlaps) fitPath(outline store.PathOutline, path string) int {
 	switch outline.Type {
 	case "Exact":
@@ -183,9 +183,9 @@ func (o *overlaps) fitPattern(pattern, path string) int {
 	return len(path) + 1 // the author may fix it so that it matches the whole path
 }
 
-// fitBelow returns the greatest fit of the path of a child route, which may be relative to its parent's path.
-// For this, it compares the outlined path with the suffixes of path, at most maxSuffixes. It returns 0 if no
-// suffix fits, or if the outlined path is the prefix "/".
+// fitBelow returns how well the path of a child route fits path (see fitPath) if it is relative to its parent's
+// path. The parent's path is not known, so it compares the outlined path with each suffix of path, at most
+// maxSuffixes. It returns 0 if no suffix fits, or if the outlined path is the prefix "/".
 func (o *overlaps) fitBelow(outline store.PathOutline, path string) int {
 	best := 0
 	for range maxSuffixes {

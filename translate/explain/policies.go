@@ -16,7 +16,8 @@ import (
 // maxPolicies bounds the policies of a Report.
 const maxPolicies = 100
 
-// policyReporter adds the policies to the Report of a request or connection.
+// policyReporter adds the policies to the Report of a request or connection: those in force, and those that are
+// not, with the reason.
 type policyReporter struct {
 	reporter
 	answer Answer
@@ -165,8 +166,8 @@ func (s policyTarget) has(labels string) bool {
 	return true
 }
 
-// attached returns the TrafficPolicies that attach to the rule and to objects above it. It also returns the
-// policy that makes the rule fail closed.
+// attached returns the TrafficPolicies that attach to the rule, and to the routes and listener above it. It
+// also returns the policy because of which the rule answers 500, if there is one.
 func (b *policyReporter) attached() (keys []manifest.Key) {
 	rule := b.answer.Rule
 	for _, part := range rule.Action.Parts {
@@ -212,7 +213,8 @@ func (b *policyReporter) label(policyTargets []policyTarget) {
 	}
 }
 
-// isAim reports whether target t selects s.object, by name or by labels. It ignores sections.
+// isAim reports whether target t of a policy selects s.object, by its name or by labels. It ignores the section
+// of t, such as a listener or rule.
 func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	if t.Object.Name != "" {
 		return t.Object == s.object
@@ -225,8 +227,8 @@ func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
 }
 
-// targetOf returns the target of a policy that selects the object or its section. It prefers targets that are
-// not lost. ok is false if no target selects the object.
+// targetOf returns the target by which a policy selects the object or its section. It prefers a target that
+// applies to one that does not (PolicyTarget.Lost). ok is false if no target selects them.
 func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	for _, t := range p.Targets {
 		if s.isAim(t) && (t.Section == "" || t.Section == s.section || t.Lost != "") && (!ok || target.Lost != "") {
@@ -236,7 +238,7 @@ func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	return target, ok
 }
 
-// addTraffic adds a TrafficPolicy. The parameter target is its target as text. The parameter lost is why that
+// addTraffic adds a TrafficPolicy to the Report. target is its target as text. lost is the reason why that
 // target does not exist or does not apply, "" if it applies.
 func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	rule := b.answer.Rule
@@ -332,7 +334,8 @@ func targetsPort(target ir.PolicyTarget, cluster *ir.Cluster) bool {
 		slices.ContainsFunc(target.Ports, func(port uint32) bool { return strings.HasSuffix(cluster.Name, fmt.Sprintf("/%d", port)) })
 }
 
-// addBackendPolicy adds a policy of a backend. The parameter words is its target as text.
+// addBackendPolicy adds to the Report a policy of a backend. target is the policy's target, words is it as
+// text, and cluster is the backend's cluster.
 func (b *policyReporter) addBackendPolicy(p *ir.Policy, target ir.PolicyTarget, words string, cluster *ir.Cluster) {
 	out := PolicyReport{Object: p.Key, Target: words, State: target.State, At: Source{Object: p.Key}}
 	for _, other := range cluster.Objects {

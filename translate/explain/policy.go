@@ -28,8 +28,8 @@ type gate struct {
 	http bool
 }
 
-// outcome returns the Outcome of a request that the filter answers. Its Unless has the texts of the parameter
-// unless, and after them those of g.unless.
+// outcome returns the Outcome of a request that the filter answers. Its Unless has the texts in unless, such as
+// those of earlier filters, and then those of g.unless.
 func (g gate) outcome(unless []string) Outcome {
 	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
@@ -44,9 +44,9 @@ func corsGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusOK, why: "Envoy answers the CORS preflight request itself, by " + corsParts(&rule.Action)}
 }
 
-// csrfGate returns what the CSRF filter does with a request. The gate is empty if the request passes. It
-// answers 403 to a request from another origin if the filter rejects all of these requests. If the filter
-// rejects only a share of them, the gate has no status, and its field unless has the text of unlessForged.
+// csrfGate returns what the CSRF filter does with a request. If the filter rejects all requests from other
+// origins and this is one, the gate answers 403. If it rejects only a share of them, the gate has no status,
+// and its field unless has the text of unlessForged. Otherwise the gate is empty.
 func csrfGate(rule *ir.Rule, r *request) gate {
 	csrf := rule.Action.Extras.OrNone().CSRF
 	if csrf == nil || csrf.Enabled < 100 || !forged(csrf, r) {
@@ -89,8 +89,8 @@ func localLimitGate(rule *ir.Rule, _ *request) gate {
 	return gate{unless: []string{"rateLimit.local: too many requests came before (429)"}}
 }
 
-// corsParts returns, as text, the objects with the CORS settings in force. The route's own filter has
-// precedence over policies.
+// corsParts returns, as text, the objects from which the effective CORS settings were read: the route's own
+// filter, or else policies.
 func corsParts(action *ir.Action) string {
 	if action.CORS != nil {
 		return partsOf(action, string(gwv1.HTTPRouteFilterCORS))
@@ -113,17 +113,17 @@ func partsOf(action *ir.Action, kind string) string {
 	return strings.Join(names, " and ")
 }
 
-// preflight reports whether a request is a CORS preflight request that Envoy answers: from an allowed origin,
-// or from any origin if cors.Alone is set.
+// preflight reports whether a request is a CORS preflight request that Envoy answers by itself: its origin is
+// allowed, or cors.Alone is set and it has any origin.
 func preflight(cors *ir.CORS, r *request) bool {
 	origin := r.headers.first("origin")
 	return r.query.Method == http.MethodOptions && r.headers.first("access-control-request-method") != "" &&
 		(matchesAny(cors.Origins, origin) || cors.Alone && origin != "")
 }
 
-// forged reports whether another site may have forged a request (CSRF): its method changes something, and it
-// comes neither from its own host nor from an additional origin. A request without Origin and Referer may be
-// forged, too.
+// forged reports whether another site may have forged a request (CSRF): its method changes something, and its
+// Origin (or Referer) is neither the request's own host nor an additional origin of csrf. A request without
+// Origin and Referer may be forged, too.
 func forged(csrf *ir.CSRF, r *request) bool {
 	if !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch}, r.query.Method) {
 		return false

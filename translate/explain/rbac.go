@@ -100,8 +100,8 @@ func rbacGate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// isIn reports whether the address of a client is in one of the ranges. It returns unknown if there are ranges
-// and the address is not known.
+// isIn reports whether the client's address is in one of the ranges. The result is unknown if there are ranges
+// and the address is not valid. Without ranges it is no.
 func isIn(client netip.Addr, ranges []string) certainty {
 	if len(ranges) > 0 && !client.IsValid() {
 		return unknown
@@ -198,8 +198,8 @@ func (r *request) attributes() (cel.PartialActivation, error) {
 	return cel.PartialVars(map[string]any{"request": request}, unknowns...)
 }
 
-// headerMap has the headers of a request for CEL. It ignores the case of names. A placeholder is an unknown
-// value.
+// headerMap is request.headers for CEL. It ignores the case of names. The value of a header with a placeholder
+// is unknown to CEL.
 type headerMap struct{ traits.Mapper }
 
 // Find returns the value of a header, and false if the request does not have it. The value is an unknown value

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// request is a query as Envoy's router sees it.
+// request is a query as Envoy's filters and router see it. The function receive makes the changes of Envoy's
+// connection manager in it.
 type request struct {
 	query    Query
 	clusters map[string]*ir.Cluster
@@ -57,8 +58,8 @@ func firstParameters(search string) map[string]string {
 	return out
 }
 
-// forges returns those headers of a list that the request has. The list has the names of headers that only
-// filters may set.
+// forges returns those of the named headers that the request has. Only filters may set these headers, so the
+// client may have forged them.
 func (r *request) forges(names []string) (out []string) {
 	for _, name := range names {
 		if r.headers.has(name) {

@@ -21,7 +21,8 @@ var consumed = []string{
 // OneOf separates the hosts in a text if the backend receives one of several hosts.
 const OneOf = " or "
 
-// destination is a backend of an action that forwards. Its methods return what the backend receives.
+// destination is one backend of an action that forwards requests. Its methods return the host and headers that
+// the backend receives.
 type destination struct {
 	action  *ir.Action
 	backend *ir.Backend
@@ -33,9 +34,9 @@ func newDestination(clusters map[string]*ir.Cluster, action *ir.Action, backend 
 	return destination{action: action, backend: backend, cluster: clusters[backend.Cluster]}
 }
 
-// host returns the Host header that the backend receives: the host to which the backend reference rewrites it.
-// If the backend reference does not rewrite the host, it returns the names of endpointNames, joined with OneOf.
-// If there are no names, it returns the parameter host.
+// host returns the Host header that the backend receives. The first of these applies: the host to which the
+// backend reference rewrites it, the names of endpointNames (joined with OneOf), or the host after the rule's
+// rewrite, which is the parameter.
 func (d destination) host(host string) string {
 	if d.backend.Rewrite != nil {
 		return d.backend.Rewrite.Hostname
@@ -97,8 +98,8 @@ func (d destination) frame(r *request, headers headerFields) {
 	}
 }
 
-// extrasInForce returns the action's extras after the route's own filter ExternalAuth has replaced extAuth of
-// the policies. It returns nil if the action has neither.
+// extrasInForce returns what policies add to the action, with one change: if the route has its own filter
+// ExternalAuth, this filter replaces extAuth of the policies. It returns nil if the action has neither.
 func extrasInForce(action *ir.Action) *ir.Extras {
 	if action.ExternalAuth == nil {
 		return action.Extras

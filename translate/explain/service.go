@@ -19,15 +19,15 @@ func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string 
 	return cmp.Or(cluster.Closed, "it has no endpoint")
 }
 
-// outage returns a gate that answers with status because Envoy cannot call a service. The parameter reason says
-// why Envoy cannot call it.
+// outage returns a gate that answers with status because Envoy cannot call the external service of a policy
+// field. reason says why Envoy cannot call it.
 func outage(action *ir.Action, use ir.ExtensionUse, status uint32, reason string) gate {
 	return gate{status: status, why: fmt.Sprintf("Envoy cannot ask %s for %s: %s",
 		use.Extension.Service.Cluster, partsOf(action, use.PartKind()), reason)}
 }
 
-// orNoAnswer returns the end of a text: Envoy answers with status if a service does not answer. It returns ""
-// if the parameter open is true, because requests then pass.
+// orNoAnswer returns the end of a text about a service: ", or does not answer" and the status that clients then
+// get. If open is true, requests pass without the service, and the text is "".
 func orNoAnswer(open bool, status uint32) string {
 	if open {
 		return ""
@@ -58,9 +58,9 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 	return outage(&rule.Action, limit.ExtensionUse, http.StatusInternalServerError, reason)
 }
 
-// counted returns takes if Envoy calls the rate limit service for the request, and misses if Envoy does not
-// call it. Envoy leaves out a descriptor if its header is missing. The result is may if extAuth may add the
-// missing header.
+// counted reports whether Envoy calls the rate limit service for the request (takes or misses). Envoy calls it
+// for a descriptor if the request has all headers of the descriptor. The result is may if only extAuth could
+// add a missing header.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool {
 		return entry.Header != "" && (len(templateReader{r, r.headers}.read(entry.Header)) == 0 || slices.Contains(r.answered, entry.Header))
@@ -109,9 +109,8 @@ func answerGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, sent, reason)
 }
 
-// unprocessed returns the gate of extProc if Envoy cannot call the processor. The parameter reason says why
-// Envoy cannot call it, "" if it can. The parameter sent says whether Envoy sends the processor anything of the
-// request or answer:
+// unprocessed returns the gate of extProc for a processor that Envoy may not be able to call. reason says why
+// it cannot call it, "" if it can. sent says whether Envoy would send it anything of the request or answer:
 //
 //   - takes: the gate answers 500.
 //   - may: the gate has no status, and its field unless says that Envoy may answer 500.
@@ -193,9 +192,8 @@ const (
 	fewBytes   = 8 << 10
 )
 
-// overfull returns a text that warns of a service that may add more headers than Envoy accepts. Envoy checks a
-// request again after the service has changed it, and then answers 500. It returns nil if the request is far
-// below the limits.
+// overfull returns a text that warns of a service that adds headers: the request may then have more than Envoy
+// accepts, and Envoy answers 500. It returns nil if the request is far below Envoy's limits.
 func overfull(field string, service *ir.Extension, r *request) []string {
 	if r.headers.count()+1 <= maxHeaders-fewHeaders && r.query.size() <= maxRequestBytes-fewBytes {
 		return nil

@@ -25,14 +25,15 @@ const (
 	ofTheHost   = 9 // about a route of the same virtual host: counted, not listed
 )
 
-// suspect is a problem with its rank.
+// suspect is a problem that may explain the answer. Problems with a lower rank are listed first.
 type suspect struct {
 	*manifest.Problem
 	rank int
 	fit  int // how much of the path an overlapping rule covers
 }
 
-// compareSuspects orders by rank, then by the greater fit, then errors before other problems.
+// compareSuspects sorts problems: the lower rank first, then the greater fit, then errors before other
+// problems.
 func compareSuspects(a, b suspect) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.fit, a.fit), cmp.Compare(severe(a), severe(b)))
 }
@@ -95,15 +96,16 @@ func mentions(listed []suspect, rest []*manifest.Problem) (out []suspect) {
 	return out
 }
 
-// suspects has the objects and rules that lead to the answer, and the rules that might have matched the
-// request.
+// suspects decides which problems may explain the answer to a request (see rank). It has the objects and rules
+// that lead to the answer, and the rules that might have matched the request.
 type suspects struct {
 	rule  *ir.Rule
 	way   map[manifest.Key]bool // objects that lead to the answer
 	rules map[ruleAt]bool       // rules that lead to the answer
 	near  map[ruleAt]bool       // rules that do not match, but whose path does
 	*overlaps
-	// least is how much of the path a rule must cover to have precedence over the rule that answers (see fit).
+	// least is the smallest fit with which a rule may have precedence over the rule that answers (see
+	// overlaps.fit).
 	least int
 	// unheard is true if no listener accepts the request. Only Gateways and invalid files can be the cause.
 	unheard bool
@@ -117,8 +119,8 @@ type ruleAt struct {
 	index int
 }
 
-// suspects returns the suspects of the request. If a listener accepts the request, it also reads the outlines
-// of the routes that have a problem, at most maxOutlined.
+// suspects returns what decides the ranks of problems for this request. If a listener accepts the request, it
+// also reads the outlines of the routes that have a problem, at most maxOutlined.
 func (b *requestReporter) suspects() *suspects {
 	s := &suspects{
 		rule: b.answer.Rule, way: b.way(), rules: map[ruleAt]bool{}, near: map[ruleAt]bool{}, overlaps: b.overlaps(),
@@ -145,7 +147,7 @@ func (b *requestReporter) suspects() *suspects {
 	return s
 }
 
-// leads adds a field to s.rules if the field is that of a rule.
+// leads notes that a rule leads to the answer, if field is in a rule of the route. It ignores other fields.
 func (s *suspects) leads(object manifest.Key, field string) {
 	if index, _ := ruleField(field); index >= 0 {
 		s.rules[ruleAt{object, index}] = true
@@ -190,8 +192,8 @@ func (b *requestReporter) way() map[manifest.Key]bool {
 	return way
 }
 
-// overlaps returns the overlaps of the request, with the routes that have rules in the request's virtual host.
-// The first call computes them.
+// overlaps returns the overlaps for the request's path and host. Its field routes has the routes with rules in
+// the request's virtual host. Only the first call computes it.
 func (b *requestReporter) overlaps() *overlaps {
 	if b.over != nil {
 		return b.over
@@ -213,8 +215,8 @@ func (b *requestReporter) overlaps() *overlaps {
 	return b.over
 }
 
-// rank returns the rank of a problem, and how much of the path its rule covers. fit is 0 unless the rank is
-// overlapping.
+// rank returns the rank of a problem: how it may have caused the answer (see the constants). fit is how much of
+// the request's path the problem's rule covers. It is 0 unless the rank is overlapping.
 func (s *suspects) rank(p *manifest.Problem) (rank, fit int) {
 	switch {
 	case p.Object.IsZero():
@@ -236,8 +238,8 @@ func (s *suspects) rank(p *manifest.Problem) (rank, fit int) {
 	return unrelated, 0
 }
 
-// rankRoute returns the rank of a problem of a route, and the fit of its rule. A route may lead to the answer
-// by one of its rules. A problem of another rule then has no effect on the answer, unless that rule might have
+// rankRoute returns the rank of a problem of a route, and the fit of its rule (see rank). If the route leads to
+// the answer by another of its rules, the problem has no effect on the answer, unless its rule might have
 // matched the request.
 func (s *suspects) rankRoute(p *manifest.Problem) (rank, fit int) {
 	index, match := ruleField(p.Field)

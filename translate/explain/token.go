@@ -236,8 +236,8 @@ func decodeBytes(text string) []byte {
 // bigOf returns the number in a base64url text, 0 if the text is invalid.
 func bigOf(text string) *big.Int { return new(big.Int).SetBytes(decodeBytes(text)) }
 
-// claim returns a claim as Envoy writes it into a header. The parameter path is the name of a claim, or names
-// of nested claims with dots. It returns "" if there is no such claim.
+// claim returns a claim as Envoy writes it into a header. path is the name of the claim, or the names of nested
+// claims joined with dots, such as "address.city". It returns "" if the token has no such claim.
 func (t *token) claim(path string) string {
 	var value any = t.payload
 	if whole, found := t.payload[path]; found {

@@ -18,11 +18,11 @@ import (
 // maxNotAcceptedShown is the largest number of routes that a node of a tree lists as not accepted.
 const maxNotAcceptedShown = 100
 
-// Tree returns what is served: a node for each port, its virtual hosts and their routes. Below each delegating
+// Tree returns what is served: a node for each port, its virtual hosts and their routes. Below a delegating
 // rule are its child routes, and the routes that the rule does not accept. Listeners and routes that a Gateway
-// does not accept are below the Gateway's port. If they belong to no port, they are in nodes after the ports.
-// The last node has the routes that an error keeps from being served. The parameter filter selects nodes. Tree
-// uses only the View, Problems, Statuses and Places of facts.
+// does not accept are below the Gateway's port, or in nodes after the ports if they belong to no port. The last
+// node has the routes that an error keeps from being served. The result has only what filter selects. Tree uses
+// only the View, Problems, Statuses and Places of facts.
 func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 	t := newTreeMaker(&facts)
 	var out []*TreeNode
@@ -50,7 +50,7 @@ func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 	return out
 }
 
-// treeMaker has the data that the nodes of all virtual hosts are made from.
+// treeMaker makes the nodes of a tree. It has what the View, Problems and Statuses of Facts say about objects.
 type treeMaker struct {
 	notAccepted map[manifest.Key][]*TreeNode // by parent
 	delegations map[delegationKey]*ir.Delegation
@@ -61,8 +61,9 @@ type treeMaker struct {
 	bindings    map[binding][]*TreeNode             // nodes for what is not accepted and not in the tree yet
 }
 
-// delegationKey is the key of a delegating match. For each hop from the root route to this match, way has
-// "namespace/name 0.1>", with the indexes of the rule and of the match.
+// delegationKey identifies a delegating match: a match of a rule that delegates its requests to child routes.
+// way lists the matches from the root route to this match, each as "namespace/name 0.1>" with the indexes of
+// rule and match.
 type delegationKey struct {
 	port int32
 	way  string
@@ -118,7 +119,7 @@ func portName(gateway string, port *ir.Port) string {
 	return name
 }
 
-// wayOf returns the way of a delegationKey for a chain of hops.
+// wayOf returns delegationKey.way for the match at the end of a chain.
 func wayOf(chain []ir.Hop) string {
 	var way strings.Builder
 	for _, hop := range chain {
@@ -127,7 +128,7 @@ func wayOf(chain []ir.Hop) string {
 	return way.String()
 }
 
-// matchWay returns the text for one match in the way of a delegationKey.
+// matchWay returns the text of one match in a delegationKey's way: "namespace/name 0.1>".
 func matchWay(route manifest.Key, rule, match int) string {
 	return fmt.Sprintf("%s/%s %d.%d>", route.Namespace, route.Name, rule, match)
 }
@@ -151,9 +152,9 @@ func (t *treeMaker) host(port *ir.Port, host ir.HostView) *TreeNode {
 	return node
 }
 
-// insert adds the node of a rule to the node of its virtual host, below the nodes of the delegating matches
-// that lead to the rule. For a rule that answers what the child routes of a delegating match do not serve, it
-// adds a node of the kind RestNode below that match.
+// insert adds the node of a rule below the node of its virtual host and the nodes of the delegating matches
+// that lead to the rule. If the rule answers the requests that no child route of a delegating match serves, the
+// node is a RestNode below that match.
 func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
 	at, way := host, ""
 	for _, hop := range rule.Chain {
@@ -195,8 +196,8 @@ func (t *treeMaker) route(n *TreeNode, key manifest.Key) *TreeNode {
 	return node
 }
 
-// point returns the node of a delegating match, below the node of its route. It adds the node if it does not
-// exist. d is nil if the View does not have the delegation.
+// point returns the node of a delegating match (PointNode), below the node of its route. It adds the node if it
+// does not exist. d is the delegation in the View, or nil if the View does not have it.
 func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNode {
 	before := len(route.Below)
 	node := route.child(PointNode, matchField(hop.Route, hop.Rule, hop.Match), hop.Rule, hop.Match)
@@ -214,8 +215,8 @@ func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNo
 }
 
 // addNotAccepted visits n and all nodes below n. To the node of each delegating match, it adds nodes for the
-// routes that the match does not accept. From the node of each route, it removes nodes for routes that are also
-// below one of its matches as not accepted.
+// routes that the match does not accept. If the node of the match's route also has a node for such a route, it
+// removes that one.
 func (t *treeMaker) addNotAccepted(n *TreeNode) {
 	for _, child := range n.Below {
 		t.addNotAccepted(child)
@@ -234,9 +235,9 @@ func (t *treeMaker) addNotAccepted(n *TreeNode) {
 	}
 }
 
-// notAcceptedUnder returns nodes for the routes that the delegation of n rejects. It also returns nodes for
-// routes that the delegation names, if they have an error or do not exist. It skips routes that are already
-// below n. If n has a child that is served, it also skips minor rejections.
+// notAcceptedUnder returns nodes for routes that get no requests from the delegating match of n: routes that it
+// rejects, and routes that it names but that have an error or do not exist. It skips routes that are already
+// below n. If n has a child that is served, it also skips minor rejections (see ir.NotAccepted).
 func (t *treeMaker) notAcceptedUnder(n *TreeNode) (out []*TreeNode) {
 	stands, live := map[manifest.Key]bool{}, false
 	for _, child := range n.Below {
@@ -264,8 +265,8 @@ func (t *treeMaker) notAcceptedUnder(n *TreeNode) (out []*TreeNode) {
 	return out
 }
 
-// broken returns a node with the routes that have an error and are not in the tree. It returns nil if there are
-// no such routes.
+// broken returns a node with the routes that have an error and are nowhere in the tree of nodes. It returns nil
+// if there are no such routes.
 func (t *treeMaker) broken(nodes []*TreeNode) *TreeNode {
 	shown := map[manifest.Key]bool{}
 	var walk func([]*TreeNode)
@@ -289,8 +290,9 @@ func (t *treeMaker) broken(nodes []*TreeNode) *TreeNode {
 	return out
 }
 
-// shownNotAccepted returns the first maxNotAcceptedShown nodes, and a node with the number of the others. It
-// copies the list, because a route may be under several hosts.
+// shownNotAccepted shortens a list of nodes for routes that are not accepted: it returns the first
+// maxNotAcceptedShown, and a node with the number of the others. It returns a copy, because several hosts may
+// have the same route.
 func shownNotAccepted(all []*TreeNode) []*TreeNode {
 	out := slices.Clone(all[:min(len(all), maxNotAcceptedShown)])
 	if more := len(all) - len(out); more > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// binding is where a route binds: a Gateway or ListenerSet, and one of its listeners. section is "" if the
-// route names no listener.
+// binding is what a route attaches to with a parentRef: a Gateway or ListenerSet, and one of its listeners.
+// section is the listener's name, "" if the parentRef names no listener.
 type binding struct {
 	parent  manifest.Key
 	section string
@@ -52,15 +52,15 @@ func (t *treeMaker) readBindings(facts *Facts) {
 	}
 }
 
-// refuse stores a node about an object that the Gateway, ListenerSet or listener of a binding does not accept.
+// refuse stores a node for an object that is not accepted. at is the Gateway, ListenerSet or listener that does
+// not accept it.
 func (t *treeMaker) refuse(at binding, node *TreeNode) {
 	t.bindings[at] = append(t.bindings[at], node)
 }
 
-// refusedObject adds a node if a Gateway or ListenerSet is not accepted. The parameter key is the key of this
-// object. It adds no node if the only reason is that its listeners are not valid, because these have nodes of
-// their own. The tree shows the node under the object in the parameter above. This is the Gateway itself, or
-// the Gateway of the ListenerSet if it is known.
+// refusedObject stores a node if the Gateway or ListenerSet key is not accepted. It stores none if the only
+// reason is that its listeners are not valid, because these have nodes of their own. The tree shows the node
+// under above: the Gateway itself, or the Gateway of the ListenerSet if it is known.
 func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if c.Type == string(gwv1.GatewayConditionAccepted) && c.Status == metav1.ConditionFalse && c.Reason != string(gwv1.GatewayReasonListenersNotValid) {
@@ -69,8 +69,8 @@ func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.C
 	}
 }
 
-// refusedListener adds a node if a listener is not accepted, or if its references are not resolved. The first
-// parameter is the Gateway or ListenerSet that defines the listener.
+// refusedListener stores a node if a listener is not accepted, or if its references are not resolved. of is the
+// Gateway or ListenerSet that defines the listener, and index its position there.
 func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if resolved := c.Type == string(gwv1.ListenerConditionResolvedRefs); (resolved || c.Type == string(gwv1.ListenerConditionAccepted)) && c.Status == metav1.ConditionFalse {
@@ -112,8 +112,8 @@ func (t *treeMaker) refusedRoute(route manifest.Key, parent gwv1.RouteParentStat
 	t.refuse(at, node)
 }
 
-// ofPort returns nodes for what the listeners of a port do not accept (see shownNotAccepted). It removes the
-// listeners from t.bindings, so that each node is once in the tree.
+// ofPort returns nodes for the listeners of a port, and routes on them, that are not accepted (see
+// shownNotAccepted). It removes these nodes from t.bindings, so that unserved does not return them again.
 func (t *treeMaker) ofPort(port *ir.Port) (out []*TreeNode) {
 	for _, l := range port.Listeners {
 		at := binding{l.Object, l.Name}
@@ -123,8 +123,8 @@ func (t *treeMaker) ofPort(port *ir.Port) (out []*TreeNode) {
 	return shownNotAccepted(out)
 }
 
-// unserved returns a node for each Gateway and ListenerSet that is still in t.bindings after ofPort was called
-// for all ports. Below it are the nodes in t.bindings for what this object does not accept.
+// unserved returns a node for each Gateway and ListenerSet with objects in t.bindings that ofPort has not
+// returned. Below it are these objects. Call it after ofPort was called for all ports.
 func (t *treeMaker) unserved() (out []*TreeNode) {
 	compare := func(a, b binding) int {
 		return slices.Compare([]string{a.parent.Kind, a.parent.Namespace, a.parent.Name, a.section}, []string{b.parent.Kind, b.parent.Namespace, b.parent.Name, b.section})

@@ -16,8 +16,8 @@ const codeShadowed = "Shadowed"
 // codeNoBackends is the code of a warning about a rule without backends, which answers an error.
 const codeNoBackends = "NoBackends"
 
-// addFault stores in t.faults the first error, or warning NoBackends, of each rule, and the problem Shadowed of each
-// match.
+// addFault stores the problem of a route in t.faults, if it is the first for its rule or match: for a rule, an
+// error or the warning NoBackends; for a match, the problem Shadowed. It ignores all other problems.
 func (t *treeMaker) addFault(p *manifest.Problem) {
 	if !route.IsRoute(p.Object) {
 		return
@@ -35,10 +35,10 @@ func (t *treeMaker) addFault(p *manifest.Problem) {
 	}
 }
 
-// explainFault sets Why of a rule's node, and adds it to the node's Name. Why is the reason why the rule
-// answers an error (see fails). If there is no such reason, Why is the problem Shadowed, if the rule has
-// one for one of the domains. explainFault changes nothing if Why is set, or if there is no reason and no such
-// problem.
+// explainFault sets Why of a rule's node, and adds it to the node's Name. If the rule answers an error (see
+// fails), Why is the reason. Otherwise, or if the rule's problem is only a warning, Why is the problem Shadowed
+// of its match, if that problem names one of the domains. explainFault changes nothing if Why is already set,
+// or if neither is known.
 func (t *treeMaker) explainFault(n *TreeNode, r *ir.Rule, domains []string) {
 	if n.Why != "" {
 		return

@@ -48,7 +48,7 @@ func (f TreeFilter) Query() url.Values {
 	return query
 }
 
-// apply returns the nodes that the filter selects, and changes their lists of nodes below.
+// apply returns the nodes that the filter selects. It removes the others from the lists Below of these nodes.
 func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 	if f == (TreeFilter{}) {
 		return nodes
@@ -56,9 +56,9 @@ func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 	return f.keep(nodes, newComparer(), f.Namespace == "" && f.Route == "")
 }
 
-// keep returns the nodes that are selected, or that have a selected node below. It changes their lists of nodes
-// below. The parameter within is true below a selected route, and everywhere if the filter has neither
-// Namespace nor Route.
+// keep returns the nodes that the filter selects, or that have a selected node below. It removes the others
+// from their lists Below. within says whether all nodes of the list are selected by Namespace and Route: they
+// are below a selected route, or the filter has neither field. paths compares regular expressions.
 func (f TreeFilter) keep(nodes []*TreeNode, paths *comparer, within bool) (out []*TreeNode) {
 	for _, n := range nodes {
 		selected := within || f.selects(n)

@@ -65,7 +65,7 @@ const (
 	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent rejects, entirely or in part, or a listener, Gateway or ListenerSet that is not accepted
 )
 
-// setMatch sets Match and To of a node. The node's name has these texts.
+// setMatch sets Match, To and path of a node, and makes its Name of Match and To.
 func (n *TreeNode) setMatch(match *ir.Match, to string) {
 	n.Match, n.To, n.path = MatchWords(*match), to, &match.Path
 	n.Name = n.Match + " → " + n.To
@@ -84,8 +84,8 @@ func mistakeNode(p *manifest.Problem) *TreeNode {
 	return n
 }
 
-// child returns the node directly below n with that kind and field. If it does not exist, child adds it, and
-// order sorts it among nodes of its kind (see sort).
+// child returns the node directly below n with this kind and field. If there is none, it adds one. order is the
+// node's position among the nodes of its kind (see sort), for example the indexes of rule and match.
 func (n *TreeNode) child(kind TreeKind, field manifest.Field, order ...int) *TreeNode {
 	key := childKey{kind, field}
 	if c := n.index[key]; c != nil {

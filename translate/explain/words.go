@@ -61,8 +61,8 @@ func rpcWords(rpc ir.RPC) string {
 	return strings.Join(words, ", ")
 }
 
-// valueWords returns the name and value of a header or query parameter as text. The second parameter separates
-// the name from the value. The separator for a regular expression is always " matching ".
+// valueWords returns the match of a header or query parameter as text. is stands between the name and the
+// value, for example ": ". For a regular expression it is always " matching ".
 func valueWords(v ir.ValueMatch, is string) string {
 	if v.Regex {
 		return v.Name + " matching " + v.Value

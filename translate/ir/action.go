@@ -32,8 +32,9 @@ type Action struct {
 	// Extras is what policies add. It is nil if they add nothing.
 	Extras *Extras
 
-	// Parts say where the action was read from, except for its backends. There is one Part for each filter, for
-	// each field of a policy, for timeouts and for retry. A function that merges actions must merge Parts, too.
+	// Parts name the fields that the action was read from, except for its backends. There is one Part for each
+	// filter, for each field of a policy, for timeouts and for retry. A function that merges actions must merge
+	// Parts, too.
 	Parts []Part
 }
 
@@ -81,8 +82,8 @@ func (a *Action) CORSInForce() *CORS {
 	return a.CORS
 }
 
-// ClosedBy returns, as text, the object because of which the rule answers 500 (503 for a GRPCRoute), for
-// example an invalid policy. It returns "" for every other rule.
+// ClosedBy returns, as text, the object that makes the rule fail closed, for example an invalid policy. Such a
+// rule answers 500, or 503 for a GRPCRoute. For every other rule it returns "".
 func (a *Action) ClosedBy() string {
 	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
 		return ""
@@ -101,9 +102,10 @@ const (
 	PartClosed = "closed"
 )
 
-// Part names the field of an object that something in an Action was read from.
+// Part is a source of an Action: a field of an object, and what the field sets.
 type Part struct {
-	// Kind is the type of a filter, PartTimeouts, PartRetry, PartClosed, or the PartKind of a Field.
+	// Kind says what the field sets: the type of a filter, PartTimeouts, PartRetry, PartClosed, or the result of
+	// Field.PartKind for a field of a TrafficPolicy.
 	Kind   string
 	Object manifest.Key
 	// Field is the path inside the object, for example "spec.rules[0].filters[1]".
@@ -138,9 +140,9 @@ type Respond struct {
 	Status uint32
 	// Why is the reason for the answer, as text. It is "" if the problems of the rule report the reason.
 	Why string
-	// Unasked is the issuer whose discovery document is missing, if that is the only reason for the error that the
-	// rule answers. `gatefold serve` requests the document, so the rule may be served there. In all other cases
-	// Unasked is "".
+	// Unasked is the URL of an OpenID issuer. It is set if the rule answers an error only because nothing has
+	// requested the issuer's discovery document. `gatefold serve` requests it, so the rule may be served there. In
+	// all other cases Unasked is "".
 	Unasked string
 }
 
@@ -216,8 +218,8 @@ type PathChange struct {
 	Prefix string // the matched prefix, without a slash at its end, "" for "/"
 }
 
-// Of returns a copy of the change for a rule that matches the given path. Prefix of the copy is that path,
-// without a slash at its end.
+// Of returns a copy of the change for a rule that matches path. Prefix of the copy is that path, without a
+// slash at its end. So the change then replaces that path.
 func (c PathChange) Of(path Path) *PathChange {
 	c.Prefix = strings.TrimRight(path.Value, "/")
 	return &c

@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Extension is a GatewayExtension: an external service, or the tokens that are accepted. Exactly one of Auth,
-// Processor, Limiter, SignIn and JWT is set. Envoy calls the service by HTTP for a SignIn, and if Auth.HTTP is
-// set. Otherwise Envoy calls it by gRPC.
+// Extension is a GatewayExtension: an external service, an identity provider (SignIn), or the tokens that are
+// accepted (JWT). Exactly one of Auth, Processor, Limiter, SignIn and JWT is set. Envoy calls the service by
+// HTTP for a SignIn, and if Auth.HTTP is set. Otherwise Envoy calls it by gRPC.
 type Extension struct {
 	Service   Service // not used for JWT
 	Auth      *AuthService
@@ -64,7 +64,8 @@ type HTTPAuth struct {
 	// Add are headers that the service receives. Their values are format strings of Envoy.
 	Add []Header
 	// ToBackend are headers of an answer with 200. They replace the client's headers in the request to the
-	// backend. If AllToBackend is true, all headers of the answer do, except those that a service must not change.
+	// backend. If AllToBackend is true, every header of the answer replaces the client's, except those that a
+	// service must not change.
 	ToBackend    []string
 	AllToBackend bool
 	// ToClient are headers of a rejection that the client receives, together with the headers that a login needs.
@@ -118,9 +119,10 @@ type LimitService struct {
 	Headers bool
 }
 
-// ExtensionUse is a field of a policy that uses an Extension.
+// ExtensionUse is a reference to an Extension, from a field of a policy or from the filter ExternalAuth of a
+// route.
 type ExtensionUse struct {
-	// Field is the policy's field, for example "extAuth".
+	// Field is the policy's field, for example "extAuth". For the filter ExternalAuth it is "extAuth", too.
 	Field Field
 	// Key is the key of the GatewayExtension. It is zero if Filter is true.
 	Key manifest.Key
@@ -130,7 +132,7 @@ type ExtensionUse struct {
 	Filter bool
 }
 
-// PartKind returns the Kind of the Parts that this use was read from.
+// PartKind returns Part.Kind for the field or filter that refers to the Extension.
 func (u *ExtensionUse) PartKind() string {
 	if u.Filter {
 		return PartExternalAuth
@@ -157,7 +159,7 @@ type ExtProc struct {
 // GlobalLimit lets an external service count the request.
 type GlobalLimit struct {
 	ExtensionUse
-	// Descriptors are counted separately.
+	// Descriptors are what the service counts, each separately. Each descriptor is a list of entries.
 	Descriptors [][]LimitEntry
 }
 

@@ -32,13 +32,13 @@ const (
 	FieldHashPolicies    Field = "hashPolicies"
 )
 
-// partOfPolicy is the beginning of the Kind of each Part that is a field of a TrafficPolicy.
+// partOfPolicy is the beginning of Part.Kind for each field of a TrafficPolicy. The name of the field follows.
 const partOfPolicy = "TrafficPolicy "
 
 // Path returns the field's path inside a TrafficPolicy, for example "spec.extAuth".
 func (f Field) Path() string { return "spec." + string(f) }
 
-// PartKind returns the Kind of a Part that is this field of a TrafficPolicy.
+// PartKind returns Part.Kind for this field of a TrafficPolicy.
 func (f Field) PartKind() string { return partOfPolicy + string(f) }
 
 // PolicyField returns the TrafficPolicy field that the Part was read from. ok is false for other Parts.
@@ -86,8 +86,8 @@ type Extras struct {
 	// the virtual host; policies never set them.
 	Forged []string
 
-	// Replaced are the fields of the virtual host's policies that the route's policies replace, even if they only
-	// turn the field off.
+	// Replaced are the fields of the virtual host's policies that the route sets itself, even if only to turn the
+	// field off. The route then does not get the value of the virtual host.
 	Replaced []Field
 }
 
@@ -116,7 +116,8 @@ type HeaderChange struct {
 	Value Template // for SetHeader and AddHeader
 }
 
-// Template is a value that is made of expressions. The value is their results, one after the other.
+// Template is the value of a header, as a list of expressions. The results of the expressions are joined
+// without a separator.
 type Template []Expr
 
 // Expr is plain text, or a function of the request or response.
@@ -173,7 +174,8 @@ type StringMatch struct {
 	IgnoreCase bool // not used for StringRegex
 }
 
-// Hash is one source of a request's hash. Exactly one of Header, Cookie and SourceIP is set.
+// Hash is one source of the hash by which Envoy chooses an endpoint (RingHash, Maglev). Exactly one of Header,
+// Cookie and SourceIP is set.
 type Hash struct {
 	Header   string
 	Cookie   *HashCookie

@@ -5,16 +5,18 @@ import (
 	"strings"
 )
 
-// FilterGeneration is the number of the chain of HTTP filters that listeners have. A release of gatefold that
+// FilterGeneration is the version number of the HTTP filter chain of listeners. A release of gatefold that
 // changes the chain adds one: see docs/design/xds.md#a-table-is-for-one-chain-of-filters.
 const FilterGeneration = 1
 
-// generationMark is between the base and the generation in the name of a RouteConfiguration. A hostname
-// contains no slash.
+// generationMark separates the two parts of a RouteConfiguration's name: the base name and the generation of
+// the HTTP filter chain. It begins with a slash, because no hostname contains one. So the mark cannot be part
+// of a hostname in the base name.
 const generationMark = "/filters-"
 
-// TableName returns the name of the RouteConfiguration for a listener whose filter chain has a generation. For
-// generation 0 the name is base. For other generations it is base with the generation.
+// TableName returns the name of the RouteConfiguration for a listener with the filter chain of the given
+// generation (see FilterGeneration). base is the name without a generation. For generation 0 the result is
+// base.
 func TableName(base string, generation int) string {
 	if generation == 0 {
 		return base

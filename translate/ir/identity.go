@@ -15,8 +15,8 @@ type Identity struct {
 	Field string
 }
 
-// Identities returns the identity headers that the filters of the extras set. It returns nil if e is nil. Each
-// policy field that sets an identity header needs a line here.
+// Identities returns the identity headers that the filters of the extras set. It returns nil if e is nil. A new
+// policy field that sets an identity header must be added to this function.
 func (e *Extras) Identities() []Identity {
 	if e == nil {
 		return nil

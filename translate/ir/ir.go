@@ -110,18 +110,18 @@ type Rule struct {
 	Match Match
 	// Weight is the weight of EP-11466. It is 0 unless weighted precedence is on.
 	Weight int32
-	// Guard is true for a rule that a delegating rule adds: it gets the requests that no child route matches. It
-	// answers 500, or it sends them to the Services of the delegating rule. It comes after other rules of equal
-	// match (docs/design/routes.md).
+	// Guard is true for the rule that gets the requests of a delegating match that no child route matches. It
+	// answers 500, or it sends them to the Services of the delegating rule. Among rules of equal match it comes
+	// last (docs/design/routes.md).
 	Guard bool
 	// Root is the route that is attached to the Gateway. Source is the route with the rule. They are equal unless
 	// the rule was delegated. Rules of one route share them.
 	Root, Source *Origin
-	// Chain are the delegating rules above the rule, root first.
+	// Chain are the delegating rules above the rule, from the root to the parent of Source.
 	Chain []Hop
-	// Blocks are the delegating matches above the rule, outermost first. Each match is a Rule, which has a
-	// position in the order. All rules below the match stay together at this position. Blocks is nil unless
-	// weights order only siblings (see route.Compare).
+	// Blocks are set only if weights order only siblings (see route.Compare). There is one block for each
+	// delegating match above the rule, the outermost first. A block is a Rule, but only its position in the order
+	// counts: all rules below the delegating match stay together at this position.
 	Blocks []*Rule
 	// Position has the index of the rule and the index of the match in Source. A rule with SignIn has a constant
 	// instead of the index of a match. Ref is the index of the backendRef that leads to Source, in the last rule
@@ -154,7 +154,7 @@ type Rejection struct {
 	Some bool
 }
 
-// Hop is one match of a delegating rule, on the path from the root to a rule.
+// Hop is one match of a delegating rule: one step of the delegation from the root to a rule.
 type Hop struct {
 	Route   manifest.Key
 	Created time.Time // see Origin

@@ -2,7 +2,7 @@ package ir
 
 import "time"
 
-// JWT is the set of accepted tokens. A valid token of one provider is enough.
+// JWT says which tokens a GatewayExtension accepts. A valid token of one provider is enough.
 type JWT struct {
 	// Name is the "namespace/name" of the GatewayExtension, by which routes refer to it.
 	Name string

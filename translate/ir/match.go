@@ -1,6 +1,7 @@
 package ir
 
-// PathKind is how a path is compared. The order of the constants is the order of precedence.
+// PathKind is how a path is compared. A kind with a smaller value has precedence: exact paths come before
+// regular expressions, and these before prefixes.
 type PathKind uint8
 
 // The kinds of path match.

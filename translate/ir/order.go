@@ -1,6 +1,7 @@
 package ir
 
-// TrueFirst compares two booleans as cmp.Compare does: true comes before false.
+// TrueFirst compares two booleans for sorting: true comes before false. It returns -1, 0 or 1, as cmp.Compare
+// does.
 func TrueFirst(a, b bool) int {
 	switch {
 	case a == b:

@@ -3,7 +3,7 @@ package ir
 import "slices"
 
 // Renamed returns a copy of the rule with other cluster names. The function name returns the new name of each
-// cluster that the rule sends to or calls. The cluster name "" stays.
+// cluster to which the rule sends requests, or which Envoy calls for the rule. The cluster name "" stays.
 func (r *Rule) Renamed(name func(string) string) *Rule {
 	out := *r
 	out.Action = r.Action.renamed(name)

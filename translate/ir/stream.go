@@ -21,7 +21,8 @@ type Stream struct {
 	// Route is the route that gets the connections or datagrams. If it is nil, connections are closed and
 	// datagrams dropped.
 	Route *StreamRoute
-	// Behind are routes that lost at least one of the domains to Route in the conflict resolution order.
+	// Behind are routes that claim some of the same domains, but come after Route in the conflict resolution
+	// order. They get no connections for these domains.
 	Behind []Rival
 	// Access says which clients the Stream admits. nil means all clients.
 	Access *Access
@@ -33,7 +34,7 @@ type Access struct {
 	ACL *ACL
 	// Closed says why the Stream admits no client. It is "" if ACL decides.
 	Closed string
-	// Parts name the policies that have the ACL, or what makes the Stream admit no client.
+	// Parts are the sources of the Access: the policies with the ACL, or what makes the Stream admit no client.
 	Parts []Part
 }
 

@@ -63,7 +63,7 @@ type Clients struct {
 	Insecure bool
 }
 
-// SecretName returns the xDS name of the Secret with a key.
+// SecretName returns the xDS name for a Kubernetes Secret. key is the Secret's key.
 func SecretName(key manifest.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
 
 // Certificate is the public information about a certificate in use.

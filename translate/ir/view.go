@@ -22,7 +22,7 @@ type View struct {
 	Delegations func() []Delegation
 }
 
-// Delegation is one match of a delegating rule, on ports with one number.
+// Delegation is one match of a delegating rule, for the listeners with the port number Port.
 type Delegation struct {
 	Port int32
 	// Chain is the path from the root to the match. The match is the last hop.
@@ -58,9 +58,9 @@ type PortView struct {
 	Port *Port
 	// Hosts are sorted by Chain, then Domain.
 	Hosts []HostView
-	// Claims are the headers for claims that Envoy removes from the requests to every route with jwtAuth. They are
-	// the headers of all Gateways, because one Envoy may serve all Gateways. An Envoy that serves only this
-	// Gateway removes only the headers of this Gateway.
+	// Claims are headers that carry claims of tokens (JWTProvider.Claims). Envoy removes them from the requests to
+	// every route with jwtAuth. They are the headers of all Gateways, because one Envoy may serve all Gateways. An
+	// Envoy that serves only this Gateway removes only those of this Gateway.
 	Claims []string
 }
 

@@ -21,8 +21,8 @@ type Route struct {
 	NamespaceLabels map[string]string
 }
 
-// hostnames returns the hostnames of the route as text, for messages. If spec.hostnames is empty, it returns
-// the hosts that the route may serve.
+// hostnames returns spec.hostnames as text, for messages. If spec.hostnames is empty, it returns the hosts that
+// the namespace of the route may serve.
 func (r Route) hostnames() string {
 	if len(r.Hostnames) == 0 {
 		return r.Hosts.String()
@@ -30,7 +30,7 @@ func (r Route) hostnames() string {
 	return strings.Join(r.Hostnames, ", ")
 }
 
-// groupKind returns the route's kind in the form of allowedRoutes.kinds.
+// groupKind returns the group and kind of the route, as they are written in allowedRoutes.kinds of a listener.
 func (r Route) groupKind() gwv1.RouteGroupKind {
 	group := gwv1.Group(r.Key.Group)
 	return gwv1.RouteGroupKind{Group: &group, Kind: gwv1.Kind(r.Key.Kind)}
@@ -63,7 +63,8 @@ type Attachment struct {
 	Shadowed string
 }
 
-// notAttached returns the Attachment of a route that did not attach for the given reason.
+// notAttached returns the Attachment of a route that attaches to no listener. reason and message are those of
+// the condition Accepted. hint says what to do.
 func notAttached(reason gwv1.RouteConditionReason, message, hint string) Attachment {
 	return Attachment{Accepted: manifest.Because(reason, message), Hint: hint}
 }
@@ -83,15 +84,15 @@ func (s *Set) AttachNothing() Attachment {
 	return notAttached(gwv1.RouteReasonNoMatchingParent, fmt.Sprintf("%s is not accepted: %s", s.Origin.Key, s.Accepted.Message), "fix the ListenerSet first")
 }
 
-// maxOwned bounds how many hosts, or how many other listeners, a message lists one by one.
+// maxOwned is the largest number of hosts, or of other listeners, that a message lists by name. For more, the
+// message ends with "and others".
 const maxOwned = 4
 
-// Attach returns to which listeners a route attaches by one of its parentRefs, ref, and where its rules are
-// added. The listeners must be selected by ref (sectionName and port), and admit the route by kind, namespace
-// and hostname (Envoy Gateway's translator design, Outline 2). parent is the object that ref names: the Gateway
-// or one of its ListenerSets. Attach considers only the listeners of this object. The function owner returns
-// the ID of the listener that serves a domain of a port. Attach calls it only for a listener that is
-// Part.Shared.
+// Attach returns the listeners that a route (r) attaches to by one of its parentRefs (ref), and the places
+// where its rules are added. parent is the object that ref names; p has its listeners. Attach considers a
+// listener if sectionName and port of ref select it, and if it admits the route by kind, namespace and hostname
+// (Envoy Gateway's translator design, Outline 2). owner returns the ID of the listener that serves a domain of
+// a port; Attach calls it only for listeners that are Part.Shared.
 func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
@@ -134,7 +135,9 @@ func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, ow
 	return out
 }
 
-// ownerOf returns the ID of the listener that serves a domain of l. It may be another listener of the port.
+// ownerOf returns the ID of the listener that serves a domain of l. Of two listeners of a port, the one with
+// the more specific hostname serves the domain, so that it may be another listener than l. The function owner
+// finds it, as in Attach.
 func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) string) string {
 	if !p.Shared[slices.Index(p.Listeners, l)] {
 		return l.ID()
@@ -192,7 +195,8 @@ func openTo(named []*Listener, r Route) string {
 	return text
 }
 
-// namespaces returns, in words, the namespaces whose routes may attach. It is not called for namespaces "All".
+// namespaces returns, as text, the namespaces whose routes may attach to the listener. It must not be called if
+// routes of all namespaces may attach.
 func (l *Listener) namespaces() string {
 	switch {
 	case l.From == gwv1.NamespacesFromSame:
@@ -203,7 +207,8 @@ func (l *Listener) namespaces() string {
 	return "no namespace"
 }
 
-// speaks reports whether routes of a kind may attach to a listener with this protocol.
+// speaks reports whether routes of a kind may attach to a listener with the protocol of l. For example, a
+// TCPRoute may attach to a TCP listener, but not to an HTTP listener.
 func (l *Listener) speaks(kind route.Kind) bool { return slices.Contains(kind.Protocols, l.Protocol) }
 
 // protocolWords returns, as text, the protocols of listeners that routes of a kind may attach to.
@@ -215,8 +220,8 @@ func protocolWords(kind route.Kind) string {
 	return strings.Join(names, " or ")
 }
 
-// namedBy returns the listeners that a parentRef selects. own are the listeners of the object that the
-// parentRef names. Without sectionName and port, all of them are selected.
+// namedBy returns the listeners that a parentRef (ref) selects by sectionName and port. If ref has neither, it
+// returns all of own. own are the listeners of the object that ref names.
 func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	var out []*Listener
 	for _, l := range own {
@@ -241,8 +246,8 @@ func wanted(ref gwv1.ParentReference) string {
 	return out
 }
 
-// meantListener returns, as text for a hint, the listener name that is most similar to the sectionName of a
-// parentRef. It returns "" if no name is similar, or without a sectionName.
+// meantListener returns the beginning of a hint that suggests a listener of own: the one whose name is most
+// similar to the sectionName of ref. It returns "" if no name is similar, or if ref has no sectionName.
 func meantListener(ref gwv1.ParentReference, own []*Listener) string {
 	if ref.SectionName == nil {
 		return ""
@@ -290,9 +295,9 @@ func (l *Listener) admitsNamespace(r Route) bool {
 	return false
 }
 
-// intersect returns the hosts that a listener and a route have in common: the more specific name of each
-// matching pair, sorted and unique. The names are as in Place.Domain. It returns nil if there is no common
-// host.
+// intersect returns the hosts that a listener and a route have in common, sorted and unique. listener is the
+// hostname of the listener, "" for every host. Of each pair of names that match, the result has the more
+// specific one. The names are written as in Place.Domain. It returns nil if there is no common host.
 func intersect(listener string, hosts ir.Hosts) []string {
 	if hosts.Every() {
 		return []string{domain(listener)}
@@ -318,8 +323,8 @@ func domain(hostname string) string {
 	return hostname
 }
 
-// covers reports whether every host of b is a host of a; "" stands for every host. A wildcard covers one label
-// or more before its suffix (Gateway API, Listener.hostname).
+// covers reports whether the hostname a includes every host of b. Either may be a wildcard; "" stands for every
+// host. A wildcard includes names with one or more labels before its suffix (Gateway API, Listener.hostname).
 func covers(a, b string) bool {
 	suffix, wild := strings.CutPrefix(a, "*")
 	return a == "" || a == b || wild && strings.HasSuffix(strings.TrimPrefix(b, "*"), suffix) && b != ""

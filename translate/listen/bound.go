@@ -44,12 +44,14 @@ func (b Bound) Hint(first string) string {
 	return first + "; or " + hint
 }
 
-// Cause returns the annotation with the hosts, as a field of the Namespace.
+// Cause returns the annotation that limits the hosts, as a field of the Namespace. Problems show it as their
+// cause.
 func (b Bound) Cause() manifest.Field {
 	return manifest.Field{Object: b.Namespace, Path: "metadata.annotations[" + tenancy.AnnotationHosts + "]"}
 }
 
-// NoHost returns the Attachment of a route that has no host which its namespace may serve.
+// NoHost returns the Attachment of a route that attaches to no listener, because its namespace may serve none
+// of its hosts.
 func (b Bound) NoHost() Attachment {
 	return notAttached(HostnameNotAllowed, "the route serves no host: "+b.String(), b.Hint(""))
 }

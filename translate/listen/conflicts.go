@@ -13,9 +13,9 @@ import (
 
 // resolveConflicts sets Conflicted of listeners that cannot be distinguished (Envoy Gateway's translator
 // design, Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different protocols
-// on one port, a duplicate hostname, or a duplicate name in an object. If both listeners are in one object,
-// both are conflicted. If they are in two objects, only the listener of the later object is conflicted. A
-// listener that is conflicted or not accepted has no effect on later objects.
+// on one port, a duplicate hostname, or a duplicate name in an object. Two listeners of one object are both
+// conflicted. Of two objects, only the listener of the later object is. A listener that is conflicted or not
+// accepted does not conflict with later objects.
 func resolveConflicts(listeners []*Listener) {
 	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
 	for begin := 0; begin < len(listeners); {
@@ -33,9 +33,9 @@ func resolveConflicts(listeners []*Listener) {
 	}
 }
 
-// standing contains the listeners of earlier objects that are accepted and have no conflict. Later listeners
-// are compared with them. ports has the first listener of each port: all others of the port must have a
-// protocol of the same family. hosts has all listeners, by port and hostname (claim).
+// standing has the listeners with which those of later objects are compared: the listeners that are accepted
+// and have no conflict. ports has the first listener of each port; all others of the port must have a protocol
+// of the same family. hosts has all of them, by port and hostname (claim).
 type standing struct {
 	ports map[Socket]*Listener
 	hosts map[Place]*Listener
@@ -68,7 +68,8 @@ func (s standing) add(own []*Listener) {
 	}
 }
 
-// claim returns the port and hostname of the listener. Two served listeners never have the same claim.
+// claim returns the port and hostname of the listener, as a Place. No two served listeners have the same claim,
+// so that it can be a map key.
 func (l *Listener) claim() Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Domain: domain(l.Hostname)}
 }
@@ -86,8 +87,9 @@ func resolveWithin(own []*Listener) {
 	}
 }
 
-// worse returns the more important of two conflicts. A conflict of protocols is more important than one of
-// hostnames. If both are conflicts of protocols, it returns b.
+// worse returns the conflict to report if a listener has two, a and b. A conflict of protocols is more
+// important than one of hostnames or names. If both are conflicts of protocols, it returns b. If one is good
+// (no conflict), it returns the other.
 func worse(a, b manifest.Verdict[gwv1.ListenerConditionReason]) manifest.Verdict[gwv1.ListenerConditionReason] {
 	if b.Reason == gwv1.ListenerReasonProtocolConflict {
 		return b
@@ -123,8 +125,8 @@ func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason]
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
-// family returns the same value for protocols that can share a port if their hostnames differ. HTTPS and TLS
-// can, because both use the server name in the handshake.
+// family returns a protocol that stands for all protocols that can share a port if their hostnames differ.
+// HTTPS and TLS can, because Envoy distinguishes them by the server name in the TLS handshake.
 func family(p gwv1.ProtocolType) gwv1.ProtocolType {
 	if p == gwv1.HTTPSProtocolType {
 		return gwv1.TLSProtocolType
@@ -175,8 +177,8 @@ func ofOneFamily(all []*Listener) bool {
 	return !slices.ContainsFunc(all, func(l *Listener) bool { return family(l.Protocol) != family(all[0].Protocol) })
 }
 
-// mainProtocol returns the first protocol of the family with the most listeners. If several families have the
-// most, it uses the one whose listener comes first.
+// mainProtocol returns the protocol that the listeners of a port should have: a protocol of the family with the
+// most listeners. If several families have the most, it is the one whose listener comes first.
 func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	count := map[gwv1.ProtocolType]int{}
 	for _, l := range all {
@@ -191,8 +193,9 @@ func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	return main
 }
 
-// oddProtocol returns the problem message for a listener whose protocol conflicts on its port. all has the
-// listeners of the port. The message lists those with a protocol of another family, at most maxOwned of them.
+// oddProtocol returns the message of the problem that the protocol of a listener (odd) conflicts with others on
+// its port. all has the listeners of the port. The message lists those with a protocol of another family, but
+// at most maxOwned of them.
 func oddProtocol(odd *Listener, all []*Listener) string {
 	var others []string
 	for _, l := range all {

@@ -7,23 +7,24 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Contender is a route with the hosts that it would serve on one listener.
+// Contender is an HTTPRoute or GRPCRoute that competes for hosts of one listener. Domains are the hosts that it
+// would serve there.
 type Contender struct {
 	Origin  *ir.Origin
 	Domains []string // as Place.Domain
 }
 
-// Loss is a host that a route does not get, because another route has it: the route with the key By.
+// Loss is a host that a route does not get on a listener, because a route of another kind (By) has it.
 type Loss struct {
 	By manifest.Key
 	// Domain is the common host: the narrower of the two names.
 	Domain string
 }
 
-// Contest returns, by key, the routes that one listener does not accept. An HTTPRoute and a GRPCRoute must not
-// have a host in common: the listener accepts only the first of the two (Gateway API, GRPCRouteSpec.hostnames).
-// all has the routes of both kinds, in the conflict resolution order. A route that is not accepted does not
-// exclude other routes.
+// Contest returns, by key, the routes that one listener does not accept, each with the host that it lost. An
+// HTTPRoute and a GRPCRoute must not have a host in common: the listener accepts only the first of them
+// (Gateway API, GRPCRouteSpec.hostnames). all has the routes of both kinds, in the conflict resolution order. A
+// route that is not accepted does not exclude other routes.
 func Contest(all []*Contender) map[manifest.Key]Loss {
 	lost := map[manifest.Key]Loss{}
 	taken := map[string]*holdings{} // by kind
@@ -42,8 +43,8 @@ func Contest(all []*Contender) map[manifest.Key]Loss {
 	return lost
 }
 
-// beaten returns the Loss of a route to an earlier route of another kind. The bool is false if the route loses
-// to none.
+// beaten returns the first host that a route (c) loses to an accepted route of another kind. taken has the
+// hosts of the accepted routes, by kind. The bool is false if the route loses no host.
 func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	for kind, other := range taken {
 		if kind == c.Origin.Key.Kind {
@@ -58,13 +59,13 @@ func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	return Loss{}, false
 }
 
-// holdings are the hosts of the accepted routes of one kind, each with the first route that has it. The map at
-// is by domain. The map below is by wildcard, with the first route that has a domain below the wildcard.
+// holdings are the hosts of all accepted routes of one kind. The map at has, by host, the first route that has
+// the host. The map below has, by wildcard, the first route with a host that the wildcard covers.
 type holdings struct{ at, below map[string]Loss }
 
 func newHoldings() *holdings { return &holdings{at: map[string]Loss{}, below: map[string]Loss{}} }
 
-// take adds the domains of an accepted route.
+// take adds the hosts of an accepted route. A host keeps the first route that has it.
 func (h *holdings) take(c *Contender) {
 	for _, domain := range c.Domains {
 		if _, had := h.at[domain]; !had {
@@ -78,8 +79,8 @@ func (h *holdings) take(c *Contender) {
 	}
 }
 
-// holder looks for a route in h that has a host in common with domain. It returns that route and the common
-// host, as the Loss of a route that claims domain. held is false if there is no such route.
+// holder finds an accepted route that has a host in common with domain. It returns the Loss of a route that
+// requests domain: the found route, and the common host. held is false if there is no such route.
 func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	for _, at := range append(wildcards(domain), domain) {
 		if loss, held = h.at[at]; held {

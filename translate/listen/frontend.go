@@ -19,14 +19,15 @@ type References struct {
 	Authority   func(gwv1.ObjectReference) Authority
 }
 
-// validation is how client certificates are verified. Several listeners may share one validation.
+// validation is how client certificates are verified on one or more listeners. accepted and resolved are added
+// to the conditions of these listeners.
 type validation struct {
 	clients            *ir.Clients // nil if certificates are not verified, or if no CA certificate can be used
 	accepted, resolved manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
-// frontend is the content of a Gateway's spec.tls.frontend: how listeners verify client certificates. ports has
-// the validation of each port in perPort, and standard is the default.
+// frontend is a Gateway's spec.tls.frontend: how its listeners verify client certificates. ports has the
+// validation of each port with a configuration of its own (perPort). All other ports use standard.
 type frontend struct {
 	ports    map[int32]validation
 	standard validation
@@ -44,9 +45,9 @@ func (r *specReader) readFrontend(from *gwv1.GatewayTLSConfig, follow References
 	r.frontend.standard = r.validation("spec.tls.frontend.default.validation", from.Frontend.Default.Validation, follow)
 }
 
-// ask sets how each listener that terminates TLS verifies client certificates. It also updates the conditions
-// Resolved and Accepted of these listeners. The configuration of a port wins over the default (Gateway API,
-// FrontendTLSConfig). If f is nil, it changes nothing.
+// ask sets, for each listener that terminates TLS, how it verifies client certificates. It also updates the
+// conditions Resolved and Accepted of the listener. The configuration of a port replaces the default (Gateway
+// API, FrontendTLSConfig). If f is nil, ask changes nothing.
 func (f *frontend) ask(listeners []*Listener) {
 	if f == nil {
 		return
@@ -67,9 +68,10 @@ func (f *frontend) ask(listeners []*Listener) {
 	}
 }
 
-// validation returns the validation of one configuration, and reports references that cannot be used. If no CA
-// certificate can be used, listeners with this validation are not accepted. It sets r.Insecure if the
-// configuration accepts clients without a valid certificate. It returns the zero validation if from is nil.
+// validation returns how client certificates are verified by one configuration (from), and reports references
+// to CA certificates that cannot be used. If none can be used, the listeners are not accepted. If the
+// configuration accepts clients without a valid certificate, it sets r.Insecure. If from is nil, the result is
+// zero: no verification.
 func (r *specReader) validation(field string, from *gwv1.FrontendTLSValidation, follow References) (v validation) {
 	if from == nil {
 		return v
@@ -120,8 +122,8 @@ type Client struct {
 	Usable manifest.Verdict[gwv1.GatewayConditionReason]
 }
 
-// Shows returns the Secret with the certificate that the Gateway presents to backends. ok is false if there is
-// no usable certificate.
+// Shows returns the Secret with the certificate that the Gateway presents to backends. ok is false if it
+// presents none, because spec.tls.backend names no certificate or an unusable one.
 func (g *Gateway) Shows() (secret manifest.Key, ok bool) {
 	if g.Client == nil || !g.Client.Usable.Good() {
 		return manifest.Key{}, false

@@ -26,7 +26,8 @@ type Gateway struct {
 	Addresses []string
 	// Listeners are the Gateway's own listeners, then those of its ListenerSets in the order of CompareSets.
 	Listeners []*Listener
-	// spans, hosts and shared are computed by index and indexHosts.
+	// spans has the listeners of each object, hosts the listener of each port and hostname, and shared the
+	// wildcards that cover the hostname of another listener. index and indexHosts compute them.
 	spans  map[manifest.Key]span
 	hosts  map[Place]*Listener
 	shared map[Place]bool
@@ -55,8 +56,8 @@ type Listener struct {
 	Hostname string // "" is every host
 	Port     int32
 	Protocol gwv1.ProtocolType
-	// rank decides the order between Gateways that claim the same port. It is the later of two origins: the origin
-	// of the Owner, and the origin of the Gateway.
+	// rank decides which Gateway gets a port that several Gateways request. It is the origin of the Gateway or of
+	// the Owner, whichever comes later in the conflict resolution order.
 	rank *ir.Origin
 	// Passthrough is true if the listener forwards TLS to the backends without termination.
 	Passthrough bool
@@ -83,15 +84,16 @@ func (l *Listener) Serves() bool {
 	return l.Accepted.Good() && l.Conflicted.Good() && l.Taken.Good() && l.Certified()
 }
 
-// specReader reads the spec of a Gateway, or the listeners of a ListenerSet, into a Gateway.
+// specReader reads the spec of a Gateway, or the listeners of a ListenerSet, and stores the result in the
+// embedded Gateway.
 type specReader struct {
 	*Gateway
 	bound Bound // of the namespace of the object that defines the listeners
 }
 
-// Read validates the spec of a Gateway. given are the addresses to use if the spec names none, or has an entry
-// without a value: addresses of the pool, or all interfaces. follow resolves references. The result is complete
-// only after the caller has called Join.
+// Read validates the spec of a Gateway. given are the addresses to bind if the spec has no addresses, or an
+// entry without a value: addresses of the pool, or all interfaces. follow resolves references to certificates.
+// The result is complete only after the caller has called Join.
 func Read(object *manifest.Object, given []string, follow References) *Gateway {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	r := &specReader{bound: follow.Bound, Gateway: &Gateway{
@@ -195,8 +197,8 @@ func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	}
 }
 
-// unusable returns the Taken verdict for the listeners of a Gateway that cannot be served. The reason is
-// Invalid if the Gateway has unsupported parameters, otherwise PortUnavailable.
+// unusable returns why the listeners of a Gateway that cannot be served have no port, for Listener.Taken. The
+// reason is Invalid if the Gateway has unsupported parameters, otherwise PortUnavailable.
 func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 	if g.Unusable.Reason == gwv1.GatewayReasonInvalidParameters {
 		return manifest.Because(gwv1.ListenerReasonInvalid, g.Unusable.Message)
@@ -286,7 +288,8 @@ func kindNames(kinds []gwv1.RouteGroupKind) string {
 	return strings.Join(names, " or ")
 }
 
-// sameKind reports whether b names the kind a. If b has no group, only the kinds are compared.
+// sameKind reports whether b, a kind in allowedRoutes, is the kind a. If b has no group, only the names of the
+// kinds are compared.
 func sameKind(a, b gwv1.RouteGroupKind) bool {
 	return a.Kind == b.Kind && (b.Group == nil || *a.Group == *b.Group)
 }

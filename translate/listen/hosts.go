@@ -7,7 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Narrow returns the intersection of two sets of hosts: the narrower name of each matching pair.
+// Narrow returns the hosts that two sets have in common. Of each pair of names that match, the result has the
+// narrower one: for example "a.example.com" of "a.example.com" and "*.example.com".
 func Narrow(hosts, own ir.Hosts) ir.Hosts {
 	if hosts.Every() {
 		return own
@@ -29,11 +30,11 @@ func Spans(own ir.Hosts, places []Place) bool {
 	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
 }
 
-// Within narrows the places of a route to some hosts, for a child that serves only part of its parent's hosts.
-// held has each place that has at least one of the hosts; a place may be in held several times. For a host that
-// is narrower than its place, narrower has a Place for the host, and for each wildcard between the host and the
-// place. Within leaves out a host that another listener of the port serves (listener isolation). If hosts
-// contains every host, it returns places and nil.
+// Within returns the places of a delegated child that serves only some hosts of its root. places are the
+// root's. held has each of them that has at least one of hosts, possibly several times. For a host that is
+// narrower than its place, narrower has a Place for the host and for each wildcard between host and place. A
+// host that another listener of the port serves is left out (listener isolation). If hosts contains every host,
+// Within returns places and nil.
 func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place) {
 	if hosts.Every() {
 		return places, nil

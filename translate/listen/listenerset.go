@@ -84,7 +84,7 @@ func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	return s
 }
 
-// reject sets s.Accepted to a reason, and adds the problem of the parentRef.
+// reject sets s.Accepted to a reason and message, and adds the problem at the parentRef. hint says what to do.
 func (s *Set) reject(reason gwv1.ListenerSetConditionReason, message, hint string) {
 	s.Accepted = manifest.Because(reason, message)
 	s.Problems = append(s.Problems, manifest.Problem{

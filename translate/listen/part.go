@@ -34,8 +34,8 @@ func (g *Gateway) Part(owner manifest.Key) *Part {
 	return out
 }
 
-// Named returns the listeners, but only the first of those with the same name: the status has one entry for
-// each name.
+// Named returns the listeners without duplicate names: of several listeners with one name, only the first. The
+// status has one entry for each name.
 func (p *Part) Named() []*Listener {
 	var out []*Listener
 	for _, l := range p.Listeners {
@@ -57,10 +57,10 @@ func (p *Part) EnvoyNames() map[string]string {
 	return out
 }
 
-// span is the range of one object's listeners in Gateway.Listeners.
+// span is the position of one object's listeners in Gateway.Listeners: from begin, and before end.
 type span struct{ begin, end int }
 
-// index computes g.spans.
+// index computes g.spans: where the listeners of each object are in g.Listeners.
 func (g *Gateway) index() {
 	g.spans = make(map[manifest.Key]span, len(g.Listeners))
 	for i, l := range g.Listeners {
@@ -73,8 +73,8 @@ func (g *Gateway) index() {
 	}
 }
 
-// indexHosts computes g.hosts, the served listener of each claim, and g.shared, the wildcards that cover the
-// hostname of a narrower listener.
+// indexHosts computes g.hosts, which has each served listener by its port and hostname (claim). It also
+// computes g.shared: the wildcards that cover the hostname of a served listener.
 func (g *Gateway) indexHosts() {
 	g.hosts, g.shared = make(map[Place]*Listener, len(g.Listeners)), map[Place]bool{}
 	for _, l := range g.Listeners {

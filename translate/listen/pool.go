@@ -14,7 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// AddressRequest is a Gateway's request for addresses of the pool.
+// AddressRequest is what AssignAddresses must know about one Gateway: the addresses that it names, and how many
+// it requests from the pool.
 type AddressRequest struct {
 	Origin *ir.Origin
 	// Static are the IP addresses in the Gateway's spec. AssignAddresses assigns none of these to another Gateway,
@@ -116,16 +117,16 @@ type assignment struct {
 	taken       map[netip.Addr]bool
 }
 
-// reserve makes an address unavailable to later requests. It does nothing for a Gateway outside cluster paths
-// (Origin.Outside).
+// reserve makes an address unavailable to later requests. If the Gateway that uses it (w) is outside cluster
+// paths (Origin.Outside), the address stays available.
 func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
 	if !w.Origin.Outside {
 		l.taken[ip] = true
 	}
 }
 
-// next returns the first free address. It begins with the address that is computed from name. It returns false
-// if no address is free.
+// next returns a free address. The search begins at an address that is computed from name, so that the same
+// name usually leads to the same address. The bool is false if no address is free.
 func (l *assignment) next(name string) (netip.Addr, bool) {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name)) // it does not fail

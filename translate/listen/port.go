@@ -78,7 +78,8 @@ type bindings struct {
 	all, first string
 }
 
-// holder returns a Gateway that binds one of the addresses. It returns "" if no Gateway binds one.
+// holder returns a Gateway that already binds one of the addresses. It returns "" if no Gateway does, so that
+// all of them are free.
 func (b *bindings) holder(addresses []string) string {
 	for _, address := range addresses {
 		by := cmp.Or(b.all, b.byAddress[address])
@@ -109,9 +110,9 @@ func unspecified(address string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// WithHolders returns a copy of the Gateway. Listeners whose port another Gateway has are not served in the
-// copy, and are reported as problems. holder returns the Gateway that has a port, or "" if no other Gateway has
-// it.
+// WithHolders returns a copy of the Gateway after conflicts with other Gateways. holder returns the other
+// Gateway that has a port, "" if there is none. Listeners of such a port are not served in the copy, and each
+// has a problem.
 func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
 	out.Listeners = nil
@@ -149,9 +150,9 @@ func (g *Gateway) Ports() []*ir.Port {
 	return ports
 }
 
-// fill adds the served listeners of one port to the ir.Port. Without TLS the HTTP listeners share one chain.
-// With TLS each has its own chain, because no two have the same hostname. For TCP, UDP and TLS listeners it
-// adds ir.Streams without routes.
+// fill adds the served listeners of one port to the ir.Port. All HTTP listeners share one filter chain. Each
+// HTTPS listener has its own, because no two have the same hostname. TCP, UDP and TLS listeners become
+// ir.Streams without routes.
 func (g *Gateway) fill(port *ir.Port, at Socket) {
 	for _, l := range g.Listeners {
 		if !l.Serves() || l.socket() != at {
@@ -170,9 +171,9 @@ func (g *Gateway) fill(port *ir.Port, at Socket) {
 	slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// PortName returns the name of the Envoy listener for a port and the protocol of its listeners. HTTPS and TLS
-// give the same name, because they share a port. So Envoy does not replace its listener if HTTPS is added to
-// TLS.
+// PortName returns the name of the Envoy listener for a port. protocol is that of the listeners on the port.
+// HTTPS and TLS lead to the same name, because they share a port. So Envoy does not replace its listener when
+// an HTTPS listener is added to a TLS listener.
 func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	word := ""
 	switch protocol {

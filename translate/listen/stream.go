@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Claimant is a TCPRoute, TLSRoute or UDPRoute with its places on one port.
+// Claimant is a TCPRoute, TLSRoute or UDPRoute that requests hostnames or whole listeners on one port (Places).
 type Claimant struct {
 	Route *ir.StreamRoute
 	// Places are the places of the route on one port of one Gateway, sorted by chain and domain.
@@ -24,10 +24,10 @@ func (l *Listener) stream() ir.Stream {
 	return out
 }
 
-// Assign replaces port.Streams, which has one ir.Stream for each listener, by the ir.Streams of the routes. The
-// claimants must be in the conflict resolution order: a hostname goes to the first route that claims it. If no
-// route claims the hostname of a listener, its ir.Stream stays without a route. Envoy then closes its
-// connections and drops its datagrams.
+// Assign gives the hostnames of TCP, TLS and UDP listeners to routes. At first, port.Streams has one ir.Stream
+// for each listener. Afterwards it has those of the routes. claimants must be in the conflict resolution order:
+// a hostname goes to the first route that requests it. If no route requests the hostname of a listener, its
+// ir.Stream stays without a route. Envoy then closes its connections and drops its datagrams.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {
@@ -45,8 +45,9 @@ func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 }
 
 // claim appends to out the ir.Stream that the route of c gets at one listener. own is the ir.Stream of the
-// listener, and taken has the index in out for each assigned domain. If all domains are assigned already, claim
-// appends nothing. It adds the route to Behind of each earlier ir.Stream that has one of its domains.
+// listener without a route. taken has the index in out for each domain that a route has already. If the route
+// gets no domain, nothing is appended. The route is added to Behind of each earlier ir.Stream with a domain
+// that it requested.
 func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
 	stream, lost := own, map[int][]string{}
 	stream.Route, stream.Domains = c.Route, nil
@@ -76,5 +77,6 @@ func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) [
 	return append(out, stream)
 }
 
-// compareStreams orders the ir.Streams of a listener by name, so that an edit of one does not move the others.
+// compareStreams orders the ir.Streams of a listener by name. So an edit of one of them does not move the
+// others.
 func compareStreams(a, b ir.Stream) int { return cmp.Compare(a.Name(), b.Name()) }

@@ -54,7 +54,8 @@ func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSCo
 	}
 }
 
-// unresolved adds a problem, and sets l.Resolved unless it already has a reason.
+// unresolved reports a reference of a listener that cannot be used. It adds a problem, and sets l.Resolved if
+// that has no reason yet.
 func (r *specReader) unresolved(field string, l *Listener, reason gwv1.ListenerConditionReason, message, hint string) {
 	r.problem(string(reason), field, message, hint)
 	if l.Resolved.Good() {
@@ -109,8 +110,8 @@ func (l *Listener) Certified() bool {
 	return !l.endsTLS() || len(l.Certificates) > 0
 }
 
-// chain returns the server name that selects the listener in a TLS handshake, "*" for every name. It returns ""
-// without TLS.
+// chain returns the name of the listener's filter chain: the server name that selects the listener in a TLS
+// handshake, "*" for every name. It returns "" for a listener without TLS.
 func (l *Listener) chain() string {
 	if l.Protocol != gwv1.HTTPSProtocolType && l.Protocol != gwv1.TLSProtocolType {
 		return ""
@@ -136,7 +137,8 @@ func (l *Listener) terminate() *ir.TLS {
 // GatewayHTTPSListenerDetectMisdirectedRequests).
 type TLSNames struct {
 	names []string
-	// under is the result of the function under. It is nil if there are at most ir.MaxMisdirected names.
+	// under has the names by the wildcards that cover them (see the function under). It is nil if there are at
+	// most ir.MaxMisdirected names.
 	under map[string][]string
 }
 
@@ -158,9 +160,9 @@ func (g *Gateway) TLSNames(port int32) *TLSNames {
 	return out
 }
 
-// under returns the given names by wildcard: for each wildcard that covers at least one name, the names that it
-// covers. The wildcard need not be a name itself. If it is one, it is not among its own names. The name
-// a.example.com, for example, is listed under *.example.com, *.com and *.
+// under groups names by the wildcards that cover them. The result has each wildcard that covers at least one
+// name. The wildcard itself may be one of names, but is not in its own group. The name a.example.com, for
+// example, is in the groups *.example.com, *.com and *.
 func under(names []string) map[string][]string {
 	out := map[string][]string{}
 	for _, name := range names {
@@ -186,9 +188,9 @@ func (n *TLSNames) Same(other *TLSNames) bool {
 	return n == other || n != nil && other != nil && slices.Equal(n.names, other.names)
 }
 
-// Misdirected returns the hosts that answer 421 among the virtual hosts of a chain: the names of the other
-// listeners. If there are more than ir.MaxMisdirected names, it returns only those that the chain covers. It
-// then adds "*" for all names outside the chain, so that the virtual hosts are not as many as the listeners. It
+// Misdirected returns the hosts for which a filter chain answers 421, because other listeners serve them: the
+// names of the other listeners. If there are more than ir.MaxMisdirected names, it returns only those that the
+// chain covers, and "*" for all others. Otherwise each chain would have a virtual host for each listener. It
 // returns nil if n is nil.
 func (n *TLSNames) Misdirected(chain string) (hosts []string) {
 	if n == nil {

@@ -25,7 +25,8 @@ const trustFile = "/ca.crt"
 // SystemTrust is the xDS name of the CA certificates of the system on which Envoy runs.
 const SystemTrust = "system" + trustFile
 
-// TrustName returns the xDS name of the CA certificates of one or more objects.
+// TrustName returns the xDS name of a bundle with the CA certificates of one or more objects. TrustedBy is its
+// inverse.
 func TrustName(objects []manifest.Key) string {
 	names := make([]string, len(objects))
 	for i, key := range objects {
@@ -34,7 +35,8 @@ func TrustName(objects []manifest.Key) string {
 	return strings.Join(names, "+")
 }
 
-// TrustedBy returns the objects of a name that TrustName has returned. It must not be called for SystemTrust.
+// TrustedBy returns the objects whose CA certificates are in a bundle. name is the result of TrustName. It must
+// not be SystemTrust, which has no objects.
 func TrustedBy(name string) []manifest.Key {
 	var out []manifest.Key
 	for object := range strings.SplitSeq(name, "+") {

@@ -8,7 +8,7 @@ import (
 // Engine runs the rules and folds that are declared on it.
 type Engine struct {
 	families []family
-	// idle are cells that lost their last reader and may be removed.
+	// idle are cells that lost their last reader. collectIdle removes those that nothing needs by then.
 	idle []cell
 	// spare are empty lists of reads for reuse. There may be several, because a run can start another run.
 	spare [][]*node
@@ -40,7 +40,7 @@ func New() *Engine { return &Engine{keys: map[reflect.Type]any{}} }
 // Trace calls fn for each rule that runs, with the rule's name and the key.
 func (e *Engine) Trace(fn func(rule string, key any)) { e.trace = fn }
 
-// add declares a family.
+// add declares a family. Families are flushed in the order in which they are added.
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
 
 // Flush runs the rules and folds whose inputs changed, and no others. If stop is not nil, Flush checks it
@@ -63,8 +63,8 @@ func (e *Engine) Flush(stop Stop) (err error) {
 // the function of a rule leaves the engine consistent: the rule runs again at the next Flush.
 func (e *Engine) Torn() bool { return e.torn }
 
-// check ends the Flush with a panic if stop has an error. The interrupted rules become due again
-// (Engine.abandon).
+// check ends the Flush with a panic if stop has an error. Rules that were running are run again by the next
+// Flush (see Engine.abandon).
 func (e *Engine) check() {
 	if e.stop == nil {
 		return
@@ -75,9 +75,9 @@ func (e *Engine) check() {
 	}
 }
 
-// settleFirst flushes the first family that has queued values, in the order of declaration. It reports whether
-// there was one. A later family waits until all earlier families have none. So no value is computed from half
-// of a change.
+// settleFirst computes the queued values of the first family that has any, in the order of declaration. It
+// reports whether there was one. A later family waits until all earlier families have none, so that no value is
+// computed from half of a change.
 func (e *Engine) settleFirst() bool {
 	return slices.ContainsFunc(e.families, family.flush)
 }
@@ -95,7 +95,8 @@ func (e *Engine) collectIdle() bool {
 	return collected
 }
 
-// node is the common part of every cell: its readers, and a link to the next cell of its key.
+// node is the part that the cells of all families have in common: the readers of the value, and the link to the
+// next cell with the same key (see row).
 type node struct {
 	cell cell
 	// next is the cell of another family for the same key, or nil.
@@ -111,7 +112,8 @@ func (n *node) head() *node { return n }
 // enqueue implements cell. Only cells of rules have a queue.
 func (n *node) enqueue() {}
 
-// read adds a reader (by) to the readers of n. It does nothing if n has this reader already.
+// read makes a rule (by) a reader of n: it runs again when the value of n changes. It has no effect if the rule
+// is a reader already.
 func (n *node) read(by *instance) {
 	switch {
 	case n.more != nil:
@@ -126,7 +128,7 @@ func (n *node) read(by *instance) {
 	}
 }
 
-// forget removes a reader (by) from the readers of n. It does nothing if n does not have this reader.
+// forget removes a rule (by) from the readers of n. It has no effect if the rule is no reader.
 func (n *node) forget(by *instance) {
 	if n.one == by {
 		n.one = nil
@@ -142,7 +144,7 @@ func (n *node) forget(by *instance) {
 // unread reports whether n has no reader.
 func (n *node) unread() bool { return n.one == nil && n.more == nil }
 
-// changed makes every reader due to run again.
+// changed makes every reader run again. It is called after the value of n changed.
 func (n *node) changed() {
 	if n.one != nil {
 		n.one.invalidate()
@@ -152,11 +154,13 @@ func (n *node) changed() {
 	}
 }
 
-// instance is the state of one key of a rule, without its value.
+// instance is the part of a rule's cell that does not depend on the type of the value: what the last run read,
+// and whether the rule must run again. Each key of a rule has one.
 type instance struct {
 	node
 	reads []*node
-	// pins counts how often Each or EachOf requires the value.
+	// pins counts the entries of sources for which Each or EachOf requires the value. While it is not 0, the value
+	// is kept without readers.
 	pins                   int32
 	dirty, running, queued bool
 	// ready is true if the value was computed at least once.
@@ -193,8 +197,8 @@ const manyReads = 32
 // time.
 func (c *Ctx) Pause() { c.engine.check() }
 
-// record records that the rule read n. The caller calls Pause before it creates the cell. Otherwise an
-// interruption would leave a cell without a reader.
+// record records that the rule read n, so that the rule runs again when n changes. The caller must call Pause
+// before it creates the cell. Otherwise an interruption in between would leave a cell without a reader.
 func (c *Ctx) record(n *node) {
 	if c.has(n) {
 		return
@@ -221,7 +225,7 @@ func (c *Ctx) has(n *node) bool {
 	return ok
 }
 
-// begin starts a run of i and returns its Ctx.
+// begin starts a run of a rule for one key (i), and returns the Ctx of the run.
 func (e *Engine) begin(i *instance) *Ctx {
 	i.running, i.dirty = true, false
 	c := &Ctx{engine: e, reader: i}
@@ -231,7 +235,8 @@ func (e *Engine) begin(i *instance) *Ctx {
 	return c
 }
 
-// end ends the run of c. It releases cells that the previous run read and this run did not.
+// end ends the run of a rule. The rule is no longer a reader of cells that it read in the previous run and not
+// in this one.
 func (e *Engine) end(c *Ctx) {
 	c.reader.running = false
 	if !slices.Equal(c.reader.reads, c.reads) {
@@ -259,8 +264,8 @@ func (e *Engine) abandon(c *Ctx) {
 	i.invalidate()
 }
 
-// release removes a reader from the cells that it read. It skips each cell for which the function returns true
-// (still): the reader still reads that cell. Cells without readers become idle.
+// release removes a rule (reader) from the readers of the cells that it read. It skips cells for which the
+// function still returns true. A cell without readers becomes idle (see Engine.idle).
 func (e *Engine) release(reader *instance, still func(*node) bool) {
 	for _, n := range reader.reads {
 		if still(n) {
@@ -286,7 +291,8 @@ type Change[V any] struct {
 	Had, Has bool
 }
 
-// subscribers are the functions that receive the changes of a family.
+// subscribers are the functions that are called with each change of a value of one family. Each, Folds,
+// Indexes, Joins and Sinks register such functions.
 type subscribers[K comparable, V any] struct {
 	label
 	fns []func(K, Change[V])

@@ -22,14 +22,14 @@ func (e *Engine) Families() []Family {
 	return out
 }
 
-// label is the name of a family, and the names of the families that its values are made of. An Index and a Join
-// have no name: they are known by the names of their sources.
+// label is the name of a family, and the names of the families from which it gets its values. An Index and a
+// Join have no name. Instead, they are known by the names of their sources.
 type label struct {
 	name    string
 	sources []string
 }
 
-// names returns the name, or the sources if there is no name.
+// names returns the name as a list of one, or the sources if there is no name.
 func (l *label) names() []string {
 	if l.name == "" {
 		return l.sources

@@ -37,10 +37,10 @@ type foldCell[K, ID comparable, M, V any] struct {
 	present bool
 }
 
-// at implements cellOf.
+// at returns the row of the cell's key, nil after the cell was removed. It implements cellOf.
 func (c *foldCell[K, ID, M, V]) at() *row[K] { return c.row }
 
-// of implements cell.
+// of returns the Fold that the cell belongs to. It implements cell.
 func (c *foldCell[K, ID, M, V]) of() any { return c.fold }
 
 // collect removes the cell if it has no members and no readers.
@@ -68,9 +68,9 @@ type Place[K, ID comparable] struct {
 	ID  ID
 }
 
-// From declares members of f: emit calls yield for each member in a value of the source (of). emit must yield
-// each Place at most once for a value. Members of different sources or keys must have different Places. equal
-// reports whether a member is unchanged. f does not run for unchanged members.
+// From makes values of a source (of) the members of f. The function emit calls yield for each member that it
+// finds in a value, at most once for each Place. Members from different sources or keys must have different
+// Places. The function equal reports whether a member is unchanged. Unchanged members do not run f.
 func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X],
 	emit func(key S, value X, yield func(Place[K, ID], M)), equal func(a, b M) bool,
 ) {
@@ -94,7 +94,7 @@ func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X]
 	})
 }
 
-// put queues the change of one member for the next flush.
+// put queues the change of one member. The next flush passes it to step.
 func (f *Fold[K, ID, M, V]) put(at Place[K, ID], change Change[M]) {
 	cell := f.cell(at.Key)
 	if cell.queued == 0 {

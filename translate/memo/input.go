@@ -19,10 +19,10 @@ type inputCell[K comparable, V any] struct {
 	present bool
 }
 
-// at implements cellOf.
+// at returns the row of the cell's key, nil after the cell was removed. It implements cellOf.
 func (c *inputCell[K, V]) at() *row[K] { return c.row }
 
-// of implements cell.
+// of returns the Input that the cell belongs to. It implements cell.
 func (c *inputCell[K, V]) of() any { return c.input }
 
 // collect removes the cell if it has no value and no readers.
@@ -103,8 +103,8 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 	return cell
 }
 
-// Index lists keys by properties of their values. Use it for lists that are always short, and a Fold for
-// others.
+// Index lists keys by properties of their values. Reading a list depends on the whole list, so use an Index
+// only for lists that are always short. Use a Fold for others.
 type Index[X comparable, K comparable] struct {
 	label   // without a name: names returns the names of the sources
 	compare func(a, b K) int
@@ -119,10 +119,10 @@ type bucket[X, K comparable] struct {
 	keys  set[K]
 }
 
-// at implements cellOf.
+// at returns the row of the bucket's property, nil after the bucket was removed. It implements cellOf.
 func (b *bucket[X, K]) at() *row[X] { return b.row }
 
-// of implements cell.
+// of returns the Index that the bucket belongs to. It implements cell.
 func (b *bucket[X, K]) of() any { return b.index }
 
 // collect removes the bucket if it has no keys and no readers.
@@ -151,7 +151,8 @@ func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func
 	return x
 }
 
-// move changes the properties that key is listed under, from before to after.
+// move updates the lists after the value of key changed. before and after are the properties of the old and the
+// new value. key stays in the lists of properties that both have.
 func (x *Index[X, K]) move(key K, before, after []X) {
 	for _, at := range before {
 		if !slices.Contains(after, at) {

@@ -17,9 +17,9 @@ type Join[L, R, X comparable] struct {
 	subscribers[Pair[L, R], struct{}]
 }
 
-// NewJoin declares a join. leftAt and rightAt return the properties of a value, without duplicates. If only one
-// right key can have a property, named returns that key and true. The join stores no list of right keys for
-// such a property.
+// NewJoin declares a join. The functions leftAt and rightAt return the properties of a value, without
+// duplicates. The function named is for properties that only one right key can have: it returns that key and
+// true. For such a property, the join stores no list of right keys.
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
 	right *Input[R, RV], rightAt func(R, RV) []X, named func(X) (R, bool),
 ) *Join[L, R, X] {
@@ -48,8 +48,8 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 	return j
 }
 
-// eachMove calls fn for each property that a change adds (step 1) or removes (step -1). Added properties come
-// first, so that a pair that stays is never removed in between.
+// eachMove calls fn for each property that a change adds to a key (step 1) or removes from it (step -1). Added
+// properties come first. So the count of a pair that stays never falls to 0 in between.
 func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K, V) []X, fn func(at X, step int)) {
 	before := map[X]bool{}
 	if change.Had {
@@ -70,7 +70,8 @@ func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K
 	}
 }
 
-// place adds key to the set of a property if step is 1, and removes it if step is -1.
+// place updates one side of a join: it adds key to the keys with a property if step is 1, and removes it if
+// step is -1.
 func place[X, K comparable](side map[X]*set[K], at X, key K, step int) {
 	if step > 0 {
 		if side[at] == nil {
@@ -85,8 +86,8 @@ func place[X, K comparable](side map[X]*set[K], at X, key K, step int) {
 	}
 }
 
-// count adds step to the number of properties that a pair shares. It notifies the subscribers if the pair is
-// added or removed by this.
+// count adds step (1 or -1) to the number of properties that a pair shares. If the pair thereby gets its first
+// property or loses its last one, subscribers are notified.
 func (j *Join[L, R, X]) count(pair Pair[L, R], step int) {
 	had := j.shared[pair] > 0
 	j.shared[pair] += step

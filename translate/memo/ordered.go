@@ -36,8 +36,8 @@ func (o Ordered[T]) Delete(item T) Ordered[T] {
 	return Ordered[T]{o.compare, o.remove(o.root, item)}
 }
 
-// Same reports in O(1) whether both sets are the same in memory. If it returns false, the sets may still be
-// equal.
+// Same reports, in O(1), whether both sets share the same nodes in memory. If it returns false, the sets may
+// still have equal items.
 func (o Ordered[T]) Same(other Ordered[T]) bool { return o.root == other.root }
 
 // All yields the items in order.

@@ -20,10 +20,10 @@ type ruleCell[K comparable, V any] struct {
 	value V
 }
 
-// at implements cellOf.
+// at returns the row of the cell's key, nil after the cell was removed. It implements cellOf.
 func (c *ruleCell[K, V]) at() *row[K] { return c.row }
 
-// of implements cell.
+// of returns the Rule that the cell belongs to. It implements cell.
 func (c *ruleCell[K, V]) of() any { return c.rule }
 
 // enqueue implements cell: it queues the cell for the next flush of its rule.
@@ -77,7 +77,8 @@ func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(
 	})
 }
 
-// unpin removes one pin of the cell of key. A value that nothing needs becomes idle.
+// unpin records that one entry of a source no longer requires the value of key (see instance.pins). If nothing
+// else needs the value, its cell becomes idle.
 func (r *Rule[K, V]) unpin(key K) {
 	cell, _ := r.cells.get(key)
 	cell.pins--
@@ -86,7 +87,7 @@ func (r *Rule[K, V]) unpin(key K) {
 	}
 }
 
-// cell returns the cell of key. It creates a cell that is due to run if there is none.
+// cell returns the cell of key. If there is none, it creates one, and the rule is due to run for the key.
 func (r *Rule[K, V]) cell(key K) *ruleCell[K, V] {
 	cell, ok := r.cells.get(key)
 	if !ok {

@@ -12,8 +12,8 @@ func NewSink[K comparable, V any](of Keyed[K, V]) *Sink[K, V] {
 	return s
 }
 
-// note keeps one change per key, from the first old value to the last new one. A value that was added and
-// removed is not kept.
+// note adds a change to those of its key. The sink keeps one change for each key, from the first old value to
+// the last new one. It keeps none for a value that was added and then removed.
 func (s *Sink[K, V]) note(key K, change Change[V]) {
 	if first, ok := s.changes[key]; ok {
 		change.Old, change.Had = first.Old, first.Had

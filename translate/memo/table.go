@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// cell is what a family stores for one key.
+// cell holds the value of one key of a family, and what the engine knows about it, such as its readers.
 type cell interface {
 	// head returns the node that every cell begins with.
 	head() *node
@@ -25,16 +25,16 @@ type cellOf[K comparable] interface {
 	at() *row[K]
 }
 
-// keys are the keys of one type, of all families. Many families have cells for the same keys, and a key is
-// long. So each key is stored once, in a row with its cells.
+// keys are all keys of one type. The families of the engine share them: many families have cells for the same
+// key, and a key is long. So each key is stored once, in a row together with its cells.
 type keys[K comparable] struct {
 	seed   maphash.Seed
 	byHash map[uint64]*row[K]
-	// odd are the rows whose hash belongs to another row in byHash.
+	// odd are the rows that are not in byHash, because another key with the same hash is there.
 	odd map[K]*row[K]
 }
 
-// row is a key with the short list of its cells.
+// row is one key, with a linked list of the cells that families have for it. The list is short.
 type row[K comparable] struct {
 	key   K
 	first *node
@@ -100,7 +100,8 @@ func (k *keys[K]) each(fn func(*row[K])) {
 	}
 }
 
-// table has the cells of one family.
+// table finds the cells of one family by their keys. The cells themselves are in the rows of keys. kept is the
+// number of cells.
 type table[K comparable, C cellOf[K]] struct {
 	keys *keys[K]
 	of   any // the family

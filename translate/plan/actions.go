@@ -14,7 +14,7 @@ import (
 
 const corsFilter = string(gwv1.HTTPRouteFilterCORS)
 
-// component is a part of an action that is compared on its own, such as a filter or a policy field.
+// component is one filter, policy field or setting of an ir.Action, which is compared on its own.
 type component struct {
 	kind  string // as Part.Kind
 	value any
@@ -132,7 +132,7 @@ func (c *actionComparison) targetPlaces(p pair) (out []Place) {
 	return out
 }
 
-// references returns the field backendRefs of the rule of an entry.
+// references returns the field backendRefs of an entry's rule.
 func references(e *entry) explain.Source {
 	rule := ruleOf(e)
 	return explain.Source{Object: rule.Object, Field: fmt.Sprintf("spec.rules[%d].backendRefs", rule.Rule)}

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// entry is a rule of a table that can match a request: no earlier rule of the table has the same match.
+// entry is a rule in a table. It can be the first rule that matches a request, because no earlier rule of the
+// table has the same match.
 type entry struct {
 	rule *ir.Rule
 	// place is the index in table.entries.
@@ -25,7 +26,7 @@ type entry struct {
 	changed bool
 }
 
-// table is the rules for one host, in the order in which Envoy tries them.
+// table has the rules for one host, in the order in which Envoy tries them.
 type table struct {
 	view    *ir.HostView // nil if there is no virtual host
 	entries []*entry

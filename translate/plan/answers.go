@@ -24,8 +24,8 @@ func (h *hostPair) query(v variant) explain.Query {
 	return q
 }
 
-// answer returns the answer of one side to a query. It passes only rules with a matching path to package
-// explain, so that the cost does not depend on the number of rules.
+// answer returns what one side (0 is before, 1 is after) does with a request. It passes only rules with a
+// matching path to package explain, so that the cost does not depend on the number of rules.
 func (h *hostPair) answer(side int, q explain.Query) Answer {
 	c, port := h.port.comparison, h.port.ports[side]
 	if port == nil {

@@ -12,12 +12,13 @@ func documentationAddresses() []netip.Prefix {
 	return prefixes([]string{"203.0.113.7/32", "198.51.100.7/32", "192.0.2.7/32", "2001:db8::7/128"})
 }
 
-// admission is what acl and rbac of a rule decide about the client's address.
+// admission is what the policies acl and rbac of a rule decide about client addresses. The maps have address
+// ranges: acl says for each range whether it is allowed, allowed and blocked are the ranges of rbac.
 type admission struct {
 	acl              map[netip.Prefix]bool
 	allow            bool // for an address that is in no range of acl
 	allowed, blocked map[netip.Prefix]bool
-	lengths          []int // of all ranges, the longest first
+	lengths          []int // the prefix lengths of all ranges, the longest first
 }
 
 // admissionOf returns the admission of an ACL and an RBAC policy; either may be nil.
@@ -67,8 +68,8 @@ func comparePrefixes(a, b netip.Prefix) int {
 	return a.Bits() - b.Bits()
 }
 
-// decision is the result of an admission for one address: what acl decides, whether the address is in an
-// allowed range, and whether it is in a blocked range.
+// decision says what an admission decides about one address: whether acl lets it pass, whether it is in an
+// allowed range of rbac, and whether it is in a blocked range.
 type decision struct{ acl, allowed, blocked bool }
 
 // of returns the decision about an address. For the ACL, the longest range with the address decides.

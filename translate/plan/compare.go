@@ -47,7 +47,7 @@ type comparison struct {
 	requests, handling *changeGroups
 }
 
-// newComparison returns the state of a Compare that reports nothing yet.
+// newComparison returns the state of a Compare before it has compared anything.
 func newComparison(ctx context.Context, before, after Side) *comparison {
 	c := &comparison{
 		sides: [2]Side{before, after}, report: &Report{Requests: []Change{}}, budget: &budget{ctx: ctx, total: maxTotalSteps},
@@ -87,15 +87,15 @@ func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	return c.report, nil
 }
 
-// undecidedKey identifies a region without an example. taker is the name of the Envoy route that gets the
-// region's requests after, or before if none gets them after.
+// undecidedKey identifies a Region for which no example request was found. taker is the Envoy route that gets
+// the requests in the configuration after. If none gets them, it is the route in the configuration before.
 type undecidedKey struct {
 	port                    portKey
 	host, match, why, taker string
 }
 
-// undecided adds a region without an example to Report.Undecided. The parameter why is the reason why there is
-// no example. A region with the same undecidedKey is added only once.
+// undecided adds to Report.Undecided a region for which no example request was found, with the reason why. A
+// region with the same undecidedKey is added only once.
 func (c *comparison) undecided(region Region, why string) {
 	region.Why = why
 	taker := cmp.Or(region.After.Envoy(), region.Before.Envoy())
@@ -117,7 +117,7 @@ func comparePortKeys(a, b portKey) int {
 	return cmp.Or(cmp.Compare(a.gateway, b.gateway), cmp.Compare(a.port, b.port), cmp.Compare(a.scheme, b.scheme))
 }
 
-// region returns the Region for the rules of a pair. The parameter host is a hostname or wildcard, and match
+// region returns the Region for the rules of a pair on this port. host is a hostname, a wildcard or "*". match
 // describes the requests in words.
 func (k portKey) region(host string, p pair, match string) Region {
 	return Region{
@@ -236,8 +236,8 @@ func (p *portPair) portPlaces() []Place {
 	return p.places
 }
 
-// chain returns the filter chain that a server name selects on one side, as explain.Chain does. found is false
-// if there is none.
+// chain returns the name of the filter chain that a TLS server name selects on one side (0 is before, 1 is
+// after). Without TLS the name is "". found is false if no filter chain fits (see explain.Chain).
 func (p *portPair) chain(side int, name string) (chain string, found bool) {
 	return explain.Chain(p.names[side].around(name), name)
 }

@@ -82,8 +82,9 @@ func drained(before, after *Resource) (chains []ChainSum, all bool) {
 	return chains, x.Rest != y.Rest
 }
 
-// listenersOf returns the names of a port's listeners that the given filter chains belong to. It returns all
-// listeners if chains is nil, or if the port serves HTTP without TLS.
+// listenersOf returns the names of those Gateway listeners of a port that the given filter chains belong to. It
+// finds them by the server names of the chains. It returns all listeners of the port if chains is nil, or if
+// the port serves HTTP without TLS.
 func listenersOf(port *ir.Port, chains []ChainSum) (out []string) {
 	hostnames := map[string]bool{}
 	for _, chain := range chains {

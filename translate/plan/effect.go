@@ -82,21 +82,21 @@ type effectPair [2]*effects
 // after.
 func (e effectPair) same(before, after any) bool { return e[0].of(before) == e[1].of(after) }
 
-// sameCluster reports whether sending to a cluster of the configuration before has the same effect as sending
-// to one of the configuration after. The parameters are the names of the clusters.
+// sameCluster reports whether Envoy treats requests to the cluster named before, in the configuration before,
+// in the same way as requests to the cluster named after, in the configuration after.
 func (e effectPair) sameCluster(before, after string) bool {
 	return e[0].ofCluster(before) == e[1].ofCluster(after)
 }
 
-// effectWriter hashes values. It writes a length or a marker before each slice, map, text and pointer, so that
-// different values give different hashes.
+// effectWriter computes the hash that is an effect. It writes a length or a marker before each slice, map, text
+// and pointer, so that different values give different hashes.
 type effectWriter struct {
 	*effects
 	sum hash.Hash
 }
 
-// provenance reports whether a field of a struct only says where the value comes from. Such fields are not
-// hashed.
+// provenance reports whether a field of a struct only says where a value was written. Such a field does not
+// change what Envoy does, so it is not part of an effect.
 func provenance(owner reflect.Type, field string) bool {
 	switch owner {
 	case reflect.TypeFor[ir.Action]():

@@ -9,7 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// hostPair is a class of hosts of a port, with the tables for these hosts before and after.
+// hostPair is a class of hosts of a port: requests for all hosts of the class get the same answers. views are
+// the virtual hosts for these hosts before and after, and tables and indexes have their rules. A view is nil if
+// that side has no virtual host for them.
 type hostPair struct {
 	port *portPair
 	// named is the hostname or wildcard of the class, and host is a member of the class. sni is the server name
@@ -34,7 +36,7 @@ func (h *hostPair) fillIndexes() {
 	}
 }
 
-// compare reports the requests to the hosts of h that change, or may change.
+// compare adds to the report the requests to the hosts of h whose answer or handling changes, or may change.
 func (h *hostPair) compare() {
 	c := h.port.comparison
 	h.fillTables()
@@ -66,7 +68,7 @@ func (h *hostPair) compare() {
 	}
 }
 
-// region returns the Region for the rules of a pair. The parameter match describes the requests in words.
+// region returns the Region of h's hosts for the rules of a pair. match describes the requests in words.
 func (h *hostPair) region(p pair, match string) Region { return h.port.key.region(h.named, p, match) }
 
 // addUnasked reports rules that answer an error on both sides because of a missing discovery document. A rule
@@ -90,7 +92,8 @@ func (h *hostPair) withoutRules() {
 	h.add(pair{}, request{path: "/", method: "GET"}, "every request", []Reason{{Text: "the listeners of the port have other hostnames", At: h.port.portPlaces()}})
 }
 
-// context returns the differences that apply to all rules of the hosts.
+// context returns the differences that affect every rule of the hosts: how Envoy finds the client's address,
+// and which headers of clients it removes.
 func (h *hostPair) context() (out []Reason) {
 	a, b := h.port.ports[0], h.port.ports[1]
 	if x, y := a.Port.Settings, b.Port.Settings; x.ProxyProtocol != y.ProxyProtocol || x.TrustedHops != y.TrustedHops {

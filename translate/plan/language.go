@@ -17,8 +17,9 @@ const (
 	queryCharacters = plainCharacters + "/!$'()*+,:@"
 )
 
-// maxSteps bounds the states of automata that are visited for the paths of one table. A header or parameter
-// value gets a tenth of it.
+// maxSteps bounds the cost of one search for paths that regular expressions match. A visited state of the
+// automata costs 1, or more if there are many expressions. A search for values of a header or parameter may
+// cost a tenth.
 const maxSteps = 50_000
 
 // automaton is the NFA of one regular expression.
@@ -249,8 +250,9 @@ func (l *language) texts(s search) (found []string, whole bool) {
 	return found, true
 }
 
-// byExpression returns a path for each set of regular expressions that can match together below each prefix.
-// Paths that are exact values of a rule are left out. It sets c.unsure if some paths may be missing.
+// byExpression returns paths that regular expressions match. Below each prefix, it returns one path for each
+// set of expressions that can match the same path. It leaves out paths that are exact values of a rule. It sets
+// c.unsure if some paths may be missing. The budget most limits the search.
 func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	if len(c.expressions) == 0 {
 		return nil
@@ -274,7 +276,8 @@ func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	return paths
 }
 
-// leaves reports whether every path that begins with the text belongs to the class of a longer prefix.
+// leaves reports whether every path that begins with the text is below a prefix that is longer than the given
+// one. The search below the given prefix then leaves out these paths.
 func (c *pathClasses) leaves(text, prefix string) bool {
 	end := strings.LastIndexByte(text, '/')
 	if end <= len(prefix) {
@@ -338,9 +341,10 @@ func endsNormal(text string) bool {
 	return isEscaped(text, true) && !strings.HasSuffix(text, "/.") && !strings.HasSuffix(text, "/..")
 }
 
-// samples returns values that an expression matches: one for each set of other expressions that can match the
-// same value. The values that the fewest others match come first. If whole is false, a value may be missing, or
-// the expression also matches the empty text, which is never returned.
+// samples returns values that the regular expression pattern matches: one for each set of the expressions in
+// others that can match the same value. The values that the fewest others match come first. whole is false if a
+// value may be missing, or if the expression also matches the empty text, which is never returned. The budget
+// most limits the search; nil means that only maxSteps does.
 func (p patterns) samples(pattern string, others []string, characters string, most *budget) (values []string, whole bool) {
 	left := maxSteps / 10
 	l, readable := newLanguage(append([]string{pattern}, others...), characters, &left)
@@ -351,8 +355,8 @@ func (p patterns) samples(pattern string, others []string, characters string, mo
 	return values, readable && ended && l.speaksAll() && !p.match(pattern, "")
 }
 
-// speaksAll reports whether the alphabet represents every printable Latin-1 character. A character is
-// represented if the alphabet has a character that all expressions treat equally.
+// speaksAll reports whether each printable Latin-1 character is represented in the alphabet: the alphabet has
+// it, or has a character that all expressions treat in the same way.
 func (l *language) speaksAll() bool {
 	known := map[string]bool{}
 	for _, r := range l.alphabet {

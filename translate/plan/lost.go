@@ -20,8 +20,9 @@ func (p pair) lostFields() (fields []ir.Field) {
 	return fields
 }
 
-// lostReasons returns the policy fields that applied to the requests of a pair before, and do not apply after.
-// It returns nil if the rule after answers without a backend.
+// lostReasons returns a Reason for each policy field that applied to the requests of a pair before, and does
+// not apply after. It returns nil if the rule after answers without a backend. Both rules of the pair must
+// exist.
 func lostReasons(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	for _, kind := range lostKinds(a, b) {

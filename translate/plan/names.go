@@ -18,7 +18,8 @@ func ways(host string) []string {
 	return append(out, "*", "")
 }
 
-// names finds the filter chains and ir.Streams of a port by hostname.
+// names finds the filter chains and ir.Streams of a port by hostname. The values of both maps are indexes in
+// port.Chains and port.Streams.
 type names struct {
 	port    *ir.Port
 	chains  map[string][]int
@@ -78,8 +79,9 @@ func picked[T any](list []T, indexes []int) (out []T) {
 	return out
 }
 
-// memberOf returns an example of a host that a pattern covers. Longer patterns for which the function taken
-// returns true do not cover this host. A pattern without a wildcard is returned unchanged.
+// memberOf returns an example of a host that a pattern covers, such as "any.example.com" for "*.example.com".
+// The host is not covered by a more specific pattern for which taken returns true. For a pattern without a
+// wildcard, memberOf returns the pattern.
 func memberOf(pattern string, taken func(pattern string) bool) string {
 	suffix, wild := strings.CutPrefix(pattern, "*")
 	if !wild {
@@ -104,9 +106,9 @@ func among(set map[string]bool) func(string) bool {
 // maxCross bounds how many hosts of a port are tried over connections that were opened for other hosts.
 const maxCross = 10_000
 
-// hosts compares the rules of all hosts of the port. The cost depends on the number of names and virtual hosts,
-// not on their combinations. A connection with one server name can carry requests for other hosts. Of these
-// hosts, only the first maxCross are tried; the others are reported as undecided.
+// hosts compares the rules of all hosts of the port. Over a connection that was opened with one server name, a
+// client can also send requests for other hosts. Of these other hosts, hosts tries only the first maxCross, and
+// reports the rest as undecided.
 func (p *portPair) hosts() {
 	cross := maxCross
 	for _, name := range p.serverNames() {
@@ -150,11 +152,12 @@ func sorted(set map[string]bool) []string {
 	return out
 }
 
-// serverName is a class of server names: its hostname or wildcard, and one member of the class.
+// serverName is a class of TLS server names: on each side, they all select the same filter chain. pattern is
+// the hostname or wildcard of the class, and member is one name in it.
 type serverName struct{ pattern, member string }
 
-// serverNames returns the classes of server names that can select different filter chains. Without TLS it
-// returns one empty class.
+// serverNames returns the classes of TLS server names that can select different filter chains. Without TLS it
+// returns one class with the pattern "".
 func (p *portPair) serverNames() (out []serverName) {
 	if p.key.scheme != "https" {
 		return []serverName{{}}
@@ -176,10 +179,10 @@ func (p *portPair) serverNames() (out []serverName) {
 	return out
 }
 
-// domains returns the classes of hosts for connections with a server name. They are the domains of virtual
-// hosts, the hosts of matches, and the hostnames of listeners that only one side has. All other hosts get equal
-// answers. cross is how many hosts may still be tried; domains reduces it. whole is false if some hosts are
-// missing because cross is used up.
+// domains returns one hostname or wildcard for each class of hosts that requests may name over a connection
+// with this server name. All hosts of a class get the same answers. chains and found say which filter chain the
+// server name selects on each side. cross is how many hosts may still be tried over connections for other
+// hosts; domains reduces it. whole is false if hosts are missing because cross is used up.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")

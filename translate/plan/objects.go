@@ -17,7 +17,8 @@ type objectChanges struct {
 	mistakes map[manifest.Key]*manifest.Problem
 }
 
-// newObjectChanges returns the changes of the objects of two sides.
+// newObjectChanges compares the objects of two sides by their hashes. It also notes the first error of each
+// object of the side after.
 func newObjectChanges(before, after Side) *objectChanges {
 	o := &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: map[manifest.Key]*manifest.Problem{}}
 	for i := range slices.Backward(after.Problems) {

@@ -8,12 +8,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxOwn bounds the changed entries that byExpressions searches.
+// maxOwn bounds the changed entries whose regular expression byExpressions searches.
 const maxOwn = 512
 
-// byExpressions searches pairs at the paths of each changed regular expression. It searches each expression
-// only together with the rules that can match the same paths. To combine all expressions of a large table is
-// too expensive. If the search for an entry is incomplete, it records the reason in f.unsure.
+// byExpressions searches pairs for the changed entries with a regular expression as path. It combines the
+// expression of an entry only with the rules that can match the same paths, because to combine all expressions
+// of a large table is too expensive. If the search for an entry is incomplete, it records the reason in
+// f.unsure.
 func (f *finder) byExpressions(changed []*entry) {
 	for i, e := range changed {
 		if e.rule.Match.Path.Kind != ir.PathRegex || f.spent() {
@@ -43,8 +44,9 @@ func (f *finder) byExpressions(changed []*entry) {
 	}
 }
 
-// besides returns the classes of the paths that an entry's expression may match. The classes contain only
-// values and expressions that can match a path with the same beginning as the entry's expression.
+// besides returns the path classes that matter for one entry with a regular expression. They contain only
+// paths, prefixes and expressions whose beginning agrees with the literal beginning of the entry's expression
+// (see patterns.start).
 func (c *pathClasses) besides(e *entry) *pathClasses {
 	start := c.patterns.start(e.rule.Match.Path.Value)
 	may := func(other string) bool { return strings.HasPrefix(start, other) || strings.HasPrefix(other, start) }
@@ -83,11 +85,11 @@ func (p patterns) start(pattern string) string {
 	return start
 }
 
-// tooMany is the reason for a pair that a limit kept the search from trying.
+// tooMany is the reason why a pair has no request if a limit ended the search.
 const tooMany = "there are too many combinations of rules to try"
 
-// whyUnfound returns why the search for an entry's requests is incomplete. It returns "" if the search is
-// complete.
+// whyUnfound returns why the search for requests that reach an entry is incomplete. It returns "" if the search
+// is complete.
 func (f *finder) whyUnfound(e *entry) string {
 	if f.spent() {
 		return tooMany

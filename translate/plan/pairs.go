@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pair is a rule before and a rule after. A request meets a pair if these rules are the first that match the
-// request. nil means that no rule matches.
+// pair is one rule before and one rule after. A request meets a pair if, in each configuration, this rule is
+// the first that matches the request. nil means that no rule of that configuration matches.
 type pair struct{ before, after *entry }
 
 // found is a pair with a request that meets the pair.
@@ -34,10 +34,11 @@ type unfound struct {
 	why string
 }
 
-// maxPairs bounds the pairs that are tried for one table.
+// maxPairs bounds the pairs that one finder tries.
 const maxPairs = 2_000_000
 
-// finder searches the pairs of two tables whose effects differ, and a request for each pair.
+// finder searches the pairs of two tables whose rules have different effects (see effect), and a request that
+// meets each pair.
 type finder struct {
 	classes  *pathClasses
 	always   bool // all effects count as different
@@ -50,9 +51,10 @@ type finder struct {
 	sampler  *sampler
 }
 
-// pairsOf returns the pairs of two aligned tables whose effects differ, each with a request. open are the pairs
-// that may be possible, but for which no request was found. whole is false if the search ended early, so that
-// pairs may be missing. If always is true, all effects count as different.
+// pairsOf returns the pairs of two tables whose rules have different effects, each with a request that meets
+// the pair. Call align for the tables first. open are the pairs that may be possible, but for which no request
+// was found. whole is false if the search ended early, so that pairs may be missing. If always is true, all
+// effects count as different.
 func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []unfound, whole bool) {
 	f := &finder{classes: newPathClasses(before, after, c.patterns), always: always, budget: c.budget, sampler: c.sampler, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
 	var changed []*entry
@@ -83,8 +85,8 @@ func (c *comparison) pairsOf(before, after *table, always bool) (all []found, op
 	return all, open, !f.spent()
 }
 
-// placeOf returns the index of the rule after of a pair. If the pair has none, it returns the index of the rule
-// before.
+// placeOf returns a number to sort pairs by: the index of the rule after in its table, or of the rule before if
+// the pair has no rule after.
 func placeOf(p pair) int {
 	if p.after != nil {
 		return p.after.place
@@ -92,8 +94,8 @@ func placeOf(p pair) int {
 	return p.before.place
 }
 
-// addUnfound adds changed entries to f.open, each with its twin. It adds an entry if no pair with the entry was
-// found and its search is incomplete (see whyUnfound).
+// addUnfound adds those changed entries to f.open for which no pair was found, each together with its twin. It
+// leaves out an entry if the search for its requests is complete (see whyUnfound).
 func (f *finder) addUnfound(changed []*entry) {
 	known := map[*entry]bool{}
 	for p := range f.found {
@@ -112,7 +114,7 @@ func (f *finder) addUnfound(changed []*entry) {
 	}
 }
 
-// at tries all pairs that requests with a path may meet (see try).
+// at searches a request for each pair that a request with this path may meet (see try).
 func (f *finder) at(path string) {
 	l := lists{before: f.classes.before.at(path, f.classes.patterns), after: f.classes.after.at(path, f.classes.patterns), patterns: f.classes.patterns, sampler: f.sampler}
 	for _, a := range l.before {
@@ -137,7 +139,7 @@ func (f *finder) at(path string) {
 	}
 }
 
-// lists are the entries before and after whose path matches one path.
+// lists has the entries of the table before and of the table after whose path match covers one path.
 type lists struct {
 	before, after []*entry
 	patterns      patterns
@@ -185,8 +187,9 @@ func (f *finder) differs(p pair) bool {
 	return p.before == nil || p.after == nil || f.always || p.before.effect != p.after.effect
 }
 
-// possible reports whether one request can meet both rules of a pair. It is false if the twin of one rule comes
-// before the other rule, because the twin would match first.
+// possible reports whether a request can meet the pair, judged by the order of the entries. A request that
+// matches an entry also matches its twin in the other table. So the pair is not possible if the twin of one
+// entry comes before the other entry: the twin would match first.
 func possible(p pair) bool {
 	a, b := p.before, p.after
 	switch {
@@ -206,8 +209,8 @@ func possible(p pair) bool {
 	return true
 }
 
-// pairOf returns the first entry before and the first entry after that a request matches. An entry is nil if
-// there is none.
+// pairOf returns the pair that a request meets: of each list, the first entry whose method, headers and query
+// match the request. An entry is nil if none matches. The paths of all entries already match.
 func (l lists) pairOf(r request) (p pair) {
 	first := func(list []*entry) *entry {
 		i := slices.IndexFunc(list, func(e *entry) bool { return l.patterns.takes(&e.rule.Match, r) })
@@ -246,10 +249,10 @@ func (p patterns) equal(want ir.ValueMatch, value string) bool {
 	return want.Value == value
 }
 
-// requests returns requests with a path that the matches of both rules of a pair accept. Each request has only
-// the headers and parameters that these two matches require. So if an earlier rule matches such a request, it
-// also matches the request with additional headers or parameters. It returns nil if the matches require
-// different methods. why is the reason why requests may be missing, or "".
+// requests returns example requests with this path that both rules of the pair match. Each request has only the
+// headers and query parameters that the two rules require, because additional ones could only make an earlier
+// rule match. out is nil if the rules require different methods. If the search was not complete, why has the
+// reason.
 func (l lists) requests(path string, p pair) (out []request, why string) {
 	matches := p.matches()
 	method, ok := l.method(matches)
@@ -309,9 +312,9 @@ func (p pair) matches() (out []*ir.Match) {
 	return out
 }
 
-// method returns the methods to try. If the matches have a method, it returns that method. Otherwise it returns
-// one method that no rule has, or all known methods if the rules have all of them. ok is false if the matches
-// have different methods.
+// method returns the methods to try for a request that all matches accept. If a match requires a method, it is
+// the only one. Otherwise it is a method that no rule in the lists requires, or all known methods if there is
+// no such method. ok is false if the matches require different methods.
 func (l lists) method(matches []*ir.Match) (methods []string, ok bool) {
 	var want string
 	for _, m := range matches {

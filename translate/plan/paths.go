@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// index finds the entries of a table by their paths.
+// index finds the entries of a table by their path match: by the exact path, by the prefix without its last
+// slash, or in the list of regular expressions.
 type index struct {
 	exact, prefix map[string][]*entry
 	regex         []*entry
@@ -35,8 +36,8 @@ func newIndex(t *table) *index {
 // segments returns a prefix without a slash at its end. For "/" it returns "".
 func segments(prefix string) string { return strings.TrimSuffix(prefix, "/") }
 
-// at returns the entries whose path matches, in the order of the table. The list ends with the first entry that
-// matches every request with the path. Later entries cannot match.
+// at returns the entries whose path match covers a path, in the order of the table. The list ends after the
+// first entry that has no other condition, because later entries never match.
 func (x *index) at(path string, patterns patterns) []*entry {
 	list := slices.Clone(x.exact[path])
 	for end := len(path); end >= 0; end = strings.LastIndexByte(path[:end], '/') {
@@ -72,8 +73,8 @@ func (x *index) all(path ir.Path) []*entry {
 	return x.prefix[segments(path.Value)]
 }
 
-// counterpart returns the entry of the index with the same match as e, which is an entry of the other side. It
-// returns nil if there is none.
+// counterpart returns the entry of this index that has the same match as e, an entry of the other side's table.
+// It returns nil if no entry has this match.
 func (x *index) counterpart(e *entry) *entry {
 	if e.twin != nil {
 		return e.twin
@@ -106,7 +107,8 @@ func (p patterns) match(pattern, value string) bool {
 	return expression != nil && expression.MatchString(value)
 }
 
-// pathClasses are the classes of the paths of two tables. All paths of a class match the same rules.
+// pathClasses divides the paths of requests into classes, for the rules of two tables. All paths of a class
+// match the same rules, so one path of each class is enough to compare the tables.
 type pathClasses struct {
 	before, after *index
 	// exact and prefixes are the path values of both tables, sorted. Each prefix is a result of segments.
@@ -145,10 +147,10 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 	return c
 }
 
-// around returns paths at which the given entries can match. For an entry with an exact path, it returns this
-// path. For an entry with a prefix, it returns one path of each path class below the prefix, and paths for all
-// regular expressions of the tables. It ignores entries with a regular expression (see finder.byExpressions).
-// The budget most limits the search for paths of regular expressions.
+// around returns example paths that requests for the given entries may have. For an entry with an exact path,
+// it returns this path. For an entry with a prefix, it returns one path of each path class below the prefix,
+// and paths for all regular expressions of the tables. It ignores entries with a regular expression (see
+// finder.byExpressions). The budget most limits the search for paths of regular expressions.
 func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
 	everywhere := map[string]bool{}
@@ -202,8 +204,8 @@ func below(sorted []string, prefix string) []string {
 	return out
 }
 
-// member returns a path whose longest prefix is the given one. If one of a few simple paths matches no regular
-// expression, it returns that path.
+// member returns an example path that is below prefix but not below a longer prefix, and that is not an exact
+// path of a rule. It prefers a path that no regular expression of the tables matches.
 func (c *pathClasses) member(prefix string) string {
 	choices := []string{prefix, prefix + "/", prefix + "/any", prefix + "/any-other", prefix + "/~any", prefix + "/any/other", prefix + "/0"}
 	fallback := ""
@@ -224,8 +226,8 @@ func (c *pathClasses) member(prefix string) string {
 	return fallback
 }
 
-// fresh returns a path whose longest prefix is prefix. It is called if none of the simple paths of member has
-// that longest prefix.
+// fresh returns a path as member does. It is for a prefix for which none of member's simple paths is possible,
+// and appends "-" to one of them until the path is possible.
 func (c *pathClasses) fresh(prefix string) string {
 	path := prefix + "/any"
 	for !c.isMember(path, prefix) {
@@ -234,8 +236,8 @@ func (c *pathClasses) fresh(prefix string) string {
 	return path
 }
 
-// isMember reports whether the prefix is the longest one that contains the path, and the path is no exact
-// value.
+// isMember reports whether the path is below prefix but not below a longer prefix, and is not an exact path of
+// a rule.
 func (c *pathClasses) isMember(path, prefix string) bool {
 	if _, is := slices.BinarySearch(c.exact, path); is {
 		return false

@@ -21,7 +21,7 @@ func newPolicyCounts(effects effectPair) *policyCounts {
 	return &policyCounts{effects: effects, compared: map[[2]*ir.Rule]bool{}, changes: map[string]*PolicyChange{}}
 }
 
-// list returns the counted changes.
+// list returns the counted changes, sorted by kind, field and values.
 func (c *policyCounts) list() (out []PolicyChange) {
 	for _, key := range slices.Sorted(maps.Keys(c.changes)) {
 		out = append(out, *c.changes[key])
@@ -29,8 +29,8 @@ func (c *policyCounts) list() (out []PolicyChange) {
 	return out
 }
 
-// add counts the policy fields that change for the requests of a pair. It counts nothing if the pair lacks a
-// rule.
+// add counts the policy fields that change for the requests of a pair. If the two rules have different matches,
+// it counts only the fields that are lost. It counts nothing if the pair lacks a rule.
 func (c *policyCounts) add(p pair) {
 	switch {
 	case p.before == nil || p.after == nil:
@@ -110,8 +110,8 @@ func (c *policyCounts) count(one PolicyChange, rule *ir.Rule) {
 	c.countRule(one, rule.Source.Key, fmt.Sprint(rule.Position[:len(rule.Position)-1]))
 }
 
-// countRule counts a rule of a route for a change of a policy field. Equal changes become one PolicyChange. The
-// parameter rule identifies the rule in the route. A rule is counted once for each change.
+// countRule counts one rule of a route for the change one. Equal changes become one PolicyChange. rule is any
+// text that identifies the rule in the route: the same rule is counted only once for a change.
 func (c *policyCounts) countRule(one PolicyChange, route manifest.Key, rule string) {
 	key := fmt.Sprint(one.Kind, one.Field, one.Before, one.After, one.Policies)
 	known := c.changes[key]

@@ -69,7 +69,7 @@ func ruleOf(e *entry) *Rule {
 	return &Rule{Object: last.Object, Rule: last.Rule, RuleName: last.RuleName, Match: last.Match, At: last.MatchAt, envoy: e.rule.Name}
 }
 
-// placeOfRule returns the place of an entry's match. The parameter before says whether the place is in the
+// placeOfRule returns the place of the match of an entry's rule. before is true if the entry is from the
 // configuration before.
 func placeOfRule(e *entry, before bool) Place {
 	rule := ruleOf(e)
@@ -105,9 +105,9 @@ func change(before, after string) string {
 	return after + "; before: " + before
 }
 
-// partWords returns, in words, what a policy field, a filter or a setting of an action does. The parameter kind
-// is the kind of its Parts. It returns "" if the action has no such Part, and "set" if there is no text for the
-// kind. For rbac it adds at most maxListed expressions.
+// partWords returns, in words, what a policy field, filter or setting does in an action. kind says which one
+// (see ir.Part.Kind). It returns "" if the action does not have it, and "set" if there is no text for the kind.
+// For rbac it adds at most maxListed expressions.
 func partWords(kind string, a *ir.Action) string {
 	for _, part := range a.Parts {
 		if part.Kind == kind {
@@ -121,8 +121,8 @@ func partWords(kind string, a *ir.Action) string {
 	return ""
 }
 
-// partPlaces returns the places of an action's Parts of a kind. The parameter before says whether the places
-// are in the configuration before.
+// partPlaces returns where a policy field, filter or setting of an action is written. kind says which one (see
+// ir.Part.Kind). before is true if the action is from the configuration before.
 func partPlaces(kind string, a *ir.Action, before bool) (out []Place) {
 	for _, part := range a.Parts {
 		if part.Kind == kind {

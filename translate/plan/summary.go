@@ -135,8 +135,9 @@ func (r *Report) summarize() {
 	r.Summary = strings.Join(words, ", ")
 }
 
-// kindsOf returns how many kinds of requests, regions and listeners are in a list of changes. Equal requests on
-// several listeners are one kind.
+// kindsOf counts a list of changes for the summary. kinds is the number of kinds of requests: requests with
+// equal host, match and rules are one kind, also on several listeners. regions is the number of all regions,
+// and listeners the number of listeners with such a region.
 func kindsOf(list []Change) (kinds, regions, listeners int) {
 	type listener struct {
 		gateway, scheme string

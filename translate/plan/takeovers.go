@@ -47,7 +47,7 @@ func newWhereabouts(view *ir.View) *whereabouts {
 	return w
 }
 
-// takeovers finds out why another rule gets requests to the hosts of a hostPair.
+// takeovers finds out, for the hosts of a hostPair, why requests are matched by another rule than before.
 type takeovers struct {
 	key     portKey
 	views   [2]*ir.HostView
@@ -67,9 +67,9 @@ const (
 	hidden                // the other side has the rule, but a virtual host with a more specific domain gets the requests
 )
 
-// outcomeOfRule returns what became of the rule of an entry. The parameter side is the side of the entry (0 is
-// before), and the result is about the other side. For an edited rule it also returns the rule of the other
-// side, and nil for any other outcome. A nil entry is unchanged.
+// outcomeOfRule returns what became of an entry's rule on the other side. side is the side that the entry is
+// from: 0 is before, 1 is after. For an edited rule it also returns the rule as the other side has it;
+// otherwise that is nil. A nil entry is unchanged.
 func (t *takeovers) outcomeOfRule(side int, e *entry) (ruleOutcome, *ir.Rule) {
 	other := 1 - side
 	if e == nil || t.indexes[other].counterpart(e) != nil && t.indexes[other].counterpart(e).rule.Source.Key == e.rule.Source.Key {
@@ -116,10 +116,10 @@ func (t *takeovers) reason(p pair) Reason {
 	return Reason{text, at}
 }
 
-// outcomePlace returns the place that explains the outcome of an entry's rule. For a moved rule whose route
-// changed, this is the field hostnames of the route. For a rule that is absent because its route is invalid, it
-// is the route. In all other cases it is the match of the rule. The parameter before says whether the place is
-// in the configuration before.
+// outcomePlace returns the place that explains what became of an entry's rule. That is the field hostnames of
+// the route for a rule that serves other hosts because its route changed, and the route for a rule that is
+// absent because its route is invalid. In all other cases it is the rule's match, in the configuration before
+// if before is true.
 func (t *takeovers) outcomePlace(e *entry, outcome ruleOutcome, before bool) Place {
 	if route := e.rule.Source.Key; outcome == moved && t.objects.kinds[route] == Changed {
 		return Place{Source: explain.Source{Object: route, Field: "spec.hostnames"}}
@@ -129,8 +129,8 @@ func (t *takeovers) outcomePlace(e *entry, outcome ruleOutcome, before bool) Pla
 	return placeOfRule(e, before)
 }
 
-// words returns the text of a Reason (see reason). The parameters was and is are the outcomes of the rule
-// before and of the rule after.
+// words returns the text that explains why another rule gets the requests of a pair. was says what became of
+// the rule before, and is says what became of the rule after (see outcomeOfRule).
 func (t *takeovers) words(p pair, was, is ruleOutcome) string {
 	if p.before != nil && p.after != nil && p.before.rule.Name == p.after.rule.Name && was == edited && is == edited {
 		return t.afterWords(p.after, is)
@@ -211,7 +211,8 @@ func (t *takeovers) beforeWords(e *entry, was ruleOutcome) string {
 	return name + " is gone"
 }
 
-// whatMoves returns, in words, the fields whose change lets a rule serve other hosts.
+// whatMoves returns, in words, what changed so that the rule serves other hosts than before: fields of its own
+// route, or its parents.
 func (t *takeovers) whatMoves(e *entry) string {
 	if t.objects.kinds[e.rule.Source.Key] == Changed {
 		return "its hostnames or parentRefs"

@@ -34,9 +34,10 @@ func (l lists) withHeader(requests []request, want ir.ValueMatch, values []strin
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// withParameter returns variants of the requests that meet the query match want. A request that already has the
-// parameter is returned unchanged if its value meets want, and left out if not: Envoy compares only the first
-// value of a parameter. It returns at most maxChoices*maxChoices requests.
+// withParameter returns the requests with a value for the query match want. A request without the parameter
+// becomes one request for each of the values. A request that has the parameter stays if its value meets want,
+// and is left out if not, because Envoy compares only the first value. It returns at most maxChoices*maxChoices
+// requests.
 func (l lists) withParameter(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	for _, r := range requests {
 		if i := slices.IndexFunc(r.query, func(one parameter) bool { return one.name == want.Name }); i >= 0 {
@@ -54,10 +55,10 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// values returns values that meet a match of a header or query parameter. For a regular expression it returns
-// several values: first those that the fewest other rules match. The second parameter is a function that
-// returns the headers or the query parameters of a match. free is true if no other value could lead to another
-// pair.
+// values returns values that meet want, a match of a header or query parameter. of returns the header matches
+// or the query matches of a rule, so that values can compare want with other rules. For a regular expression it
+// returns several values: first those that the fewest other rules match. free is true if no other value could
+// lead to another pair.
 func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true

@@ -9,10 +9,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxVariants bounds the requests that are tried for one example.
+// maxVariants bounds each list of requests that are tried for one example: that of variants, and that of
+// byAccess.
 const maxVariants = 200
 
-// variant is a request and the client's address. An invalid address means that the client does not matter.
+// variant is a request that may be the example of a change, with the client's address. An invalid address means
+// that the address does not matter.
 type variant struct {
 	request
 	from netip.Addr

@@ -13,8 +13,8 @@ import (
 // WholePort is the Match of a Region that contains all requests to a port, for any host.
 const WholePort = "every request to the port"
 
-// whole reports a port that only one side has: every request to the port changes. If the port has routes, the
-// example is a request that a route serves.
+// whole adds to the report a port that only one side has: every request to the port changes. If a route serves
+// the port, the example is a request that the route serves.
 func (p *portPair) whole() {
 	side := 0
 	if p.ports[0] == nil {

@@ -17,17 +17,17 @@ type Field struct {
 	// has reports whether a spec sets the field. The other functions for specs are called only if has returns
 	// true.
 	has func(*api.TrafficPolicySpec) bool
-	// take copies the field from its second argument to its first. The value is shared and never changed.
+	// take copies the field from one spec into another. Both specs then share the value, which never changes.
 	take func(into, from *api.TrafficPolicySpec)
-	// lower converts the value and sets it in the Extras. It sets nothing for a value that only turns the field
-	// off. Problems name fields, but not the object.
+	// lower converts the field of a spec and sets the result in the Extras. It sets nothing if the field is only
+	// turned off. The problems name fields, but not the object.
 	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
-	// join merges the field of the specs first and last deeply, and sets the result in its first argument. If the
-	// two contradict each other, last wins. join is called for deep strategies. It is nil if the field cannot be
-	// merged deeply.
+	// join combines the values of the field in first and last, and sets the result in into. Where the two
+	// contradict each other, last wins. join is called for deep strategies (see Strategy). It is nil if the values
+	// cannot be combined.
 	join func(into, first, last *api.TrafficPolicySpec)
-	// protects is set if the field can keep requests away from backends. Loosened then reports policies of child
-	// routes that override the field.
+	// protects is set if the field can keep requests away from backends, as authorization does. If a child route's
+	// policy overrides such a field, Loosened reports it.
 	protects protection
 	// inNamespace sets the namespace of references that have none, on a copy of the value. It is nil if the field
 	// has no references.
@@ -176,8 +176,8 @@ const (
 	Joined                // both values, merged
 )
 
-// merge merges one field of two specs by the strategy s. The spec from belongs to the higher level, and the
-// spec into to the lower one (see Level). The result is in into. Outcome says where the new value comes from.
+// merge merges one field of two specs by the strategy s. from is the spec of the higher level (the parent's),
+// and into that of the lower one. The result is in into. Outcome says where its value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):
@@ -227,7 +227,7 @@ func warning(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "NoEffect", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
-// number converts *p. If p is nil, it returns the default, which is its second argument.
+// number converts *p. If p is nil, it returns unset.
 func number(p *int32, unset uint32) uint32 {
 	if p == nil {
 		return unset

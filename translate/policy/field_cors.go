@@ -22,8 +22,8 @@ func lowerCORS(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Proble
 	return problems
 }
 
-// CORS converts the Gateway API's CORS filter. Problems name fields below the path of the filter, which is the
-// first argument, and not the object.
+// CORS converts the Gateway API's CORS filter. at is the path of the filter. The problems name fields below it,
+// but not the object.
 func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 	to := &ir.CORS{
 		Credentials: isTrue(from.AllowCredentials), MaxAge: uint32(from.MaxAge),

@@ -140,8 +140,8 @@ func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 }
 
 // readUsers returns the users in the lines of an htpasswd file, sorted by name. If a line is invalid or there
-// is no user, it returns a fault and no users. Messages about a line begin with the result of subject for the
-// line.
+// is no user, it returns a fault and no users. subject returns how a message names the line with an index, such
+// as "line 3 ".
 func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, *CredentialFault) {
 	known := map[string]ir.Hidden{}
 	for i, line := range lines {

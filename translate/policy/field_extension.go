@@ -48,8 +48,8 @@ func lowerExtProc(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Pro
 	return nil
 }
 
-// extensionUse returns the use of the GatewayExtension that ref names in a field. ref must have a namespace
-// (see WithNamespace).
+// extensionUse returns an ir.ExtensionUse for a field that refers to the GatewayExtension ref. Extension of the
+// result is nil. ref must have a namespace (see WithNamespace).
 func extensionUse(field ir.Field, ref *api.ExtensionRef) ir.ExtensionUse {
 	return ir.ExtensionUse{Field: field, Key: manifest.Key{
 		Group: api.Group, Kind: api.KindGatewayExtension, Namespace: string(*ref.Namespace), Name: string(ref.Name),
@@ -76,8 +76,9 @@ func processingMode(from *api.ProcessingMode) *ir.ProcessingMode {
 	}
 }
 
-// WithNamespace returns a copy of a spec in which references to GatewayExtensions and Secrets without a
-// namespace have the policy's namespace. It is needed because a merged spec belongs to several policies.
+// WithNamespace returns a copy of a policy's spec. namespace is the policy's. References to GatewayExtensions
+// and Secrets that name no namespace get it. This is needed because a merged spec can have references from
+// policies of several namespaces.
 func WithNamespace(from *api.TrafficPolicySpec, namespace string) *api.TrafficPolicySpec {
 	spec := *from
 	for _, field := range Fields() {

@@ -31,9 +31,9 @@ func lowerJWTAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Pro
 	return nil
 }
 
-// LowerJWT converts the tokens that a GatewayExtension accepts. It does not set the clusters of remote keys.
-// configMap returns the keys in a ConfigMap, or why there are none. Problems name fields. If a problem is an
-// error, the extension must not be used.
+// LowerJWT converts the field jwt of a GatewayExtension. It does not set the clusters of remote keys. configMap
+// returns the text with the keys in a ConfigMap of the extension's namespace, or why there is none. The
+// problems name fields. If a problem is an error, the extension must not be used.
 func LowerJWT(key manifest.Key, from *api.JWT, configMap func(name string) (text string, fault *CredentialFault)) (*ir.JWT, []manifest.Problem) {
 	mode := api.Text(from.ValidationMode)
 	to := &ir.JWT{
@@ -106,7 +106,7 @@ func anyToken(from *api.JWTProvider) (problems []manifest.Problem) {
 	return problems
 }
 
-// openToken returns the warning that a provider accepts too many tokens, because a field is missing.
+// openToken returns the warning that a provider accepts too many tokens, because field is not set.
 func openToken(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "AnyToken", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }

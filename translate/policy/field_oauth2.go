@@ -77,8 +77,8 @@ func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []m
 	return &ir.Extension{SignIn: to}, problems
 }
 
-// NeededIssuer returns the issuer whose discovery document is needed, because the extension does not name both
-// the authorization endpoint and the token endpoint. It returns "" if no document is needed.
+// NeededIssuer returns the URL of the issuer whose discovery document gatefold must request. It returns "" if
+// the extension itself names both the authorization endpoint and the token endpoint.
 func NeededIssuer(from *api.OAuth2Provider) string {
 	if from.AuthorizationEndpoint != nil && from.TokenEndpoint != nil {
 		return ""
@@ -86,8 +86,8 @@ func NeededIssuer(from *api.OAuth2Provider) string {
 	return api.Text(from.IssuerURI)
 }
 
-// SetEndpoints copies endpoints from found to an extension that does not name them itself. The end-session
-// endpoint is copied only with the scope openid, because Envoy rejects it otherwise.
+// SetEndpoints sets the endpoints that the GatewayExtension does not name to those of found, the discovered
+// ones. It sets the end-session endpoint only with the scope openid, because Envoy rejects it otherwise.
 func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 	to.Authorization, to.Token = cmp.Or(to.Authorization, found.Authorization), cmp.Or(to.Token, found.Token)
 	if to.EndSession == "" && slices.Contains(to.Scopes, scopeOpenID) {
@@ -168,8 +168,8 @@ const (
 	CookieSecretEntry = "cookie-secret"
 )
 
-// ClientSecret returns the key of the Secret that an identity provider names. The Secret is in the namespace of
-// the GatewayExtension, which has the key that is the first argument.
+// ClientSecret returns the key of the Secret that the identity provider of a GatewayExtension names. key is the
+// key of the GatewayExtension. The Secret is in the same namespace.
 func ClientSecret(key manifest.Key, from *api.OAuth2Provider) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: key.Namespace, Name: string(from.Credentials.ClientSecretRef.Name)}
 }

@@ -61,9 +61,9 @@ func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manif
 	return append(request, response...)
 }
 
-// headerChanges converts the header changes of a request or response, in the order set, add, remove. Problems
-// name fields below the path that is the first argument. There is one for each template that is invalid, and
-// one for a body. headerChanges returns nil if from is nil.
+// headerChanges converts from, the transformation of a request or response. The order is set, add, remove. at
+// is the path of from; the problems name fields below it. Each invalid template is a problem. A body is one
+// too, because gatefold changes only headers. Both results are nil if from is nil.
 func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil

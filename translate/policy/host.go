@@ -16,7 +16,7 @@ func (r *Resolved) Sets(field ir.Field) bool {
 	return slices.ContainsFunc(r.Origins, func(o FieldOrigin) bool { return o.Field == field })
 }
 
-// Only returns a copy of r with only the fields for which keep returns true. The copy has no Uses.
+// Only returns a copy of r that has only the fields for which keep returns true. Uses of the copy is nil.
 func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	out := Resolved{}
 	for _, field := range Fields() {
@@ -28,8 +28,8 @@ func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	return out
 }
 
-// Under returns the fields of r together with fields of host, the policies of the virtual host. A field of host
-// is used only if r does not set it. The result has no Uses.
+// Under returns the fields of r, the policies of a route, together with those fields of host, the policies of
+// its virtual host, that r does not set. Uses of the result is nil.
 func (r *Resolved) Under(host *Resolved) Resolved {
 	out := Resolved{Spec: r.Spec}
 	from := func(origins []FieldOrigin) map[ir.Field][]manifest.Key {

@@ -24,8 +24,8 @@ type Loosening struct {
 	Off bool
 }
 
-// Problem returns the warning, whose object is Child. It is only a warning, because the preference of the
-// policies allows the override.
+// Problem returns the warning, whose object is Child. It is not an error, because the Strategy of the parent
+// allows children to override the field.
 func (l Loosening) Problem() manifest.Problem {
 	what := string(l.Field)
 	if l.Filter {
@@ -53,8 +53,9 @@ type protection struct {
 	replaced bool
 }
 
-// Loosened returns the protecting fields of higher levels that lower levels override. levels are the levels
-// that were merged into resolved, root first. A rate limit that another rate limit replaces does not count.
+// Loosened returns the fields that protect requests and that a policy of a parent route sets, but a policy of a
+// child route turns off or replaces. levels are the levels that were merged into resolved, the root's first. A
+// rate limit that another rate limit replaces does not count.
 func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	var out []Loosening
 	for _, field := range Fields() {
@@ -72,9 +73,9 @@ func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	return out
 }
 
-// protector returns the outermost policy that protects requests by the field, and does not only turn it off.
-// below is the index of the next lower level. If there is no such policy, policy is zero and below is
-// len(levels).
+// protector returns the outermost policy that protects requests by the field. A policy that only turns the
+// field off does not count. below is the index of the next lower level in levels. If there is no such policy,
+// policy is zero and below is len(levels).
 func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	for i, level := range levels {
 		for _, a := range level.Specs {
@@ -90,8 +91,8 @@ func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	return policy, len(levels)
 }
 
-// setter returns the first policy in levels that sets the field and is in the list inForce. inForce are the
-// policies whose field is effective. found is false if there is no such policy.
+// setter returns the first policy in levels whose value of the field is effective. inForce are the policies
+// whose values are effective. found is false if there is no such policy in levels.
 func (f *Field) setter(levels []Level, inForce []manifest.Key) (policy manifest.Key, found bool) {
 	for _, level := range levels {
 		for _, a := range level.Specs {

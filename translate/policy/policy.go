@@ -16,12 +16,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Strategy is how the policies of a level are merged with the policies of lower levels, which are those of
-// child routes.
+// Strategy is how the policies of a parent route are merged with those of its child routes. A shallow merge
+// takes each field as a whole, from the parent or from the child. A deep merge combines the values of both, and
+// prefers one of them where they contradict each other.
 type Strategy uint8
 
-// The strategies of EP-10943. If a field cannot be merged deeply, a deep strategy merges it like the shallow
-// strategy with the same preference.
+// The strategies of EP-10943. If the values of a field cannot be combined (Field.join is nil), a deep strategy
+// merges the field like the shallow strategy with the same preference.
 const (
 	ShallowMergePreferChild Strategy = iota
 	ShallowMergePreferParent
@@ -47,12 +48,12 @@ func StrategyOf(annotations map[string]string) (s Strategy, ok bool) {
 	return ShallowMergePreferChild, !written
 }
 
-// PrefersParent reports whether fields of higher levels win.
+// PrefersParent reports whether fields of parent routes win over those of child routes.
 func (s Strategy) PrefersParent() bool {
 	return s == ShallowMergePreferParent || s == DeepMergePreferParent
 }
 
-// deep reports whether fields are merged deeply, if they can be.
+// deep reports whether the values of a field are combined, if the field has a join function.
 func (s Strategy) deep() bool { return s >= DeepMergePreferChild }
 
 // Standing is how a policy applies to a rule. A lower value has precedence.
@@ -75,16 +76,17 @@ type Attached struct {
 	Spec   *api.TrafficPolicySpec
 }
 
-// Level has the policies of one rule of one route, or of one listener, in the order of precedence. Priority
-// says how they are merged with the policies of child routes.
+// Level has the policies of one rule of one route, or of one listener, in the order of precedence. Several
+// Levels are merged along a chain of delegation. Priority says how this Level is merged with the policies of
+// child routes.
 type Level struct {
 	Specs    []*Attached
 	Priority Strategy
 }
 
-// NewLevel returns a Level with the policies in specs, sorted by standing, weight (the larger first) and tie,
-// the conflict resolution order. A policy that applies in two ways is listed once, with the lower Standing.
-// priority is the Priority of the Level.
+// NewLevel returns a Level with the policies in specs, sorted by Standing, then by Weight (the larger first),
+// then by tie, which compares by the conflict resolution order. A policy that applies in two ways is listed
+// once, with the lower Standing.
 func NewLevel(specs []*Attached, priority Strategy, tie func(a, b *ir.Origin) int) Level {
 	specs = slices.Clone(specs)
 	slices.SortStableFunc(specs, func(a, b *Attached) int {
@@ -116,12 +118,13 @@ type Resolved struct {
 	Spec api.TrafficPolicySpec
 	// Origins names the policies that set each field.
 	Origins []FieldOrigin
-	// Uses says how much of each policy is effective, in the order of first appearance from the leaf level up.
+	// Uses says how much of each policy is effective. The policies of the route that serves the request come
+	// first, and those of the root last.
 	Uses []Use
 }
 
-// FieldOrigin names the policies whose field is effective. If there are several, they were merged deeply, and
-// the preferred policy is the last.
+// FieldOrigin names the policies that a field of the merged spec comes from. There are several only if their
+// values were combined (see Strategy). The preferred policy is the last.
 type FieldOrigin struct {
 	Field ir.Field
 	From  []manifest.Key
@@ -143,7 +146,8 @@ const (
 	Overridden               // no field is effective
 )
 
-// Resolve merges the policies of the levels, which are ordered from the root to the leaf.
+// Resolve merges the policies of the levels. The first level is that of the root route, and the last is that of
+// the route that serves the request.
 func Resolve(levels []Level) Resolved {
 	m := &merging{origins: map[ir.Field][]manifest.Key{}, set: map[manifest.Key]int{}}
 	for i, level := range slices.Backward(levels) {
@@ -165,8 +169,8 @@ type merging struct {
 	set     map[manifest.Key]int // how many fields each policy sets
 }
 
-// augment merges the policies of one level, and returns which policies set each field. A policy with lower
-// precedence sets only the fields that no other policy sets.
+// augment merges the policies of one level. A policy sets only the fields that no policy before it in the level
+// sets. augment also returns which policy sets each field.
 func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[ir.Field][]manifest.Key) {
 	var spec api.TrafficPolicySpec
 	origins := map[ir.Field][]manifest.Key{}
@@ -195,9 +199,9 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// merge merges all fields of two specs by the strategy s, and records which policies set them. The spec from
-// belongs to the higher level, and the spec into to the lower one. origins has the policies that set each field
-// of into, and theirs those of from. The result is in into and origins.
+// merge merges all fields of two specs by the strategy s. from is the spec of the higher level (the parent's),
+// and into that of the lower one. origins says which policies set each field of into, and theirs the same for
+// from. The results are in into and origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name
@@ -248,8 +252,8 @@ func (m *merging) resolved() Resolved {
 	return out
 }
 
-// Extras converts the merged spec. It returns nil if no policy sets any field. Each policy must have passed
-// Lower and xds.CheckExtras.
+// Extras converts the merged spec to ir.Extras. It returns nil if no policy sets any field. Each of the merged
+// policies must have passed Lower and xds.CheckExtras, so problems of the conversion are ignored.
 func (r Resolved) Extras() *ir.Extras {
 	if len(r.Origins) == 0 {
 		return nil
@@ -258,8 +262,8 @@ func (r Resolved) Extras() *ir.Extras {
 	return extras
 }
 
-// Lower converts a spec, and returns the problems in it. A problem names the field; the caller adds the object.
-// If a problem is an error, the policy must not be used.
+// Lower converts a spec to ir.Extras, and returns the problems in it. A problem names the field; the caller
+// adds the object. If a problem is an error, the policy must not be used.
 func Lower(spec *api.TrafficPolicySpec) (*ir.Extras, []manifest.Problem) {
 	extras := &ir.Extras{}
 	var problems []manifest.Problem

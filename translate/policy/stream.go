@@ -29,8 +29,8 @@ func SetsForStreams(spec *api.TrafficPolicySpec) bool {
 	return false
 }
 
-// Unchecked returns the fields of a spec that protect backends from requests, but have no effect on connections
-// and datagrams.
+// Unchecked returns the fields that a spec sets to protect backends from requests, and that have no effect on
+// connections and datagrams.
 func Unchecked(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	for _, field := range Fields() {
 		if !field.streams && field.has(spec) && field.protects.off != nil && !field.protects.off(spec) {

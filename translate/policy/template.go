@@ -56,8 +56,8 @@ func parseTemplate(value string) (ir.Template, *manifest.Problem) {
 	return out, nil
 }
 
-// templateFault returns the problem that something in a template is not supported. what is its name, with which
-// the message begins.
+// templateFault returns the problem that a template uses something that gatefold does not support. what names
+// it, and begins the message.
 func templateFault(what string) *manifest.Problem {
 	return &manifest.Problem{
 		Code: "UnsupportedValue", Severity: manifest.Error,
@@ -140,8 +140,8 @@ func (p *parser) call(name string, depth int) (ir.Expr, bool) {
 	return build(name, args)
 }
 
-// sign skips the next token if it is the punctuation mark want. If the next token is another one, sign returns
-// false and skips nothing.
+// sign skips the next token and returns true if it is the punctuation mark want. Otherwise it skips nothing and
+// returns false.
 func (p *parser) sign(want string) bool {
 	if len(p.rest) == 0 || p.rest[0][4] != want {
 		return false

@@ -95,8 +95,8 @@ func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	return ""
 }
 
-// filterConflict returns why the rule of an included child with these filters cannot be below a level. Either
-// the level's rule redirects, or both rules have a filter that only one of them may have
+// filterConflict returns why an included child's rule with these filters cannot be below a delegating rule with
+// the settings level. Either that rule redirects, or both rules have a filter that only one of them may have
 // (docs/design/routes.md). It returns "" if there is no conflict.
 func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
 	if level.Action.Redirect != nil {

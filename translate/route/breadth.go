@@ -11,17 +11,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Breadth counts the matches of candidates for children, by how the matches are combined with a Point. In a
-// delegation tree the counts multiply, so they are computed before a level of the tree is built
-// (docs/design/routes.md).
+// Breadth counts routes that may become children, the candidates, and their matches. gatefold estimates from it
+// how large a delegation tree becomes, because the counts multiply from level to level (docs/design/routes.md).
 type Breadth struct {
 	// Routes is the number of routes that may become children.
 	Routes int
-	// Within is the number of matches that must be within the path of a Point (EP-10943, Path matching). Each is
-	// placed under only a few Points of a node.
+	// Within is the number of matches that must be within the path of a Point (EP-10943, Path matching). Each
+	// becomes a rule only under the few Points whose path contains it.
 	Within int
 	// Joined is the number of matches that are combined with the match of a Point, by inheritance (EP-10943) or
-	// inclusion (GEP-1058). Each is placed under all Points.
+	// inclusion (GEP-1058). Each becomes a rule under all Points.
 	Joined int
 }
 
@@ -59,9 +58,10 @@ const (
 	maxFanout = math.MaxInt32
 )
 
-// Fanout returns how many routes the children of a node can add at most, limited to maxFanout. It is the sum,
-// over all candidates, of the matches that each candidate can place under the node's Points. Fanout builds no
-// routes. The function offered returns the Breadth of all candidates with a property.
+// Fanout estimates, without building them, how many routes the children of a parent route add. points are the
+// parent's Points. offered returns the Breadth of all candidates with a Property. For each Property, Fanout
+// adds the largest of three numbers: the routes at most, the candidates, and the cost of trying all
+// combinations of Points and matches. The sum is limited to maxFanout.
 func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth) int {
 	total := 0
 	for property, under := range byProperty(route, points) {
@@ -70,8 +70,8 @@ func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth)
 	return total
 }
 
-// Spread returns the result of Fanout separately for the children of each namespace. The function offered
-// returns the Breadths of a property by namespace.
+// Spread returns the result of Fanout for each namespace, counting only candidates in that namespace. offered
+// returns the Breadths of a Property by namespace.
 func Spread(route manifest.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
 	out := map[string]int{}
 	for property, under := range byProperty(route, points) {
@@ -82,7 +82,8 @@ func Spread(route manifest.Key, points []*Point, offered func(Property) map[stri
 	return out
 }
 
-// fanout returns how many routes the candidates of one property can add under the Points.
+// fanout is the part of Fanout for one Property. under are the Points that select it, and b counts its
+// candidates.
 func fanout(under []*Point, b Breadth) int {
 	combined := saturating(b.Within+b.Joined, len(under))
 	placed := saturating(b.Within, nested(under)) + saturating(b.Joined, len(under))
@@ -97,8 +98,8 @@ func saturating(a, b int) int {
 	return a * b
 }
 
-// byProperty returns the Points by the properties of the children that they select. A Point is in the list of
-// each of its properties.
+// byProperty groups the Points by what they select: a Point is in the list of each Property of the children
+// that it selects.
 func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 	out := map[Property][]*Point{}
 	for _, p := range points {

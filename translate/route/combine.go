@@ -24,9 +24,9 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	return within(parent, child)
 }
 
-// levels returns the levels above a child. For an included child, the last level does not have PreferParent:
-// the child's values win over those of the parent's rule, independent of the parent's annotation
-// (docs/design/routes.md).
+// levels returns the settings of the delegating rules above a child (see Level), the root's first. For an
+// included child, PreferParent of the last one is false: the child's values win over those of the parent's
+// rule, independent of the parent's annotation (docs/design/routes.md).
 func (l *Link) levels() []Level {
 	levels := slices.Clone(l.Point.Levels)
 	if l.Mode == Included {
@@ -36,8 +36,8 @@ func (l *Link) levels() []Level {
 }
 
 // within returns the child's match if it lies within the parent's (EP-10943, Path matching; Header, query
-// parameter, and method matching). Otherwise it returns the reason why not. It compares paths by segment. A
-// regular expression gets the parent's path as Within.
+// parameter, and method matching). Otherwise it returns the reason why not. Paths are compared by segments. If
+// the child's path is a regular expression, the result also requires the parent's path (ir.Match.Within).
 func within(parent, child ir.Match) (ir.Match, string) {
 	if parent.Path.Kind != ir.PathPrefix {
 		return child, "the parent's path is not of type PathPrefix, so that nothing can lie within it"
@@ -124,8 +124,8 @@ func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	return ir.Path{Kind: child.Kind, Value: base + child.Value}, ""
 }
 
-// bare joins a child's "/" to the parent's path. If "/" is a prefix, the parent's path is unchanged. If "/" is
-// an exact path, a parent's prefix becomes an exact path.
+// bare joins a child's path "/" to the parent's path. The result is the parent's path. If the child's "/" is of
+// type Exact and the parent's path is a prefix, the result is of type Exact.
 func bare(parent, child ir.Path) ir.Path {
 	if child.Kind == ir.PathExact && parent.Kind == ir.PathPrefix {
 		parent.Kind = ir.PathExact

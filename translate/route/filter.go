@@ -19,8 +19,8 @@ import (
 // false if the filter cannot be applied, and requests must not pass without it.
 type readFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
 
-// part describes something that a rule configures besides its backends: a filter, or a field of the rule. It
-// describes how the part is read, and how the rules of child routes inherit it.
+// part describes one kind of setting of a rule besides its backends: a type of filter, or a field such as
+// timeouts. It says how the setting is read, and how the rules of child routes inherit it.
 type part struct {
 	// kind is the Kind of the ir.Part: the type of the filter, or a constant for a field.
 	kind string
@@ -28,11 +28,11 @@ type part struct {
 	read readFilter
 	// onBackends is true if a backendRef can have the filter, too.
 	onBackends bool
-	// inherit writes the merged value of both rules into out. At first, out is a copy of m.below. inherit is nil
-	// if rules of child routes do not inherit the part.
+	// inherit merges the settings of the two rules in m, and writes the result into out. At first, out is a copy
+	// of m.below. inherit is nil if rules of child routes do not inherit the setting.
 	inherit func(out *ir.Action, m merge)
-	// shows reports whether the part of m.second is effective in out, the merged action. It is nil if that part
-	// always is.
+	// shows reports whether the setting of m.second is effective in out, the merged action. It is nil if that
+	// setting always is.
 	shows func(out *ir.Action, m merge) bool
 	// conflicts reports whether an included child must not have the filter, because its parent's rule has it
 	// (docs/design/routes.md). It is nil if the filter never conflicts.
@@ -48,7 +48,7 @@ type merge struct {
 	first, second *ir.Action
 }
 
-// parts returns one row for each kind of part.
+// parts returns a table with one part for each filter type, and for timeouts and retry.
 func parts() []part {
 	return []part{
 		{
@@ -124,7 +124,7 @@ func Features() (names []features.FeatureName) {
 	return names
 }
 
-// partOf returns the row of a kind. known is false if no row has the kind.
+// partOf returns the row of parts that has a kind. known is false if no row has the kind.
 func partOf(kind string) (row part, known bool) {
 	for _, p := range parts() {
 		if p.kind == kind {
@@ -182,7 +182,7 @@ func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterTy
 	a.flat.Unserved(field + ": " + message)
 }
 
-// part records the field that a part of the action comes from.
+// part adds to a.action.Parts that the field sets something of this kind (see ir.Part).
 func (a *actionBuilder) part(kind, field string) {
 	a.action.Parts = append(a.action.Parts, ir.Part{Kind: kind, Object: a.origin.Key, Field: field})
 }
@@ -353,8 +353,8 @@ func showsTimeouts(out *ir.Action, m merge) bool {
 	return out.RequestTimeout != m.first.RequestTimeout || out.BackendTimeout != m.first.BackendTimeout
 }
 
-// below returns the action of a rule for one of its matches, with the given path. If the action replaces a path
-// prefix, the result replaces the prefix of this path.
+// below returns a copy of a rule's action for one of its matches. path is the path of that match. If a redirect
+// or rewrite in the action replaces a path prefix, the copy replaces path.
 func below(action ir.Action, path ir.Path) ir.Action {
 	if r := action.Redirect; r != nil && r.Path != nil {
 		copied := *r

@@ -41,8 +41,9 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 // weightless is why a rule answers an error if all of its backends have weight 0.
 const weightless = "all backendRefs of the rule have weight 0"
 
-// weighsNothing sets Why of the rule's answer, and warns, if the rule has backends and all of them have weight
-// 0 (Gateway API, BackendRef.weight: "If weight is set to 0, no traffic should be forwarded").
+// weighsNothing handles a rule whose backends all have weight 0: it sets Respond.Why of the action, and warns.
+// It does nothing if a backend has a larger weight, or if there is no backend (Gateway API, BackendRef.weight:
+// "If weight is set to 0, no traffic should be forwarded").
 func (a *actionBuilder) weighsNothing(at string, backends []ir.Backend) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(backends) == 0 || slices.ContainsFunc(backends, weighs) {
@@ -112,8 +113,8 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) (
 	return a.resolved(field, a.resolve(ref, false))
 }
 
-// resolved adds the backend of a resolution to a.flat.Backends, or reports why the reference at a field cannot
-// be resolved. It returns the same results as cluster.
+// resolved adds the backend of a resolution to a.flat.Backends. If the reference at field could not be
+// resolved, it reports why. It returns the same results as cluster.
 func (a *actionBuilder) resolved(field string, resolution backend.Resolution) (name, dnsName string) {
 	if resolution.OK() {
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)

@@ -38,9 +38,9 @@ type Flat struct {
 
 	// Points are the matches at which the route delegates requests to other routes.
 	Points []*Point
-	// Live are the names of the parents' Points that have a rule of this route. Missed are the matches that fit
-	// under no Point. Conflict is why the route could not be included, "" if it could (GEP-1058, Binding: one
-	// conflict fails the pair).
+	// Live are the names of the parents' Points below which this route has a rule. Missed are the matches that fit
+	// under no Point. Conflict says why the route could not be included, and is "" if it could (GEP-1058, Binding:
+	// one conflict fails the pair).
 	Live     []string
 	Missed   []Miss
 	Conflict string
@@ -73,14 +73,14 @@ type Setting struct {
 	// Weighted turns on the weights of routes (EP-11466). If Siblings is true too, weights only order the rules
 	// below the same match of a delegating rule.
 	Weighted, Siblings bool
-	// Hosts are the hosts of the root that the route may serve. If there are none, the route has no rules.
+	// Hosts are the hosts of the root that the route may serve. If the set is empty, the route has no rules.
 	Hosts ir.Hosts
-	// Links are the links to the Points above the route. They are nil for a root.
+	// Links bind the route to Points of its parents. They are nil for a root.
 	Links []Link
 }
 
-// Flatten returns the Flat of an HTTPRoute or GRPCRoute. An HTTPRoute is a root, or one node of a delegation
-// tree. A GRPCRoute is always a root.
+// Flatten translates an HTTPRoute or GRPCRoute for one port. An HTTPRoute is a root or, with Setting.Links, a
+// child in a delegation tree. A GRPCRoute is always a root.
 func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
 	if b.origin == nil {
@@ -141,8 +141,8 @@ func (b *builder) problem(severity manifest.Severity, code, field, message, hint
 // codeUnsupported is the code for a valid value that gatefold does not support.
 const codeUnsupported = "UnsupportedValue"
 
-// unsupported reports a valid field that gatefold does not support. The rule with this field must answer an
-// error. The parameter what names the field's value.
+// unsupported reports a valid field that gatefold does not support. what names the field's value in the
+// message. The caller must make the rule with this field answer an error.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
 	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers an error until it is taken out")
@@ -168,8 +168,8 @@ func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	return nil
 }
 
-// rule adds to b.flat what the i-th rule of the object becomes: Points if the rule delegates, otherwise Rules.
-// If the rule cannot be served as written, it adds i to Closed.
+// rule translates the i-th rule of the object and adds the result to b.flat: Points if the rule delegates,
+// otherwise Rules. If the rule cannot be served as written, it adds i to Closed.
 func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	if rule.SessionPersistence != nil {
@@ -297,7 +297,7 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 	return a.action, true
 }
 
-// closed returns the error that a rule answers if it cannot be served.
+// closed returns the answer of a rule that cannot be served: 500, or 503 for a GRPCRoute.
 func (b *builder) closed() *ir.Respond {
 	return &ir.Respond{Status: ir.Path{RPC: ir.RPC{Is: b.grpc}}.Unresolved()}
 }

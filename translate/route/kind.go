@@ -16,7 +16,7 @@ type Kind struct {
 	Name string // the kind, in the Gateway API's group
 	// Protocols are the protocols of listeners that routes of the kind may attach to.
 	Protocols []gwv1.ProtocolType
-	// Tables is true if the rules become routes of virtual hosts.
+	// Tables is true if the rules become HTTP routes of Envoy's virtual hosts, and not a stream (ir.Stream).
 	Tables bool
 	// Hosts is true if routes of the kind have hostnames. Other routes serve a whole port.
 	Hosts bool

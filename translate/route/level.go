@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// Level is what one delegating rule sets for all rules below it.
+// Level has the filters, timeouts and retry of one delegating rule, which apply to all rules below it.
 type Level struct {
 	Action *ir.Action // without backends; all Points below share the Action
 	// PreferParent is true if this level's values win over those below (EP-10943, the annotation
@@ -27,9 +27,9 @@ func prefersParent(object *manifest.Object) bool {
 
 // underLevels merges a rule's action with the actions of the delegating rules above it, from the nearest to the
 // root (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). levels begins with the root's. In
-// each merge, the level is preferred if its PreferParent is true, and otherwise the action below it. If both
-// set a field, the preferred one wins. The header changes of the preferred one run last. Mirrors of both are
-// kept. If a level is Closed, the action answers 500.
+// each merge, the level is preferred if its PreferParent is true, and otherwise the action below. If both set a
+// field, the preferred one wins. Its header changes run last. Mirrors of both are kept. If a level is Closed,
+// the result answers 500.
 func underLevels(action ir.Action, levels []Level) ir.Action {
 	for _, level := range slices.Backward(levels) {
 		if level.Closed {
@@ -50,7 +50,8 @@ func underLevels(action ir.Action, levels []Level) ir.Action {
 	return action
 }
 
-// inForce returns the parts of both actions that are effective in the merged action.
+// inForce returns ir.Action.Parts for a merged action: the Parts of the preferred action (m.first), and those
+// Parts of the other one that are effective in the merged action.
 func inForce(merged *ir.Action, m merge) []ir.Part {
 	out := slices.Clone(m.first.Parts)
 	for _, p := range m.second.Parts {

@@ -34,7 +34,7 @@ const (
 // AllNamespaces is the default of Setting.Wildcard, the word for all namespaces in a reference by label.
 const AllNamespaces = "all"
 
-// Link binds a child route to one Point of a parent.
+// Link binds a child route to one Point of a parent, so that the child's rules serve requests that match there.
 type Link struct {
 	Mode  Mode
 	Point *Point
@@ -46,7 +46,7 @@ type Link struct {
 }
 
 // Point is one match of a delegating rule, below one chain of parents. Requests that match are delegated to
-// children.
+// child routes. If there are several ways from the Gateway to the rule, each way has its own Point.
 type Point struct {
 	// Name is unique among the rules and Points of a virtual host. It is the name that the rule would have if it
 	// did not delegate. Rule and Match are the indexes in the route, and RuleName is rules[].name.
@@ -63,9 +63,10 @@ type Point struct {
 	// nil admits none.
 	Selectors []Selector
 	Allowed   *gwv1.AllowedRoutes
-	// Rest is the rule for requests that no child matches. It sends to the rule's backends, or answers 500.
+	// Rest is the guard of the Point (ir.Rule.Guard): the rule for requests that no child matches. It sends them
+	// to the rule's backends, or answers 500.
 	Rest *ir.Rule
-	// Guarded is true if Rest is served even if children have rules below the Point.
+	// Guarded is true if Rest is always served, also if children have rules below the Point.
 	Guarded bool
 }
 
@@ -130,7 +131,8 @@ func ParentRoutes(object *manifest.Object) []ParentRoute {
 	return parentRoutes(object.Key, route)
 }
 
-// Linked is the result of LinkTo: the Links between a parent's Points and one candidate.
+// Linked is the result of LinkTo: the Links between a parent's Points and one route that may become a child,
+// the candidate.
 type Linked struct {
 	Links []Link
 	// Points are the names of all Points that select or admit the candidate, with or without a Link.
@@ -166,8 +168,8 @@ func (r BindingRejection) String() string {
 	return "not under " + r.Rule + " of the parent: " + r.Message
 }
 
-// Concerns reports whether the rejection is about the rule with the name section, or about the whole parent. It
-// returns true if section is "", which means any rule.
+// Concerns reports whether the rejection affects the parent's rule named section. A rejection of the whole
+// parent affects every rule. If section is "", any rejection counts.
 func (r BindingRejection) Concerns(section string) bool {
 	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
@@ -176,8 +178,8 @@ func (r BindingRejection) Concerns(section string) bool {
 // (docs/design/routes.md).
 const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 
-// LinkTo links a candidate to the Points of the parent that select or admit the candidate. The parameter labels
-// has the labels of the candidate's namespace.
+// LinkTo links child, a candidate, to those Points of the parent that select or admit it. points are all Points
+// of the parent. labels are the labels of the child's namespace, which a selector in allowedRoutes may require.
 func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels map[string]string) Linked {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
@@ -216,8 +218,8 @@ func Consents(parent manifest.Key, child *manifest.Object) bool {
 		slices.ContainsFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key == parent })
 }
 
-// reject adds a rejection to l: the rule of the Point does not accept the candidate. It adds the same rejection
-// only once for all matches of a rule.
+// reject adds to l the rejection that the rule of point does not accept the candidate. A rule with several
+// matches has several Points, but an equal rejection of the rule is added only once.
 func (l *Linked) reject(point *Point, why BindingRejection) {
 	why.Section, why.Rule = point.RuleName, point.At()
 	if !slices.Contains(l.Rejections, why) {
@@ -225,8 +227,8 @@ func (l *Linked) reject(point *Point, why BindingRejection) {
 	}
 }
 
-// unmet adds a rejection for each parentRef of child that names the parent (refs), if it led to no Link and to
-// no rejection yet.
+// unmet adds the missing rejections. refs are the parentRefs of child that name the parent. Each of them that
+// led to no Link and to no rejection yet gets one.
 func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute, child *manifest.Object) {
 	for _, ref := range refs {
 		has := slices.ContainsFunc(l.Links, func(k Link) bool { return ref.Section == "" || k.Point.RuleName == ref.Section })
@@ -290,7 +292,8 @@ func (p *Point) namedBy(refs []ParentRoute) bool {
 	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
 }
 
-// Sections returns the names of the linked rules with a Point in live, sorted and unique.
+// Sections returns the names of the parent's rules that have a Link to a Point in live, sorted and unique. live
+// has the names of Points.
 func (l Linked) Sections(live map[string]bool) []string {
 	var out []string
 	for _, link := range l.Links {
@@ -336,8 +339,8 @@ func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace str
 	return admitsNamespace(p.Allowed.Namespaces, child.Key.Namespace, namespace, set)
 }
 
-// admitsNamespace reports whether allowedRoutes.namespaces admit the namespace of a child. The parameters child
-// and parent are the two namespaces, and set has the labels of the child's namespace. The default is Same.
+// admitsNamespace reports whether allowedRoutes.namespaces (from) admit a child. child and parent are the
+// namespaces of the two routes, and set has the labels of the child's namespace. The default is Same.
 func admitsNamespace(from *gwv1.RouteNamespaces, child, parent string, set map[string]string) bool {
 	if from == nil || from.From == nil {
 		return child == parent

@@ -17,9 +17,9 @@ const (
 	bytesPerUnit = 512
 	// bytesPerItem is the extra cost, in bytes, of each item of a list. In Envoy each item is an object.
 	bytesPerItem = 64
-	// unitsPerRegex is the fixed cost of a regular expression in plain routes. instructionsPerUnit is how many of
-	// its instructions cost one more. Envoy compiles the expressions of all routes whenever their
-	// RouteConfiguration changes (docs/scale.md#limits).
+	// unitsPerRegex is the fixed cost of a regular expression, in plain routes. Each instructionsPerUnit
+	// instructions of the expression cost as much as one more plain route. Envoy compiles the expressions of all
+	// routes whenever their RouteConfiguration changes (docs/scale.md#limits).
 	unitsPerRegex       = 3
 	instructionsPerUnit = 32
 	// unitsPerAuth is the fixed cost of a filter ExternalAuth in plain routes. textsPerAuth is how often its texts

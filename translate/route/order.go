@@ -30,8 +30,8 @@ func Compare(a, b *ir.Rule) int {
 	return cmp.Or(compareSteps(parting(a, b)), cmp.Compare(len(a.Blocks), len(b.Blocks)))
 }
 
-// parting returns the two rules whose criteria decide between a and b: the outermost blocks that differ, or the
-// rules themselves.
+// parting returns what decides between the rules a and b: the outermost blocks that differ (see
+// ir.Rule.Blocks), or the rules themselves.
 func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	for i := 0; ; i++ {
 		x, y = step(a, i), step(b, i)
@@ -98,7 +98,7 @@ func hopOf(rule *ir.Rule, i int) ir.Hop {
 	return ir.Hop{Route: rule.Source.Key, Created: rule.Source.Created, Outside: rule.Source.Outside, Ref: rule.Ref, Rule: at[0], Match: at[1]}
 }
 
-// compareHops compares one level of two chains: see comparePlaces.
+// compareHops compares one level of two chains, as comparePlaces describes.
 func compareHops(a, b ir.Hop) int {
 	return cmp.Or(
 		cmp.Compare(a.Ref, b.Ref),

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// place is one match of a rule, below the Gateway (link is nil) or below a Point of a parent. matcher is the
-// match, combined with the match of the Point.
+// place is one match of a rule at one place in the delegation tree: below the Gateway (link is nil), or below a
+// Point of a parent. matcher is the match, combined with the match of the Point.
 type place struct {
 	rule, match int
 	section     string
@@ -88,8 +88,8 @@ func (b *builder) placeUnder(point *Point) {
 	b.flat.Live = append(b.flat.Live, point.Name)
 }
 
-// overruled warns of values in an inheriting match that have no effect, because the parent's match has other
-// values.
+// overruled warns if a child that inherits the parent's match (Link.Inherit) has a method, header or query
+// parameter with another value than the parent. The child's value has no effect then.
 func (b *builder) overruled(own place, link *Link) {
 	if link.Mode == Included || !link.Inherit {
 		return
@@ -110,7 +110,9 @@ func (b *builder) overruled(own place, link *Link) {
 	}
 }
 
-// loosens warns if the filter ExternalAuth of a rule replaces that of a delegating rule above it.
+// loosens warns if the filter ExternalAuth of a rule replaces that of a delegating rule above it: requests are
+// then not checked as the parent route demands. link is the way to the parent, nil for a root. own is the
+// action of the rule.
 func (b *builder) loosens(link *Link, own *ir.Action) {
 	at := slices.IndexFunc(own.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if link == nil || own.ExternalAuth == nil || at < 0 {
@@ -131,7 +133,8 @@ func (b *builder) loosens(link *Link, own *ir.Action) {
 	}
 }
 
-// newRule returns the ir.Rule at a place. The action is merged with the levels above.
+// newRule returns the ir.Rule for a place. It merges action with the settings of the delegating rules above the
+// place (see underLevels).
 func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	rule := &ir.Rule{
 		Match: p.matcher, Source: b.origin, Root: b.origin, Section: p.section, Position: []int{p.rule, p.match},
@@ -168,8 +171,8 @@ func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 // toRoutes reports whether a backendRef selects routes. A GRPCRoute does not delegate.
 func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool { return !b.grpc && toRoutes(ref) }
 
-// delegate adds the Points of a delegating rule. ok is false if the rule cannot be served as written. Then all
-// rules below it answer 500.
+// delegate adds the Points of the i-th rule, which delegates, to b.flat. ok is false if the rule cannot be
+// served as written. Then all rules below it answer 500.
 func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	a := &actionBuilder{builder: b}
@@ -202,16 +205,17 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 	return ok
 }
 
-// blockOf returns the block of a Point, for Compare. It has the match and position of the Point's rule.
+// blockOf returns the block of a Point for ir.Rule.Blocks. rule is Point.Rest. The block has the match, weight
+// and position of rule, which Compare reads.
 func blockOf(rule *ir.Rule) *ir.Rule {
 	block := *rule
 	block.Section, block.Blocks, block.Action = "", nil, ir.Action{} // these do not affect the order
 	return &block
 }
 
-// rest returns the action for requests that no child matches: it sends to the backends of the rule, or answers
-// 500. guarded is true if the rule has backendRefs to backends, even if they cannot be resolved
-// (docs/design/kgateway.md#what-answers-when-something-is-wrong).
+// rest returns the action for requests to a delegating rule that no child matches: it sends to the backends of
+// the rule, or answers 500. guarded is Point.Guarded: true if the rule has backendRefs to backends, even if
+// they cannot be resolved (docs/design/kgateway.md#what-answers-when-something-is-wrong).
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
 	if level.Closed || !guarded {

@@ -11,7 +11,7 @@ import (
 )
 
 // Property is a criterion by which a parent route selects child routes: a name, a namespace, a label or a
-// parentRef (see SelectorForm).
+// parentRef. Form says which (see SelectorForm).
 type Property struct {
 	Form             SelectorForm
 	Namespace, Value string
@@ -66,7 +66,8 @@ func Wanted(ref gwv1.HTTPBackendRef, namespace, wildcard string) (p Property, ok
 	return p, true
 }
 
-// Wants returns the properties of routes that the Points of a route select, each once.
+// Wants returns the properties of the child routes that the Points of a parent route select or admit, each
+// once.
 func Wants(route manifest.Key, points []*Point) []Property {
 	var out []Property
 	for _, p := range points {
@@ -80,9 +81,9 @@ func Wants(route manifest.Key, points []*Point) []Property {
 	return uniqueProperties(out)
 }
 
-// Offers returns the properties by which parents may find a route. A route that has parentRefs, but none to a
-// route, is a root: it is found only by its name, to report why it is not accepted. It returns nil for other
-// kinds of object.
+// Offers returns all properties that a route has, so that parents which select by one of them find it. A route
+// that has parentRefs, but none to a route, is a root. Parents find it only by its name, to report why it is
+// not accepted. For other kinds of object the result is nil.
 func Offers(object *manifest.Object) []Property {
 	route, ok := manifest.As[*api.HTTPRoute](object)
 	if !ok {

@@ -45,14 +45,15 @@ func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	return hash.Sum64()
 }
 
-// IsBelow reports whether a rule is below the Point of a guard. It returns false if guard is not a guard.
+// IsBelow reports whether rule belongs to a child below the delegating match to which guard belongs (see
+// ir.Rule.Guard). It returns false if guard is not a guard.
 func IsBelow(rule, guard *ir.Rule) bool {
 	return guard.Guard && strings.HasPrefix(rule.Name, guard.Name+">")
 }
 
-// Parting returns the first hops at which the chains of two rules differ in route, rule or match. The last hop
-// of a chain is the rule itself. At the end of the shorter chain, Parting returns the hops even if they are
-// equal.
+// Parting returns the first step at which the ways from the root to two rules differ in route, rule or match. x
+// is the step of a, and y that of b. The last step is the rule itself. If the shorter way ends before they
+// differ, x and y are the steps at its end.
 func Parting(a, b *ir.Rule) (x, y ir.Hop) {
 	for i := 0; ; i++ {
 		x, y = hopOf(a, i), hopOf(b, i)

@@ -21,8 +21,9 @@ func Why(winner, loser *ir.Rule) string {
 	return "it is the same rule"
 }
 
-// whyBlocks returns a text about the blocks that are compared instead of the rules inside them. firstIs and
-// secondIs report whether first and second are blocks. It returns "" if neither is.
+// whyBlocks returns the beginning of Why's text if first or second, which are compared, are blocks (see
+// Compare). It names these blocks. firstIs and secondIs are true if first and second are blocks. If neither is,
+// the text is "".
 func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	switch {
 	case firstIs && secondIs:

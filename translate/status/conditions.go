@@ -15,8 +15,8 @@ import (
 // ControllerName is gatefold's controller name in GatewayClasses, and in the statuses of routes and policies.
 const ControllerName gwv1.GatewayController = "gatefold.io/gateway-controller"
 
-// condition returns a condition of the type kind. If bad is zero, the condition is True, with the reason for
-// success (good). Otherwise it is False, with the reason and message of bad.
+// condition returns a condition of the given type (kind). If bad is zero, the condition is True, and its reason
+// is good. Otherwise it is False, with the reason and message of bad.
 func condition[T, R ~string](kind T, generation int64, good R, bad manifest.Verdict[R]) metav1.Condition {
 	c := metav1.Condition{
 		Type: string(kind), Status: metav1.ConditionTrue, Reason: string(good), ObservedGeneration: generation,
@@ -86,12 +86,13 @@ func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 	return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonInvalid, "none of the listeners can be served")
 }
 
-// programmed returns a condition that is False for a reason.
+// programmed returns a condition of the given type (kind) that is False, with the reason and the message.
 func programmed[T, R ~string](kind T, generation int64, reason R, message string) metav1.Condition {
 	return condition(kind, generation, reason, manifest.Verdict[R]{Reason: reason, Message: message})
 }
 
-// pending returns a condition that is Unknown until an Envoy answers.
+// pending returns a condition of the given type (kind) that is Unknown. The server replaces it when an Envoy
+// answers.
 func pending[T ~string](kind T, generation int64) metav1.Condition {
 	return metav1.Condition{
 		Type: string(kind), Status: metav1.ConditionUnknown, Reason: string(gwv1.GatewayReasonPending),
@@ -180,8 +181,9 @@ func RouteResolvedRefs(generation int64, verdict manifest.Verdict[gwv1.RouteCond
 	return c
 }
 
-// RoutePartiallyInvalid returns the condition PartiallyInvalid of a route. Its message lists what is not served
-// as written (what). The Gateway API requires the words "Dropped Rule" at the beginning of the message.
+// RoutePartiallyInvalid returns the condition PartiallyInvalid of a route. what lists the parts of the route
+// that are not served as written. It follows the words "Dropped Rule" in the message, which the Gateway API
+// requires there.
 func RoutePartiallyInvalid(generation int64, what string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(gwv1.RouteConditionPartiallyInvalid), Status: metav1.ConditionTrue,

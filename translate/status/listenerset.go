@@ -16,9 +16,9 @@ import (
 const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProgrammed"
 
 // SetAccepted returns the condition Accepted of a ListenerSet. It is True if the Gateway accepts the
-// ListenerSet and at least one of its listeners can be served. If only some can be served, the message names
-// the others. The Part (in) has the listeners of the ListenerSet at that Gateway. It is nil if the Gateway does
-// not exist, or if the ListenerSet is invalid.
+// ListenerSet and at least one listener of it can be served. If only some can be served, the message names the
+// others. in has the listeners of the ListenerSet at that Gateway. It is nil if the Gateway does not exist, or
+// if the ListenerSet is invalid.
 func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, served := setRejection(set, in)
 	c := condition(gwv1.ListenerSetConditionAccepted, set.Generation, gwv1.ListenerSetReasonAccepted, bad)
@@ -41,8 +41,8 @@ func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 	return programmed(gwv1.ListenerSetConditionProgrammed, set.Generation, bad.Reason, bad.Message)
 }
 
-// setRejection returns why nothing of a ListenerSet is served. If at least one listener is served, bad is zero.
-// Then the second result is a message that names the listeners that are not served, "" if all are served.
+// setRejection returns why nothing of a ListenerSet is served (bad). If at least one listener is served, bad is
+// zero. Then but is a message with the names of the listeners that are not served, "" if all are.
 func setRejection(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
 	switch {
 	case !set.Accepted.Good():

@@ -21,8 +21,8 @@ func PolicyAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionR
 	return condition(gwv1.PolicyConditionAccepted, generation, policyReasonValid, bad)
 }
 
-// ExtensionAccepted returns the condition Accepted of a GatewayExtension. It is True, which means that policies
-// can use the extension, if bad is zero.
+// ExtensionAccepted returns the condition Accepted of a GatewayExtension. It is True if bad is zero: policies
+// can then use the extension.
 func ExtensionAccepted(generation int64, bad manifest.Verdict[gwv1.PolicyConditionReason]) metav1.Condition {
 	return condition(gwv1.PolicyConditionAccepted, generation, gwv1.PolicyReasonAccepted, bad)
 }

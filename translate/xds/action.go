@@ -92,10 +92,10 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	return weight
 }
 
-// timeouts returns the timeout of the whole exchange, and the idle timeout if the route needs its own. The
-// default of timeout is 0, which means no timeout, because Envoy's own default of 15 s would end downloads.
-// Without retries, a backend's timeout limits the only attempt, so the smaller timeout applies. idle replaces
-// the listener's idle timeout if that would end the exchange earlier. In all other cases idle is nil.
+// timeouts returns the timeout of the whole exchange, and the idle timeout if the route needs its own. Without
+// a setting, timeout is 0, which means no timeout: Envoy's default of 15 s would end downloads. Without
+// retries, BackendTimeout limits the only attempt, so the smaller of the two timeouts applies. idle is set if
+// the listener's idle timeout could end the exchange before timeout. Otherwise it is nil.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout
 	if action.Retry == nil {
@@ -169,8 +169,8 @@ func headersToAdd(mods *ir.HeaderMods) []*corev3.HeaderValueOption {
 	return options
 }
 
-// headerOption returns a header with a plain value. It escapes "%", so that Envoy executes no commands in the
-// value. Otherwise one team could read the headers of another team.
+// headerOption returns a header with a plain value. It escapes "%". Otherwise Envoy would execute commands in
+// the value, such as %REQ(NAME)%, and one team could read the headers of another team.
 func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppendAction) *corev3.HeaderValueOption {
 	return &corev3.HeaderValueOption{
 		Header:         &corev3.HeaderValue{Key: header.Name, Value: strings.ReplaceAll(header.Value, "%", "%%")},

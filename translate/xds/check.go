@@ -32,9 +32,9 @@ type checker struct {
 	problems []manifest.Problem
 }
 
-// place returns the path of a field in the object of the rule. If inMatch is true, the field is in the rule's
-// match. inMatch has no effect for a rule with SignIn, which has no match in that object. The last two numbers
-// of Position are the indexes of the rule and the match. Without them, place returns "spec.rules".
+// place returns the path of field inside the object of the rule: below spec.rules[i] or, if inMatch is true,
+// below spec.rules[i].matches[j]. A rule with SignIn has no match in the object, so inMatch has no effect. If
+// Position has no indexes of rule and match, place returns "spec.rules".
 func (c *checker) place(inMatch bool, field string) string {
 	n := len(c.rule.Position)
 	if n < 2 {
@@ -184,9 +184,9 @@ func regexFault(pattern string) string {
 }
 
 // foreignEscape returns in words the first escape of a pattern that Go accepts and Envoy rejects. It returns ""
-// if there is none. Envoy rejects a character above one byte. It also rejects Unicode classes in another
-// spelling than Unicode's: Go accepts aliases such as \p{Letter}, and \p{greek}. Text between \Q and \E is
-// plain.
+// if there is none. Envoy rejects escapes above \x{FF}, because it compares bytes. It also rejects names of
+// Unicode classes that are not spelled as in Unicode, such as \p{Letter} and \p{greek}. Text between \Q and \E
+// has no escapes.
 func foreignEscape(pattern string) string {
 	escapes := regexp.MustCompile(`\\(?:Q(?s:.*?)(?:\\E|$)|(x\{0*[1-9A-Fa-f][0-9A-Fa-f]{2,}\}|[4-7][0-7]{2})|[pP]\{\^?([^}]*)\}|.)`)
 	for _, escape := range escapes.FindAllStringSubmatch(pattern, -1) {

@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field numbers of a compiled virtual host that are encoded by hand. Its leaves are stored as encoded bytes. In
-// Envoy's message they are the entries of a map, and no encoder can build a map from encoded bytes.
+// Field numbers of a compiled virtual host (see CompiledHost) that are encoded by hand. In Envoy's message, the
+// leaves are the entries of a map. The encoder of protobuf cannot build a map from entries that are already
+// encoded.
 const (
 	virtualHostMatcher protowire.Number = 21 // envoy.config.route.v3.VirtualHost
 	matcherTree        protowire.Number = 2  // xds.type.matcher.v3.Matcher
@@ -48,9 +49,9 @@ func NewLeaf(key string, routes [][]byte) *Leaf {
 	return &Leaf{body: body, sum: sumOf(body)}
 }
 
-// CompiledHost encodes a virtual host as VirtualHost does, but with the routes in leaves. So Envoy compares a
-// request only with the routes of one leaf: the leaf with the longest key that the request's path begins with.
-// All keys of the leaves must be different.
+// CompiledHost encodes a virtual host like VirtualHost. But its routes are in a matcher (VirtualHost.matcher),
+// not in a list: for each request, Envoy finds the leaf with the longest key that the path begins with, and
+// compares the request only with the routes of this leaf. The keys of the leaves must all be different.
 func CompiledHost(domain string, extras *ir.Extras, leaves []*Leaf) Host {
 	size := 0
 	for _, leaf := range leaves {

@@ -16,8 +16,8 @@ const (
 	routeConfigurationVirtualHosts protowire.Number = 2
 )
 
-// Host is an encoded envoy.config.route.v3.VirtualHost, split into parts. A part that an edit does not change
-// is not hashed again, and is copied only into the RouteConfiguration.
+// Host is an encoded envoy.config.route.v3.VirtualHost, as byte slices that follow each other. Slices that an
+// edit does not change are shared with earlier versions of the host, and are not hashed again.
 type Host struct {
 	parts [][]byte
 	sum   Sum
@@ -54,9 +54,9 @@ func hostFrame(domain string, extras *ir.Extras) []byte {
 	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, ofHost)})
 }
 
-// RouteConfiguration joins virtual hosts to a resource with this name. Envoy ignores the port when it compares
-// hosts. Envoy does not check whether clusters exist, so that removing a cluster never makes it reject a
-// RouteConfiguration. The version is computed from the hashes of the parts.
+// RouteConfiguration returns the resource called name with these virtual hosts. Envoy ignores the port when it
+// compares hosts. It does not check whether clusters exist, so that removing a cluster never makes it reject a
+// RouteConfiguration. The version is computed from the hashes of the virtual hosts.
 func RouteConfiguration(name string, hosts []Host) Resource {
 	head, tail := marshal(&routev3.RouteConfiguration{Name: name}), marshal(routeSettings())
 	size := len(head) + len(tail)

@@ -16,10 +16,9 @@ type policyField struct {
 	name ir.Field
 	// filters is empty if the field only has settings of the action.
 	filters []httpFilter
-	// fill lets the route's own settings win. For a setting that the route does not have, it copies the value of
-	// the extras into the action. Or it copies a setting of the route into the extras, which are a copy. fill is
-	// called for every route with extras, CORS, ExternalAuth or a redirect without port (PortLess). It is nil if
-	// routes have no such setting.
+	// fill merges a setting that the rule itself may have with that of policies. The rule's own setting wins. fill
+	// writes the result into the action, or into the extras, which are a copy. It is called for every route with
+	// extras, CORS, ExternalAuth or a redirect without port (PortLess). It is nil if rules have no such setting.
 	fill func(*ir.Action, *ir.Extras)
 	// action sets the settings in the action that only policies have.
 	action func(*routev3.RouteAction, *ir.Extras)
@@ -65,8 +64,8 @@ var policyFields = sync.OnceValue(func() []policyField {
 	}
 })
 
-// HeldByHost reports whether a virtual host can have the field of a policy for all of its routes, because
-// filters implement the field. It returns false for the other fields, which are in the action of each route.
+// HeldByHost reports whether a virtual host can have the field of a policy for all of its routes. That is so if
+// HTTP filters implement the field. The result is false if the field is a setting of each route's action.
 func HeldByHost(name ir.Field) bool {
 	for _, f := range policyFields() {
 		if f.name == name {
@@ -95,7 +94,8 @@ func withExtras(action ir.Action) ir.Action {
 	return action
 }
 
-// setExtras sets the settings that only policies have. extras may be nil.
+// setExtras sets the settings in Envoy's action that only policies have (see policyField.action). extras may be
+// nil.
 func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras == nil {
 		return

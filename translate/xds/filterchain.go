@@ -45,8 +45,8 @@ func upgradeFilterChain() []*hcmv3.HttpFilter {
 	return chainOf(filters)
 }
 
-// configurable returns the filters of both chains, which routes and virtual hosts configure. The filters are
-// shared: do not change them.
+// configurable returns the filters that routes and virtual hosts configure: those of the normal filter chain,
+// and those that only the chain for WebSockets has. The filters are shared: do not change them.
 var configurable = sync.OnceValue(func() []httpFilter {
 	filters := httpFilters()
 	for _, filter := range filters {
@@ -57,8 +57,8 @@ var configurable = sync.OnceValue(func() []httpFilter {
 	return filters
 })
 
-// chainOf returns a filter chain: the filters in disabled form, then the router. A joined filter is in it
-// twice.
+// chainOf returns a filter chain: the filters in disabled form, then the router. A joined filter is in it twice
+// (see httpFilter.joined).
 func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	for _, filter := range filters {
@@ -73,7 +73,8 @@ func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	})
 }
 
-// placeholder returns the filter as it is in the chain: disabled. l is the level that configures it.
+// placeholder returns the filter as it is in the chain: disabled. l says who enables and configures it: routes
+// or virtual hosts.
 func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 	if f.resource {
 		return &hcmv3.HttpFilter{Name: f.name, Disabled: true, ConfigType: jwtDiscovery()}

@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pushDown returns the action with the rule's request headers moved to its backends, if a backend changes
-// request headers, too. Without this move, Envoy would apply the backend's changes first and the rule's changes
-// last. But the backend's changes are more specific and must win. For responses, Envoy's order is right.
+// pushDown moves the request header changes of a rule to its backends, if at least one backend changes request
+// headers, too. Otherwise Envoy would apply the backend's changes first and the rule's last, but the backend's
+// are more specific and must win. For responses, Envoy's order is right.
 func pushDown(action ir.Action) ir.Action {
 	if action.Forward == nil || action.RequestHeaders.IsZero() ||
 		!slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return !b.RequestHeaders.IsZero() }) {

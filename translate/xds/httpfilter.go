@@ -67,8 +67,8 @@ func (f *httpFilter) nameAt(l level) string {
 	return f.name
 }
 
-// serviceAt returns the name of the inner filter that calls the external service. The inner filter is in the
-// filter chain that a route or virtual host configures (see httpFilter.service).
+// serviceAt returns the name of the filter that calls the external service. It is in the inner filter chain
+// that a route or virtual host configures (see httpFilter.service).
 func (f *httpFilter) serviceAt(l level) string { return f.nameAt(l) + "/service" }
 
 // config returns the configuration for a route or virtual host with these extras. It returns nil if the filter

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// forgedFilter returns the filter that removes identity headers from a client's request. It is the first
-// filter; later filters set these headers. Only virtual hosts configure it.
+// forgedFilter returns the filter that removes identity headers (ir.Identity) from a client's request. It is
+// the first filter, because later filters set these headers. Only virtual hosts configure it.
 func forgedFilter() httpFilter {
 	return httpFilter{name: "gatefold/identities", since: 1, chain: emptyMutation, route: removeForged}
 }

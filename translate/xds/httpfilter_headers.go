@@ -23,7 +23,7 @@ func modifiersOf(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: &headerv3.Mutations{RequestMutations: request, ResponseMutations: response}}
 }
 
-// steps returns the changes one by one, in the order in which ir.HeaderMods are applied.
+// steps returns the header changes as a list, in the order in which they are applied: remove, set, add.
 func steps(mods ir.HeaderMods) []ir.HeaderChange {
 	var changes []ir.HeaderChange
 	for _, name := range mods.Remove {

@@ -77,8 +77,9 @@ func appendMutation(filters []innerFilter, name string, changes []*mutationv3.He
 	return append(slices.Clip(filters), innerFilter{name, &headerv3.HeaderMutation{Mutations: &headerv3.Mutations{RequestMutations: changes}}})
 }
 
-// climbingPath matches paths with a segment "..", even if slashes or dots are encoded. Envoy resolves ".." only
-// between plain slashes. With any other spelling, the request could leave the prefix of the service.
+// climbingPath matches paths with a segment "..", even if slashes or dots are percent-encoded. Envoy resolves
+// ".." only between plain slashes. With any other spelling, the request to the service could leave the prefix
+// of its paths (ir.HTTPAuth.Prefix).
 const climbingPath = `(?i)(?:.*(?:/|\\|%2f|%5c))?(?:\.|%2e){2}(?:(?:/|\\|%2f|%5c|;|%3b).*)?`
 
 // climbingRejected returns the configuration of a filter that rejects paths with climbingPath.

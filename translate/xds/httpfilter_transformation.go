@@ -76,9 +76,9 @@ func checkTransformation(c *checker, extras *ir.Extras) {
 	c.changes(ir.FieldTransformation.Path()+".response", extras.Response)
 }
 
-// changes rejects invalid header changes of a transformation. Its first argument is the path of
-// transformation.request or transformation.response, for the fields of the problems. The n-th change of a kind
-// is the n-th item in the list of that kind.
+// changes rejects invalid header changes of a transformation. at is the path of transformation.request or
+// transformation.response. Problems name fields below it: the n-th change of a kind (set, add or remove) is the
+// n-th item of that list.
 func (c *checker) changes(at string, changes []ir.HeaderChange) {
 	seen := map[ir.ChangeKind]int{}
 	for _, change := range changes {

@@ -33,7 +33,7 @@ func Covers(match *ir.Match, key string) bool {
 }
 
 // Counts reports whether the action has a local rate limit. Envoy counts requests for each route separately. So
-// if a route is listed several times, each copy counts only its own requests.
+// such a route must not be in several leaves (see Leaf), where each copy would count only its own requests.
 func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
 
 // regexPrefix returns the common beginning of all texts that a regular expression matches as a whole. It

@@ -35,18 +35,18 @@ func (r Release) Before(other Release) bool {
 
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
-// feature is something that gatefold sends, and that some supported releases of Envoy lack. Routes that such an
-// Envoy gets do not use it (see ListenerFor, TableFor and Lacks). The parts that an Envoy rejects for other
-// reasons are not known beforehand: a search finds them (see Probe).
+// feature is something that gatefold sends, and that some supported releases of Envoy lack. An Envoy that lacks
+// it gets listeners and routes without it (see ListenerFor, TableFor and Lacks). What an Envoy rejects for
+// other reasons is not known beforehand: a search finds it (see Probe).
 type feature struct {
 	field ir.Field
 	// what is the name of the feature in messages.
 	what string
-	// filter is the name of the feature's filter in the chain. Filters whose names begin with it and a slash
+	// filter is the name of the HTTP filter that the feature needs. Filters whose names begin with it and a slash
 	// belong to the feature, too.
 	filter string
-	// chain is the first release that has the filter. The chains of older releases lack the filter. Zero means
-	// that all releases have it.
+	// chain is the first release of Envoy that supports the filter. The listeners of older releases do not have
+	// the filter in their HTTP filter chain. Zero means that all releases support it.
 	chain Release
 	// routes is the first release in which routes can use the feature. In older releases, a Part that uses the
 	// feature answers 500.
@@ -156,8 +156,8 @@ func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	return newResource(listener.Type, listener.Name, body), false
 }
 
-// filterField returns a copy of an encoded message without those elements of a repeated field for which keep
-// returns false. The second argument is the number of the field. Other fields stay.
+// filterField returns a copy of an encoded message. It leaves out the elements of one repeated field for which
+// keep returns false. of is the number of that field.
 func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byte {
 	out := make([]byte, 0, len(body))
 	eachField(body, func(number protowire.Number, field, value []byte) {
@@ -260,9 +260,9 @@ func changesCase(config []byte) bool {
 	return bytes.Contains(mutations, []byte(lowerCase)) || bytes.Contains(mutations, []byte(upperCase))
 }
 
-// needed returns one of the features in the list that an encoded virtual host or route uses, or nil if it uses
-// none of them. A filter that is only turned off does not count. configs is the number of the field with the
-// filter configurations.
+// needed returns one of the features in of that an encoded virtual host or route uses, or nil if it uses none.
+// A filter that is only turned off does not count. configs is the number of the field with the filter
+// configurations.
 func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {

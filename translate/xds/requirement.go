@@ -22,8 +22,8 @@ const (
 )
 
 // Requirement is what a route can require of requests: a token of one of several providers. Its Part names the
-// GatewayExtension by "namespace/name". Its Body is the requirement as a part of a JwtAuthentication message.
-// The bodies of all requirements, one after another, are the whole message.
+// GatewayExtension by "namespace/name". Its Body is a piece of an encoded JwtAuthentication message: the
+// providers, and the requirement. The bodies of all requirements, one after another, are the whole message.
 type Requirement = Piece
 
 // RequirementFilter returns the resource JWTFilter with all requirements, which must have different names. If

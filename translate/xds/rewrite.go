@@ -65,9 +65,9 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	}
 }
 
-// pushHosts returns the action with the new host of the rule moved to its backends, if at least one backend has
-// its own new host. With autoHostRewrite, and no new host of the rule, a backend gets its DNS name. Without
-// this change, Envoy would use the route's host for every backend.
+// pushHosts gives each backend its own new Host, if at least one backend has one. Otherwise Envoy would use the
+// Host of the route for every backend. A backend without one gets the new Host of the rule. If the rule has
+// none, and autoHostRewrite is on, it gets its DNS name. If no backend has a new Host, the action is unchanged.
 func pushHosts(action ir.Action) ir.Action {
 	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
 	auto := action.Extras != nil && action.Extras.AutoHost

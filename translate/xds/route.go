@@ -106,8 +106,9 @@ func routeMatch(match *ir.Match) *routev3.RouteMatch {
 	return m
 }
 
-// hostsPattern returns a regular expression that compares hosts in the way of Envoy's virtual hosts. It ignores
-// case, and everything after the last colon outside of brackets, even if that is not a number.
+// hostsPattern returns a regular expression for the :authority of requests to one of the hosts. It compares
+// hosts as Envoy compares the domains of virtual hosts: it ignores case, and everything after the last colon
+// outside of brackets, even if that is not a number.
 func hostsPattern(hosts []string) string {
 	patterns := make([]string, len(hosts))
 	for i, host := range hosts {

@@ -17,8 +17,8 @@ func sumOf(body []byte) Sum {
 	return Sum(sum[:16])
 }
 
-// sums computes one Sum from the sums of parts, in their order. So parts that an edit does not change are not
-// hashed again.
+// sums computes one Sum of several contents from the Sum of each, in their order. So contents that an edit does
+// not change are not hashed again.
 type sums struct {
 	hash hash.Hash
 	part *Sum // the part that is added; reused to avoid an allocation for each part

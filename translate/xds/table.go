@@ -20,8 +20,9 @@ const (
 	routeNameField     protowire.Number = 14
 )
 
-// Part names a part of a resource that Envoy can reject. In a RouteConfiguration it is a route of a virtual
-// host. If Route is "", it is the virtual host without its routes. In the filter JWTFilter it is a Requirement.
+// Part identifies a part of an xDS resource that Envoy may reject. In a RouteConfiguration it is a route of a
+// virtual host. If Route is "", it is the virtual host without its routes. In the resource JWTFilter it is a
+// Requirement.
 type Part struct{ Host, Route, Requirement string }
 
 // Type returns the type URL of the resource that contains the part.
@@ -42,7 +43,7 @@ func (p Part) String() string {
 	return fmt.Sprintf("route %q of host %q", strings.TrimPrefix(p.Route, "HTTPRoute/"), p.Host)
 }
 
-// Piece is a part with its encoding.
+// Piece is a Part with its encoding, Body.
 type Piece struct {
 	Part
 	Body []byte
@@ -51,16 +52,16 @@ type Piece struct {
 // Sum returns a hash of the part's encoding.
 func (p Piece) Sum() [sha256.Size]byte { return sha256.Sum256(p.Body) }
 
-// Fault says that an Envoy rejects a part. Sum is the hash of the encoding that the Envoy rejected: a changed
-// part has no fault.
+// Fault says that an Envoy rejects a Part. Sum is the hash of the encoding that the Envoy rejected. If the part
+// has changed since then, the Fault no longer applies.
 type Fault struct {
 	Sum [sha256.Size]byte
 	// Match is true if the Envoy rejects the part even when it answers 500.
 	Match bool
 }
 
-// hostParts is a virtual host, decoded into its parts. It has a list of routes or, if it is compiled, a
-// matcher.
+// hostParts is a virtual host, decoded one level deep. It has a list of routes or, if it is compiled (see
+// CompiledHost), a matcher.
 type hostParts struct {
 	name, domains []byte // domains is the encoded field
 	frame         []byte // all fields except routes and matcher
@@ -68,8 +69,8 @@ type hostParts struct {
 	matcher       []byte
 }
 
-// Pieces returns the parts of an encoded RouteConfiguration: each virtual host, followed by its routes. A route
-// in several leaves of a compiled host is listed once.
+// Pieces returns the parts of an encoded RouteConfiguration: each virtual host without its routes, followed by
+// these routes. A route that is in several leaves of a compiled host (see Leaf) is listed once.
 func Pieces(table []byte) (all []Piece) {
 	eachHost(table, func(h hostParts) {
 		name := string(h.name)
@@ -155,7 +156,8 @@ func eachField(body []byte, yield func(number protowire.Number, field, value []b
 	}
 }
 
-// editAt returns body with each message at a path of fields replaced by the result of replace.
+// editAt returns a copy of the encoded message body in which replace has changed the messages at path. path has
+// field numbers, the outermost first. A repeated field on the path means all of its elements.
 func editAt(body []byte, path []protowire.Number, replace func([]byte) []byte) []byte {
 	if len(path) == 0 {
 		return replace(body)
@@ -181,11 +183,13 @@ func nameOf(route []byte) (name string) {
 	return name
 }
 
-// Without returns a copy of a RouteConfiguration in which faulty parts answer 500, or are left out if
-// Fault.Match is true. A fault counts only if the part still has the Sum of the fault; found are the parts of
-// such faults. A leaf without remaining routes answers 404. No request is lost by that: a route that matches
-// all requests of a leaf does so by its path alone. Envoy accepts every path that checkMatch accepts, so such a
-// route is never left out.
+// Without returns a copy of a RouteConfiguration in which the parts with a Fault answer 500, or are left out if
+// Fault.Match is true. A Fault applies only if its Sum is the hash of the part. found are the parts whose
+// Faults applied.
+//
+// If all routes of a Leaf are left out, the Leaf answers 404. No other route would match there: a Leaf lacks
+// later routes only behind a route that covers it (see Covers). Such a route matches by its path alone, and
+// Envoy accepts every path that checkMatch accepts. So it is never left out.
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host
@@ -203,8 +207,8 @@ func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Pa
 	return RouteConfiguration(table.Name, hosts), found
 }
 
-// without returns the host in which faulty routes answer 500, or are left out if Fault.Match is true. It adds
-// the faulty routes to found.
+// without returns the host, in which routes with a Fault answer 500, or are left out if Fault.Match is true
+// (see Without). It adds the parts of these routes to found.
 func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	keep := func(body []byte) []byte {
 		at := Part{Host: string(h.name), Route: nameOf(body)}
@@ -275,10 +279,10 @@ func answers500() *routev3.Route_DirectResponse {
 // ProbeMark is a text in Envoy's message about the last route of a Probe.
 const ProbeMark = "gatefold-probe"
 
-// Probe returns a RouteConfiguration with some parts, and with a last route that every Envoy rejects. Envoy
-// reads a RouteConfiguration from its beginning and reports the first fault. So Envoy's message contains
-// ProbeMark only if Envoy accepts all of the parts. Envoy rejects the resource in any case, and its served
-// configuration does not change.
+// Probe returns a RouteConfiguration by which gatefold finds the parts that an Envoy rejects. It has the parts
+// in pieces, and a last route that every Envoy rejects. Envoy reports the first fault that it reads. So its
+// message contains ProbeMark only if Envoy accepts all of these parts. Envoy rejects a Probe in any case, and
+// continues to serve its current configuration.
 func Probe(name string, pieces []Piece) Resource {
 	bad := &routev3.Route{
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + ProbeMark}}},

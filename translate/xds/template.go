@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// format returns a template as a format string of Envoy. response is true if the template is for a response.
-// computed is true if the format string needs the CEL formatter. The value of a missing header is the empty
-// text.
+// format converts a template to a format string of Envoy. response is true if the template is for a response:
+// then the function header reads the response. computed is true if the result needs the CEL formatter. A
+// missing header is read as the empty text.
 func format(template ir.Template, response bool) (text string, computed bool) {
 	var b strings.Builder
 	for _, expr := range template {

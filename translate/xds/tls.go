@@ -28,16 +28,17 @@ func inline(content []byte) *corev3.DataSource {
 	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: content}}
 }
 
-// Trust returns the resource of CA certificates. Listeners and clusters that use it add their own conditions.
-// So one resource serves all of them, and new CA certificates do not change a listener or cluster.
+// Trust returns an SDS Secret with a validation context that has only trusted_ca. Listeners and clusters
+// combine it with their own checks (CombinedValidationContext, see trusting). So one Secret serves all of them,
+// and new CA certificates change no listener or cluster.
 func Trust(name string, bundle *keypair.Bundle) Resource {
 	return trust(name, &tlsv3.CertificateValidationContext{TrustedCa: inline(bundle.PEM())})
 }
 
-// SystemTrust returns the resource of the CA certificates in a file that Envoy reads. Envoy reads the file
-// again when it is replaced. The resource is a secret, so that an Envoy without the file keeps the clusters
-// that use it, and sends no requests to them. If the cluster itself named the file, Envoy would reject the
-// cluster and continue in clear text.
+// SystemTrust is like Trust, for CA certificates in a file that Envoy reads, and reads again when it is
+// replaced. An Envoy without the file keeps the clusters that use the Secret, but sends no requests to them. If
+// the cluster itself named the file, Envoy would reject the cluster, and the previous version of the cluster
+// would continue in clear text.
 func SystemTrust(name, file string) Resource {
 	return trust(name, &tlsv3.CertificateValidationContext{
 		TrustedCa:        &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: file}},
@@ -45,15 +46,15 @@ func SystemTrust(name, file string) Resource {
 	})
 }
 
-// trust returns the resource of a validation context.
+// trust returns an SDS Secret with a validation context.
 func trust(name string, context *tlsv3.CertificateValidationContext) Resource {
 	return newResource(SecretType, name, marshal(&tlsv3.Secret{
 		Name: name, Type: &tlsv3.Secret_ValidationContext{ValidationContext: context},
 	}))
 }
 
-// trusting returns the conditions of a listener or cluster, together with a reference to the resource of Trust
-// or SystemTrust with this name.
+// trusting returns the validation context of a listener or cluster. It combines the checks in demand with the
+// CA certificates of the SDS Secret called name (see Trust and SystemTrust).
 func trusting(name string, demand *tlsv3.CertificateValidationContext) *tlsv3.CommonTlsContext_CombinedValidationContext {
 	return &tlsv3.CommonTlsContext_CombinedValidationContext{
 		CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{

@@ -136,10 +136,10 @@ func httpCheck(c *ir.Cluster, from *ir.HTTPCheck) *corev3.HealthCheck_HttpHealth
 	return to
 }
 
-// checkHost returns the Host of a health check: that of the policy, which is the second argument. If that is
-// "", it returns the DNS name of the first endpoint with a DNS name. If there is none, it returns
-// name.namespace of the backend, or "" if the cluster has no objects. Envoy's default is the cluster's name,
-// whose slashes are not allowed in a Host.
+// checkHost returns the Host of a health check. It is written, the host of the policy, if that is not "".
+// Otherwise it is the DNS name of the first endpoint that has one. Otherwise it is name.namespace of the
+// backend, or "" if the cluster has no objects. Envoy's default is the cluster's name, whose slashes are not
+// allowed in a Host.
 func checkHost(c *ir.Cluster, written string) string {
 	if written != "" {
 		return written

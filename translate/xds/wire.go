@@ -26,7 +26,7 @@ func appendRepeated(body []byte, field protowire.Number, elements [][]byte) []by
 	return grown
 }
 
-// appendHeader appends the tag and the length of an encoded message with this size.
+// appendHeader appends to body what precedes an embedded message: the tag of its field, and its size in bytes.
 func appendHeader(body []byte, field protowire.Number, size int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(body, field, protowire.BytesType), uint64(size))
 }

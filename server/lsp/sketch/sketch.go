@@ -1,5 +1,5 @@
 // Package sketch reads YAML that is still being written. It tolerates incomplete lines, flows without an end
-// and wrong indentation: only the part with the mistake is missing from the result. It returns the place of
+// and wrong indentation: only the part with the mistake is missing from the result. It returns the offsets of
 // each key and value. It does not check the text: package store does.
 package sketch
 
@@ -112,8 +112,9 @@ func separates(line []byte) bool {
 	return found && (len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' || rest[0] == ' ')
 }
 
-// parser reads text from the offset at. Methods that return a Node or an Entry move the field at to its end.
-// The parameter least is the lowest column of a value, and depth is its nesting depth.
+// parser reads YAML from the offset at. A method that returns a Node or an Entry sets at to the end of what it
+// read. In the methods, the parameter least is the leftmost column at which the value may begin, and depth
+// counts the values around it.
 type parser struct {
 	text []byte
 	at   int
@@ -355,7 +356,8 @@ func (p *parser) quoted(quote byte) int {
 	return len(p.text)
 }
 
-// scalar reads a scalar on one line. It ends before any character of stops.
+// scalar reads a scalar on one line. In a flow ({ } or [ ]), the parameter stops has the characters that end
+// the scalar; a colon after a key ends it, too. Outside of flows, stops is "".
 func (p *parser) scalar(stops string) *Node {
 	n := &Node{Kind: Scalar, Start: p.at}
 	if c := p.byteAt(p.at); c == '"' || c == '\'' {

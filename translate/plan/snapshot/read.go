@@ -40,9 +40,9 @@ func Read(r io.Reader) (head Head, side plan.Side, err error) {
 	return s.head, s.side, nil
 }
 
-// Through returns a side as Read returns it from a snapshot with the Head. The result can be compared with a
-// side of another snapshot that has the same key. Places, which are not part of a snapshot, are copied. It
-// returns the error of Write or Read.
+// Through returns side in the form that Read returns for a snapshot of it: secrets are replaced by sums with
+// head.Key. So the result can be compared with another snapshot that has the same key. side.Places, which a
+// snapshot does not contain, stays. It returns the error of Write or Read.
 func Through(head Head, side plan.Side) (plan.Side, error) {
 	var text bytes.Buffer
 	if err := Write(&text, head, side); err != nil {

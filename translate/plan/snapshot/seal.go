@@ -9,13 +9,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// sumBytes is how many bytes of a sum are written. So many bytes are enough to see whether two sums are equal.
+// sumBytes is the length of a sum in a snapshot. It is long enough to compare two sums.
 const sumBytes = 8
 
-// seal replaces secrets by sums (HMAC-SHA256) under a key.
+// seal replaces secrets by sums: HMAC-SHA256 with the key of a snapshot. Equal secrets have equal sums, so they
+// can be compared without being known.
 type seal struct{ key []byte }
 
-// sum returns the first sumBytes bytes of the HMAC of some texts. The length of each text is included.
+// sum returns the first sumBytes bytes of the HMAC of the texts. The lengths of the texts are part of the sum,
+// so that "a", "bc" and "ab", "c" differ.
 func (s seal) sum(texts ...string) []byte {
 	h := hmac.New(sha256.New, s.key)
 	for _, text := range texts {
@@ -27,7 +29,7 @@ func (s seal) sum(texts ...string) []byte {
 	return h.Sum(nil)[:sumBytes]
 }
 
-// text returns the result of the method sum in hex.
+// text returns the sum of the texts in hex.
 func (s seal) text(texts ...string) string { return hex.EncodeToString(s.sum(texts...)) }
 
 // rule returns a copy of a rule in which sums replace the secrets. It leaves out Blocks, which only the
@@ -63,7 +65,7 @@ func (s seal) extras(extras ir.Extras) *ir.Extras {
 }
 
 // credentials returns a list of the same length without secrets. The Name of its first element is the sum of
-// the whole list. The other elements are empty.
+// all names and secrets, and the other elements are empty. So two lists are equal only if all credentials are.
 func (s seal) credentials(list []ir.Credential) []ir.Credential {
 	if len(list) == 0 {
 		return list

@@ -47,8 +47,8 @@ func NewHead(revision uint64, around translate.Surroundings) Head {
 	return Head{Format: format(), Key: key, Revision: revision, Surroundings: around}
 }
 
-// record is one line of a snapshot: exactly one of its fields is set. A Port belongs to the last Gateway before
-// it, a Host to the last Port, and a Rule to the last Host.
+// record is one line of a snapshot. Exactly one of its fields is set. The order of the lines gives the tree: a
+// Port belongs to the last Gateway before it, a Host to the last Port, and a Rule to the last Host.
 type record struct {
 	Head        *Head             `json:",omitempty"`
 	Gateway     string            `json:",omitempty"`
@@ -82,8 +82,8 @@ type object struct {
 	Sum []byte
 }
 
-// format returns a hash of record and all types in it, with their fields and tags. The hash differs between
-// versions of gatefold that write different records.
+// format returns a hash of the Go types that a snapshot consists of. It differs between two versions of
+// gatefold that write different records, so that Read can reject a snapshot of another version.
 func format() string {
 	types := typeList{known: map[reflect.Type]bool{}}
 	types.add(reflect.TypeFor[record]())

@@ -9,8 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
-// Write writes the snapshot of a side to w. Only one rule at a time is in memory as JSON. It returns an error
-// if w fails or a record cannot be encoded.
+// Write writes a snapshot to w: first head, then the records of side. Secrets are replaced by sums with the key
+// head.Key. Only one rule at a time is in memory as JSON. It returns an error if w fails or a record cannot be
+// encoded.
 func Write(w io.Writer, head Head, side plan.Side) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -49,7 +50,7 @@ type writer struct {
 	err     error
 }
 
-// put writes a record and counts it. It does nothing after an error.
+// put writes a record as one line, and counts it. After an error it does nothing.
 func (w *writer) put(r record) {
 	if w.err == nil {
 		w.err = w.encoder.Encode(r)
@@ -79,8 +80,8 @@ func (w *writer) object(o *manifest.Object) *object {
 	return &object{o.Key, w.sum(string(o.Hash[:]))}
 }
 
-// resource returns a copy of r in which keyed sums replace the version and the hashes of a listener. Without a
-// key, these hashes could reveal a secret in the content.
+// resource returns a copy of r without content. Its version, and the hashes of a listener's parts, are replaced
+// by sums with the key of the snapshot. Without the key, a hash could reveal a secret in the content.
 func (w *writer) resource(r *plan.Resource) *plan.Resource {
 	out := &plan.Resource{Gateway: r.Gateway, Type: r.Type, Name: r.Name, Version: w.text(r.Version)}
 	if sums := r.Sums(); sums != nil {
