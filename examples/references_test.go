@@ -67,7 +67,7 @@ type references struct {
 }
 
 func (r *references) check(name, text string) {
-	dangling := regexp.MustCompile(`(?i)\bdesign\s+(?://\s*)?sections?\s+\d|\.\./shared\b|\bshared/specs\b|\b(?:delegation|envoy|reliability|policies|delivery|containers|conformance)[- ]notes\b|\breview-(?:house|ux|security|explain)\b|\bspec 00\d\b`)
+	dangling := regexp.MustCompile(`(?i)\bdesign\s+(?://\s*)?sections?\s+\d|\.\./shared\b|\bshared/specs\b|\b(?:delegation|envoy|reliability|policies|delivery|containers|conformance)[- ]notes\b|\bnotes,? section \d|\breview-(?:house|ux|security|explain)\b|\bspec 00\d\b`)
 	for _, words := range dangling.FindAllString(text, -1) {
 		r.t.Errorf("%s: %q refers to a text that is not in the repository: name a page of docs/design or a public document", name, words)
 	}

@@ -5,8 +5,8 @@
 // Times on a shared machine are not exact. So each figure is compared with a floor that the same run measures
 // in turn with the figure. Only the ratio of the two is promised. The floors are:
 //
-//   - of an edit and a start: a process that does the least that any such server must do (floor.go, parse.go)
-//   - of the time that Envoy needs: a program that only sends the same bytes (sender.go)
+//   - of an edit and a start: a process that does the least that any such server must do (floor_linux_test.go)
+//   - of the time that Envoy needs: a program that only sends the same bytes (sender_linux_test.go)
 //   - of a lookup: a table of ten routes
 //
 // The table also has the CPU time of the process, or of Envoy's worker thread. Other programs disturb it least.
