@@ -73,7 +73,8 @@ func TestProblemsReference(t *testing.T) {
 const problemsHead = `# Problem codes
 
 Each problem that gatefold finds has a code. This page has every code: what causes it, what it
-means for traffic, how to fix it, and an example with the message that ` + "`gatefold validate`" + ` prints for it.
+means for traffic, and how to fix it. A problem that a folder shows by itself has an example, with
+the message that ` + "`gatefold validate`" + ` prints for it.
 Nothing else stops for a problem: other objects are served, and the last valid version of the object stays in force.
 
 `
