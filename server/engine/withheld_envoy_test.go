@@ -74,6 +74,9 @@ func TestAWithheldRouteServesItsLastValidVersion(t *testing.T) {
 		backend := map[bool]string{true: "b", false: "a"}[i%2 == 0]
 		r.write("edited.yaml", r.route("edited", backend))
 		r.waitFor("edited", backend)
+		r.waitPage("/metrics", "something to be saved", func(text string) bool {
+			return strings.Contains(text, "gatefold_state_bytes ") && !strings.Contains(text, "gatefold_state_bytes 0\n")
+		})
 		kill()
 		down()
 		kill = r.startMistaken()
