@@ -267,7 +267,7 @@ func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
 	if name == "apiVersion" {
 		hint = "remove one of the two; if another object begins here, write a line --- above it"
 	}
-	d.report(n.Content[at], "DuplicateKey", quote(name)+" stands twice here", hint)
+	d.report(n.Content[at], "DuplicateKey", quote(name)+" is written twice here", hint)
 	last := &d.problems[len(d.problems)-1]
 	last.Message, last.other = strings.ReplaceAll(last.Message, "%", "%%")+", first in line %d", first.Line
 }

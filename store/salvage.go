@@ -264,7 +264,7 @@ func (f finding) text() string {
 	if f.other == 0 {
 		return f.Message
 	}
-	return quote(f.Field) + " stands twice"
+	return quote(f.Field) + " is written twice"
 }
 
 // meantPolicy returns the kind of policy that an object is or was probably meant to be, and the object's

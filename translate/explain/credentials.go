@@ -33,7 +33,7 @@ func apiKeyAuthWords(extras *ir.Extras) string {
 	for _, source := range auth.Sources {
 		places = append(places, placeWords(source))
 	}
-	return fmt.Sprintf("a key is asked for in %s: %s", strings.Join(places, ", else "), count(len(auth.List), "client"))
+	return fmt.Sprintf("a key is required in %s: %s", strings.Join(places, ", else "), count(len(auth.List), "client"))
 }
 
 // placeWords returns, as text, where a client sends its key: a header, a query parameter or a cookie.

@@ -20,7 +20,7 @@ func jwtAuthWords(extras *ir.Extras) string {
 	for _, p := range tokens.Providers {
 		names = append(names, p.Name)
 	}
-	words := "a token is asked for, of " + strings.Join(names, " or ")
+	words := "a token is required, of " + strings.Join(names, " or ")
 	switch {
 	case tokens.Rejected != "":
 		words += "; Envoy rejected these providers, and answers 403"

@@ -27,11 +27,11 @@ func Why(winner, loser *ir.Rule) string {
 func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	switch {
 	case firstIs && secondIs:
-		return fmt.Sprintf("it stands in the block of %s, which comes after that of %s: ", whose(second), whose(first))
+		return fmt.Sprintf("it is in the block of %s, which comes after that of %s: ", whose(second), whose(first))
 	case firstIs:
-		return fmt.Sprintf("the winner stands in the block of %s, which comes first: ", whose(first))
+		return fmt.Sprintf("the winner is in the block of %s, which comes first: ", whose(first))
 	case secondIs:
-		return fmt.Sprintf("it stands in the block of %s, which comes later: ", whose(second))
+		return fmt.Sprintf("it is in the block of %s, which comes later: ", whose(second))
 	}
 	return ""
 }

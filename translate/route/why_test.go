@@ -48,15 +48,15 @@ func TestWhyNamesTheCriterionThatDecides(t *testing.T) {
 			w.Blocks, l.Blocks = []*ir.Rule{block}, []*ir.Rule{block}
 			w.Weight, l.Guard = -3, true
 		},
-		"it stands in the block of rule 4, match 2 of HTTPRoute n/s, which comes later: a longer path wins (/a, not /)": func(_, l *ir.Rule) {
+		"it is in the block of rule 4, match 2 of HTTPRoute n/s, which comes later: a longer path wins (/a, not /)": func(_, l *ir.Rule) {
 			l.Blocks = []*ir.Rule{plain(func(b *ir.Rule) { b.Match.Path.Value, b.Position = "/", []int{4, 2} })}
 			l.Weight, l.Match.Path.Value = 9, "/a/b/c"
 		},
-		"the winner stands in the block of rule 1, match 0 of HTTPRoute n/s, which comes first: a higher weight wins (2, not 0)": func(w, l *ir.Rule) {
+		"the winner is in the block of rule 1, match 0 of HTTPRoute n/s, which comes first: a higher weight wins (2, not 0)": func(w, l *ir.Rule) {
 			w.Blocks = []*ir.Rule{plain(func(b *ir.Rule) { b.Weight = 2 })}
 			w.Weight, l.Match.Method = -1, "GET"
 		},
-		"it stands in the block of rule 5, match 0 of HTTPRoute n/s, which comes after that of rule 1, match 0 of HTTPRoute n/s: the matches are equal, and the first one in the route wins": func(w, l *ir.Rule) {
+		"it is in the block of rule 5, match 0 of HTTPRoute n/s, which comes after that of rule 1, match 0 of HTTPRoute n/s: the matches are equal, and the first one in the route wins": func(w, l *ir.Rule) {
 			outer := plain(func(b *ir.Rule) { b.Position = []int{3, 3} })
 			w.Blocks = []*ir.Rule{outer, plain(func(*ir.Rule) {})}
 			l.Blocks = []*ir.Rule{outer, plain(func(b *ir.Rule) { b.Position = []int{5, 0} })}
