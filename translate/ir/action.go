@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -110,6 +112,30 @@ type Part struct {
 	Object manifest.Key
 	// Field is the path inside the object, for example "spec.rules[0].filters[1]".
 	Field string
+}
+
+// PartValue is what an Action has for one kind of Part: the value of one field of the Action or of its Extras,
+// or an array of the values of two fields.
+type PartValue struct {
+	Kind  string // as Part.Kind
+	Value any
+}
+
+// PartValues returns a PartValue for each type of filter, for timeouts, for retry and for each field of
+// TrafficPolicies, also for those that the action does not have. Package plan compares actions by them. All
+// actions have the same kinds in the same order.
+func (a *Action) PartValues() []PartValue {
+	return append([]PartValue{
+		{string(gwv1.HTTPRouteFilterRequestRedirect), a.Redirect},
+		{string(gwv1.HTTPRouteFilterURLRewrite), a.Rewrite},
+		{string(gwv1.HTTPRouteFilterRequestHeaderModifier), a.RequestHeaders},
+		{string(gwv1.HTTPRouteFilterResponseHeaderModifier), a.ResponseHeaders},
+		{string(gwv1.HTTPRouteFilterRequestMirror), a.Mirrors},
+		{string(gwv1.HTTPRouteFilterCORS), a.CORS},
+		{PartExternalAuth, a.ExternalAuth},
+		{PartTimeouts, [2]any{a.RequestTimeout, a.BackendTimeout}},
+		{PartRetry, a.Retry},
+	}, a.Extras.partValues()...)
 }
 
 // Forward sends each request to one of the backends, chosen by weight.

@@ -30,6 +30,62 @@ func TestEveryClusterOfAnActionIsRenamed(t *testing.T) {
 	}
 }
 
+// Every field of an action, or of its extras, is compared by plan: it changes exactly one of the values of
+// PartValues. Fields that PartValues leaves out are named here, with the reason.
+func TestEveryFieldOfAnActionHasAPartValue(t *testing.T) {
+	leftOut := map[string]string{
+		"Action.Forward":      "plan compares its backends one by one",
+		"Action.Respond":      "plan compares the answers",
+		"Action.Extras":       "its fields are walked below",
+		"Action.Parts":        "they say where the values are written",
+		"Extras.LocationPort": "it belongs to Redirect, and xds sets it",
+		"Extras.Forged":       "it is for the virtual host",
+		"Extras.Replaced":     "it turns off fields of the virtual host, which plan compares for each rule",
+	}
+	action := ir.Action{Extras: &ir.Extras{}}
+	before := action.PartValues()
+	for file, owner := range map[string]any{"translate/ir/action.go": &action, "translate/ir/extras.go": action.Extras} {
+		value := reflect.ValueOf(owner).Elem()
+		for i := range value.NumField() {
+			name := value.Type().Name() + "." + value.Type().Field(i).Name
+			if _, exempt := leftOut[name]; exempt {
+				continue
+			}
+			setValue(value.Field(i))
+			if kinds := changed(before, action.PartValues()); len(kinds) != 1 {
+				t.Errorf("ir.%s changes the PartValues %q, want one: add it to the PartValues in %s (ARCHITECTURE.md, Where to add)", name, kinds, file)
+			}
+			value.Field(i).SetZero()
+		}
+	}
+}
+
+// setValue sets a value to one that is not its zero value.
+func setValue(value reflect.Value) {
+	switch value.Kind() {
+	case reflect.Pointer:
+		value.Set(reflect.New(value.Type().Elem()))
+	case reflect.Slice:
+		value.Set(reflect.MakeSlice(value.Type(), 1, 1))
+	case reflect.Struct:
+		setValue(value.Field(0))
+	case reflect.Bool:
+		value.SetBool(true)
+	default:
+		value.Set(reflect.ValueOf(1).Convert(value.Type()))
+	}
+}
+
+// changed returns the kinds whose values differ in two lists of PartValues.
+func changed(before, after []ir.PartValue) (kinds []string) {
+	for i := range before {
+		if !reflect.DeepEqual(before[i], after[i]) {
+			kinds = append(kinds, after[i].Kind)
+		}
+	}
+	return kinds
+}
+
 // fill sets every field of a value that leads to a cluster, and names each cluster "c".
 func fill(value reflect.Value) {
 	switch value.Kind() {

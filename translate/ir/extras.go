@@ -9,7 +9,7 @@ import (
 type Field string
 
 // The fields of TrafficPolicies. Each field has a row in policy.Fields (how it is merged), in package xds (what
-// Envoy is sent) and in package explain (its text).
+// Envoy is sent), in package explain (its text) and in Extras.partValues (what plan compares).
 const (
 	FieldTransformation  Field = "transformation"
 	FieldACL             Field = "acl"
@@ -97,6 +97,32 @@ func (e *Extras) OrNone() Extras {
 		return Extras{}
 	}
 	return *e
+}
+
+// partValues returns a PartValue for each field of TrafficPolicies (see Action.PartValues). e may be nil.
+func (e *Extras) partValues() []PartValue {
+	x := e.OrNone()
+	return []PartValue{
+		{FieldACL.PartKind(), x.ACL},
+		{FieldRBAC.PartKind(), x.RBAC},
+		{FieldExtAuth.PartKind(), x.ExtAuth},
+		{FieldExtProc.PartKind(), x.ExtProc},
+		{FieldBasicAuth.PartKind(), x.BasicAuth},
+		{FieldAPIKeyAuth.PartKind(), x.APIKeyAuth},
+		{FieldOAuth2.PartKind(), x.OAuth2},
+		{FieldJWTAuth.PartKind(), x.JWTAuth},
+		{FieldLocalRateLimit.PartKind(), x.RateLimit},
+		{FieldGlobalRateLimit.PartKind(), x.GlobalLimit},
+		{FieldCORS.PartKind(), x.CORS},
+		{FieldCSRF.PartKind(), x.CSRF},
+		{FieldTransformation.PartKind(), [2]any{x.Request, x.Response}},
+		{FieldBuffer.PartKind(), x.BufferBytes},
+		{FieldHeaderModifiers.PartKind(), [2]any{x.RequestHeaders, x.ResponseHeaders}},
+		{FieldAutoHostRewrite.PartKind(), x.AutoHost},
+		{FieldTimeouts.PartKind(), [2]any{x.RequestTimeout, x.IdleTimeout}},
+		{FieldRetry.PartKind(), x.Retry},
+		{FieldHashPolicies.PartKind(), x.Hash},
+	}
 }
 
 // ChangeKind is the kind of a HeaderChange.

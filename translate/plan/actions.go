@@ -6,43 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
-
-const corsFilter = string(gwv1.HTTPRouteFilterCORS)
-
-// component is one filter, policy field or setting of an ir.Action, which is compared on its own.
-type component struct {
-	kind  string // as Part.Kind
-	value any
-}
-
-// components returns the components of an action, except its backends and its direct answer (see
-// actionComparison.targets). All results have the same kinds in the same order.
-func components(a *ir.Action) []component {
-	e := a.Extras.OrNone()
-	field := func(f ir.Field, value any) component { return component{f.PartKind(), value} }
-	return []component{
-		{string(gwv1.HTTPRouteFilterRequestRedirect), a.Redirect},
-		{string(gwv1.HTTPRouteFilterURLRewrite), a.Rewrite},
-		{string(gwv1.HTTPRouteFilterRequestHeaderModifier), a.RequestHeaders},
-		{string(gwv1.HTTPRouteFilterResponseHeaderModifier), a.ResponseHeaders},
-		{string(gwv1.HTTPRouteFilterRequestMirror), a.Mirrors},
-		{corsFilter, a.CORS},
-		{ir.PartExternalAuth, a.ExternalAuth},
-		{ir.PartTimeouts, [2]any{a.RequestTimeout, a.BackendTimeout}},
-		{ir.PartRetry, a.Retry},
-		field(ir.FieldACL, e.ACL), field(ir.FieldRBAC, e.RBAC), field(ir.FieldExtAuth, e.ExtAuth), field(ir.FieldExtProc, e.ExtProc),
-		field(ir.FieldBasicAuth, e.BasicAuth), field(ir.FieldAPIKeyAuth, e.APIKeyAuth), field(ir.FieldOAuth2, e.OAuth2), field(ir.FieldJWTAuth, e.JWTAuth),
-		field(ir.FieldLocalRateLimit, e.RateLimit), field(ir.FieldGlobalRateLimit, e.GlobalLimit), field(ir.FieldCORS, e.CORS), field(ir.FieldCSRF, e.CSRF),
-		field(ir.FieldTransformation, [2]any{e.Request, e.Response}), field(ir.FieldBuffer, e.BufferBytes),
-		field(ir.FieldHeaderModifiers, [2]any{e.RequestHeaders, e.ResponseHeaders}), field(ir.FieldAutoHostRewrite, e.AutoHost),
-		field(ir.FieldTimeouts, [2]any{e.RequestTimeout, e.IdleTimeout}), field(ir.FieldRetry, e.Retry), field(ir.FieldHashPolicies, e.Hash),
-	}
-}
 
 // actionComparison finds how the actions of two rules differ, and where the differences are written.
 type actionComparison struct {
@@ -55,16 +21,16 @@ type actionComparison struct {
 func (c *actionComparison) reasons(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	out = append(out, c.targets(p)...)
-	before, after := components(a), components(b)
+	before, after := a.PartValues(), b.PartValues()
 	// A rule that an invalid policy makes answer 500 has no parts. The missing parts are not reported as removed.
 	if a.ClosedBy() != b.ClosedBy() {
 		before = nil
 	}
 	for i := range before {
-		if c.effects.same(before[i].value, after[i].value) {
+		if c.effects.same(before[i].Value, after[i].Value) {
 			continue
 		}
-		kind := before[i].kind
+		kind := before[i].Kind
 		text := joined(fmt.Sprintf("%s: %s", kind, change(partWords(kind, a), partWords(kind, b))), details(kind, a, b))
 		out = append(out, Reason{text, append(partPlaces(kind, b, false), partPlaces(kind, a, true)...)})
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -32,7 +34,7 @@ func details(kind string, before, after *ir.Action) string {
 		}
 	case ir.FieldCORS.PartKind():
 		return cors(x.CORS, y.CORS)
-	case corsFilter:
+	case string(gwv1.HTTPRouteFilterCORS):
 		return cors(before.CORS, after.CORS)
 	}
 	return ""

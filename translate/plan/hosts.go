@@ -186,10 +186,10 @@ func mostShown(effects effectPair, p pair) (most int) {
 	if effects.same(a.Extras, b.Extras) {
 		return 0
 	}
-	before, after := components(a), components(b)
+	before, after := a.PartValues(), b.PartValues()
 	for i := range before {
-		kind := before[i].kind
-		if _, isPolicy := (ir.Part{Kind: kind}).PolicyField(); !isPolicy || effects.same(before[i].value, after[i].value) {
+		kind := before[i].Kind
+		if _, isPolicy := (ir.Part{Kind: kind}).PolicyField(); !isPolicy || effects.same(before[i].Value, after[i].Value) {
 			continue
 		}
 		most = max(most, 1)

@@ -39,9 +39,9 @@ func lostKinds(before, after *ir.Action) (kinds []string) {
 	if after.Respond != nil {
 		return nil
 	}
-	for _, part := range components(before) {
-		if _, isPolicy := (ir.Part{Kind: part.kind}).PolicyField(); isPolicy && inForce(part.kind, before) && !inForce(part.kind, after) {
-			kinds = append(kinds, part.kind)
+	for _, part := range before.PartValues() {
+		if _, isPolicy := (ir.Part{Kind: part.Kind}).PolicyField(); isPolicy && inForce(part.Kind, before) && !inForce(part.Kind, after) {
+			kinds = append(kinds, part.Kind)
 		}
 	}
 	return kinds

@@ -62,11 +62,11 @@ func (c *policyCounts) addFields(p pair) {
 		c.addClosed(p)
 		return
 	}
-	before, after := components(a), components(b)
+	before, after := a.PartValues(), b.PartValues()
 	for i := range before {
-		kind := before[i].kind
+		kind := before[i].Kind
 		field, isPolicy := (ir.Part{Kind: kind}).PolicyField()
-		if !isPolicy || c.effects.same(before[i].value, after[i].value) {
+		if !isPolicy || c.effects.same(before[i].Value, after[i].Value) {
 			continue
 		}
 		one := PolicyChange{Kind: Changed, Field: string(field), Before: partWords(kind, a), After: partWords(kind, b)}
@@ -95,11 +95,11 @@ func (c *policyCounts) addClosed(p pair) {
 	if b.ClosedBy() == "" {
 		return // the rule answers normally again, so nothing is lost
 	}
-	for _, part := range components(a) {
-		field, isPolicy := (ir.Part{Kind: part.kind}).PolicyField()
-		policies := objectsOf(partPlaces(part.kind, a, true))
-		if isPolicy && inForce(part.kind, a) && slices.Contains(policies, b.Parts[0].Object) {
-			c.count(PolicyChange{Kind: Closed, Field: string(field), Before: partWords(part.kind, a), After: b.Respond.Why, Policies: policies}, p.after.rule)
+	for _, part := range a.PartValues() {
+		field, isPolicy := (ir.Part{Kind: part.Kind}).PolicyField()
+		policies := objectsOf(partPlaces(part.Kind, a, true))
+		if isPolicy && inForce(part.Kind, a) && slices.Contains(policies, b.Parts[0].Object) {
+			c.count(PolicyChange{Kind: Closed, Field: string(field), Before: partWords(part.Kind, a), After: b.Respond.Why, Policies: policies}, p.after.rule)
 		}
 	}
 }

@@ -151,6 +151,11 @@ func TestEveryFieldOfExtrasIsLowered(t *testing.T) {
 			continue
 		}
 		extras, _ := Lower(spec)
+		for _, kind := range partsSet(extras) {
+			if kind != field.Name.PartKind() {
+				t.Errorf("%s has the PartValue of %s: correct partValues in translate/ir/extras.go", field.Name, kind)
+			}
+		}
 		value := reflect.ValueOf(*extras)
 		if value.IsZero() {
 			t.Errorf("%s comes to nothing: its row in Fields (translate/policy/field.go) must lower it to a field of ir.Extras", field.Name)
@@ -172,6 +177,17 @@ func TestEveryFieldOfExtrasIsLowered(t *testing.T) {
 			t.Errorf("ir.Extras.%s: lowered from %q; every field is of one row in translate/policy/field.go, but %v", name, from[name], ofNoPolicy)
 		}
 	}
+}
+
+// partsSet returns the kinds of the PartValues that extras set.
+func partsSet(extras *ir.Extras) (kinds []string) {
+	none := (&ir.Action{}).PartValues()
+	for i, of := range (&ir.Action{Extras: extras}).PartValues() {
+		if !reflect.DeepEqual(of, none[i]) {
+			kinds = append(kinds, of.Kind)
+		}
+	}
+	return kinds
 }
 
 // References to GatewayExtensions are to the policy's own namespace, wherever they are.
