@@ -172,7 +172,6 @@ func namesOf(action *ir.Action) (names []string) {
 		names = append(names, change.Name)
 		names = append(names, readBy(change.Value)...)
 	}
-	names = append(names, extras.Forged...)
 	var out []string
 	for _, name := range names[:min(len(names), 4*maxChoices)] {
 		if name != "" && name[0] != ':' && !strings.EqualFold(name, "host") {
