@@ -1,6 +1,9 @@
 package watcher
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Limits limit one Tree, so that no folder can exhaust memory (docs/design/safety.md). A file or directory that
 // exceeds a limit becomes a Skip. It is not an error.
@@ -95,14 +98,14 @@ func (o Options) withDefaults() Options {
 	if o.Takes == nil {
 		o.Takes = Loadable
 	}
-	o.RenameQuiet = orElse(o.RenameQuiet, 20*time.Millisecond)
-	o.Quiet = orElse(o.Quiet, 100*time.Millisecond)
-	o.MaxAdd = orElse(o.MaxAdd, time.Second)
-	o.MaxRemove = orElse(o.MaxRemove, 10*time.Second)
-	o.MaxLock = orElse(o.MaxLock, 30*time.Second)
-	o.MaxOpen = orElse(o.MaxOpen, 30*time.Second)
-	o.FallbackScan = orElse(o.FallbackScan, 2*time.Second)
-	o.Mode = orElse(o.Mode, Auto)
+	o.RenameQuiet = cmp.Or(o.RenameQuiet, 20*time.Millisecond)
+	o.Quiet = cmp.Or(o.Quiet, 100*time.Millisecond)
+	o.MaxAdd = cmp.Or(o.MaxAdd, time.Second)
+	o.MaxRemove = cmp.Or(o.MaxRemove, 10*time.Second)
+	o.MaxLock = cmp.Or(o.MaxLock, 30*time.Second)
+	o.MaxOpen = cmp.Or(o.MaxOpen, 30*time.Second)
+	o.FallbackScan = cmp.Or(o.FallbackScan, 2*time.Second)
+	o.Mode = cmp.Or(o.Mode, Auto)
 	if o.Stats == nil {
 		o.Stats = new(Stats)
 	}
@@ -112,20 +115,11 @@ func (o Options) withDefaults() Options {
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits()
 	return Limits{
-		FileBytes: orElse(l.FileBytes, d.FileBytes),
-		TreeBytes: orElse(l.TreeBytes, d.TreeBytes),
-		Files:     orElse(l.Files, d.Files),
-		Dirs:      orElse(l.Dirs, d.Dirs),
-		Links:     orElse(l.Links, d.Links),
-		Depth:     orElse(l.Depth, d.Depth),
+		FileBytes: cmp.Or(l.FileBytes, d.FileBytes),
+		TreeBytes: cmp.Or(l.TreeBytes, d.TreeBytes),
+		Files:     cmp.Or(l.Files, d.Files),
+		Dirs:      cmp.Or(l.Dirs, d.Dirs),
+		Links:     cmp.Or(l.Links, d.Links),
+		Depth:     cmp.Or(l.Depth, d.Depth),
 	}
-}
-
-// orElse returns v, or d if v is zero.
-func orElse[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }
