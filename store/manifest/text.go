@@ -48,6 +48,16 @@ func (p Problem) Text(color bool) string {
 	return b.String()
 }
 
+// Shorten returns the text, or its first 80 bytes followed by "…" if it is longer, so that a message which quotes
+// it stays readable.
+func Shorten(text string) string {
+	const limit = 80
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
 // printable returns text with U+FFFD in place of each character that is not printable.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -80,19 +80,9 @@ func parseExpr(source string) (ir.Expr, *manifest.Problem) {
 	}
 	expr, ok := p.expr(0)
 	if !ok || len(p.rest) > 0 || length != len(source) {
-		return ir.Expr{}, templateFault(fmt.Sprintf("{{ %s }}", shorten(p.source)))
+		return ir.Expr{}, templateFault(fmt.Sprintf("{{ %s }}", manifest.Shorten(p.source)))
 	}
 	return expr, nil
-}
-
-// shorten returns the text, or its first 80 bytes followed by "…" if it is longer, so that a message stays
-// readable.
-func shorten(text string) string {
-	const limit = 80
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
 // maxNesting is how deep function calls may be nested.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -240,6 +241,6 @@ func (c *checker) checkPathChange(field string, change *ir.PathChange) {
 	}
 	c.text(field, change.Value)
 	if change.Value != "" && !strings.HasPrefix(change.Value, "/") {
-		c.reject(field, fmt.Sprintf("the new path %q does not begin with a slash", shorten(change.Value)), `write "/" in front`)
+		c.reject(field, fmt.Sprintf("the new path %q does not begin with a slash", manifest.Shorten(change.Value)), `write "/" in front`)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // Envoy accepts expressions of CEL only in parsed form, and has no macro except has(). If Envoy cannot evaluate
@@ -40,7 +42,7 @@ func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, faul
 	read, issues := celEnvironment().Parse(text)
 	if issues.Err() != nil {
 		message, _, _ := strings.Cut(issues.Errors()[0].Message, "\n")
-		return nil, nil, "is not an expression of CEL: " + shorten(message)
+		return nil, nil, "is not an expression of CEL: " + manifest.Shorten(message)
 	}
 	tree = read.NativeRep().Expr()
 	c := celChecker{}
@@ -137,7 +139,7 @@ func (c *celChecker) ident(name string) {
 	case name == "response" || name == "upstream":
 		c.fault = fmt.Sprintf("reads %s, which does not exist yet when the request is checked", name)
 	case !known:
-		c.fault = fmt.Sprintf("reads %q: Envoy has request, source, destination, connection, metadata, filter_state and xds", shorten(name))
+		c.fault = fmt.Sprintf("reads %q: Envoy has request, source, destination, connection, metadata, filter_state and xds", manifest.Shorten(name))
 	case fields != nil:
 		c.fault = fmt.Sprintf("reads %s without a field, such as %s.%s", name, name, fields[0])
 	}
@@ -156,7 +158,7 @@ func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 		c.ident(name)
 	}
 	if fields != nil && !slices.Contains(fields, s.FieldName()) {
-		c.fault = fmt.Sprintf("reads %s.%s, which Envoy does not know when the request is checked; it has %s", name, shorten(s.FieldName()), strings.Join(fields, ", "))
+		c.fault = fmt.Sprintf("reads %s.%s, which Envoy does not know when the request is checked; it has %s", name, manifest.Shorten(s.FieldName()), strings.Join(fields, ", "))
 	}
 }
 
@@ -165,7 +167,7 @@ func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 func (c *celChecker) call(call ast.CallExpr, depth int) {
 	name := call.FunctionName()
 	if _, known := celFunctions()[name]; !known {
-		c.fault = fmt.Sprintf("has %q, which Envoy's expressions do not have", shorten(strings.Trim(name, "_")))
+		c.fault = fmt.Sprintf("has %q, which Envoy's expressions do not have", manifest.Shorten(strings.Trim(name, "_")))
 		return
 	}
 	args := call.Args()
@@ -177,7 +179,7 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 		if fault := regexFault(pattern); !constant {
 			c.fault = "has a regular expression that is not written out"
 		} else if fault != "" {
-			c.fault = fmt.Sprintf("has the regular expression %q, which %s", shorten(pattern), fault)
+			c.fault = fmt.Sprintf("has the regular expression %q, which %s", manifest.Shorten(pattern), fault)
 		}
 	}
 	if len(args) == 2 {

@@ -114,9 +114,9 @@ func (c *checker) checkMatch(match *ir.Match) {
 	case match.Path.Kind == ir.PathRegex:
 		c.regex(path, match.Path.Value)
 	case !strings.HasPrefix(match.Path.Value, "/"):
-		c.reject(path, fmt.Sprintf("path %q does not begin with a slash", shorten(match.Path.Value)), `write "/" in front`)
+		c.reject(path, fmt.Sprintf("path %q does not begin with a slash", manifest.Shorten(match.Path.Value)), `write "/" in front`)
 	case strings.ContainsAny(match.Path.Value, "?#"):
-		c.reject(path, fmt.Sprintf("path %q contains a query or fragment", shorten(match.Path.Value)),
+		c.reject(path, fmt.Sprintf("path %q contains a query or fragment", manifest.Shorten(match.Path.Value)),
 			"compare the query with queryParams")
 	default:
 		c.text(path, match.Path.Value)
@@ -150,7 +150,7 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 // the same syntax; foreignEscape finds the differences.
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
-		c.reject(field, fmt.Sprintf("regular expression %q %s", shorten(pattern), reason),
+		c.reject(field, fmt.Sprintf("regular expression %q %s", manifest.Shorten(pattern), reason),
 			"use the syntax of RE2: https://github.com/google/re2/wiki/Syntax")
 	}
 }
@@ -220,7 +220,7 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 			c.headerValue(field, header.Value)
 			if size := len(header.Value) + strings.Count(header.Value, "%"); size > maxHeaderValue {
 				c.reject(field, fmt.Sprintf("the value of header %q is %d bytes long, over the limit of %d",
-					shorten(header.Name), size, maxHeaderValue), "shorten it")
+					manifest.Shorten(header.Name), size, maxHeaderValue), "shorten it")
 			}
 		}
 	}
@@ -248,7 +248,7 @@ func (c *checker) changedName(field, name string, remove bool) {
 // headerName rejects a name that is not a token.
 func (c *checker) headerName(field, name string) {
 	if !isToken(name) {
-		c.reject(field, fmt.Sprintf("%q is not a legal header name", shorten(name)),
+		c.reject(field, fmt.Sprintf("%q is not a legal header name", manifest.Shorten(name)),
 			"use letters, digits and - only")
 	}
 }
@@ -256,7 +256,7 @@ func (c *checker) headerName(field, name string) {
 // text rejects a text that an HTTP message or a protobuf message cannot contain.
 func (c *checker) text(field, text string) {
 	if strings.ContainsAny(text, "\x00\r\n") || !utf8.ValidString(text) {
-		c.reject(field, fmt.Sprintf("%q contains a line break, a NUL or bytes that are not UTF-8", shorten(text)),
+		c.reject(field, fmt.Sprintf("%q contains a line break, a NUL or bytes that are not UTF-8", manifest.Shorten(text)),
 			"remove them")
 	}
 }
@@ -265,7 +265,7 @@ func (c *checker) text(field, text string) {
 // another header.
 func (c *checker) headerValue(field, value string) {
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		c.reject(field, fmt.Sprintf("%q contains a line break, another control character or bytes that are not UTF-8", shorten(value)),
+		c.reject(field, fmt.Sprintf("%q contains a line break, another control character or bytes that are not UTF-8", manifest.Shorten(value)),
 			"remove them")
 	}
 }
@@ -278,25 +278,15 @@ func isToken(name string) bool {
 	}) < 0
 }
 
-// shorten returns the text, or its first 80 bytes followed by "…" if it is longer, so that a message stays
-// readable.
-func shorten(text string) string {
-	const limit = 80
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
-}
-
 // protectedFault returns why a filter or policy must not change a header, and what to do. The change is a
 // removal if remove is true. Both results are "" if the change is allowed.
 func protectedFault(name string, remove bool) (fault, hint string) {
 	switch {
 	case isProtected(name):
 		return fmt.Sprintf("header %q belongs to the connection: Envoy alone may write it, "+
-			"as a wrong value would mix up the messages of different users", shorten(name)), "remove it from the list"
+			"as a wrong value would mix up the messages of different users", manifest.Shorten(name)), "remove it from the list"
 	case isEnvoyHeader(name) && !remove:
-		return fmt.Sprintf("header %q steers Envoy and cannot be set or added", shorten(name)),
+		return fmt.Sprintf("header %q steers Envoy and cannot be set or added", manifest.Shorten(name)),
 			"use the fields of HTTPRoute and TrafficPolicy, such as timeouts and retry"
 	}
 	return "", ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -67,7 +68,7 @@ func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 		c.nameLength(fields.toBackend, name)
 		c.changedName(fields.toBackend, name, false)
 		if auth.Receives(name) && strings.Contains(name, "%") {
-			c.reject(fields.toBackend, fmt.Sprintf("header %q is sent to the service and copied back, and has a percent sign in its name", shorten(name)), "use another name")
+			c.reject(fields.toBackend, fmt.Sprintf("header %q is sent to the service and copied back, and has a percent sign in its name", manifest.Shorten(name)), "use another name")
 		}
 	}
 	for _, name := range http.ToClient {
@@ -91,11 +92,11 @@ func (c *checker) authPrefix(field, prefix string) {
 	}
 	switch {
 	case !strings.HasPrefix(prefix, "/"):
-		c.reject(field, fmt.Sprintf("path %q does not begin with a slash", shorten(prefix)), `write "/" in front`)
+		c.reject(field, fmt.Sprintf("path %q does not begin with a slash", manifest.Shorten(prefix)), `write "/" in front`)
 	case strings.ContainsAny(prefix, "?#"):
-		c.reject(field, fmt.Sprintf("path %q contains a query or fragment", shorten(prefix)), "remove it")
+		c.reject(field, fmt.Sprintf("path %q contains a query or fragment", manifest.Shorten(prefix)), "remove it")
 	case slices.ContainsFunc(strings.Split(prefix, "/"), step):
-		c.reject(field, fmt.Sprintf("path %q has a step . or ..", shorten(prefix)), "write the path that it comes to")
+		c.reject(field, fmt.Sprintf("path %q has a step . or ..", manifest.Shorten(prefix)), "write the path that it comes to")
 	}
 }
 
@@ -106,7 +107,7 @@ const maxHeaderName = 256
 // nameLength rejects a name that is too long. The lists of the filter ExternalAuth have no limit of their own.
 func (c *checker) nameLength(field, name string) {
 	if len(name) > maxHeaderName {
-		c.reject(field, fmt.Sprintf("the name of header %q is %d bytes long, over the limit of %d", shorten(name), len(name), maxHeaderName), "shorten it")
+		c.reject(field, fmt.Sprintf("the name of header %q is %d bytes long, over the limit of %d", manifest.Shorten(name), len(name), maxHeaderName), "shorten it")
 	}
 }
 
@@ -117,7 +118,7 @@ func (c *checker) sentName(field, name string) {
 		return // always sent, with the request's own values
 	}
 	if isEnvoyHeader(name) {
-		c.reject(field, fmt.Sprintf("header %q steers Envoy and cannot be sent to the service", shorten(name)), "remove it from the list")
+		c.reject(field, fmt.Sprintf("header %q steers Envoy and cannot be sent to the service", manifest.Shorten(name)), "remove it from the list")
 		return
 	}
 	c.changedName(field, name, false)
@@ -138,7 +139,7 @@ func formatFault(format string) string {
 		}
 		command := envoyCommand().FindString(format[i:])
 		if command == "" {
-			return fmt.Sprintf("%q begins no command that a header for the service may have", shorten(format[i:]))
+			return fmt.Sprintf("%q begins no command that a header for the service may have", manifest.Shorten(format[i:]))
 		}
 		format = format[i+len(command):]
 	}

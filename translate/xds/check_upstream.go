@@ -15,7 +15,7 @@ func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Proble
 	if check := upstream.HealthCheck; check != nil && check.HTTP != nil {
 		path := check.HTTP.Path
 		if !strings.HasPrefix(path, "/") {
-			c.reject("spec.healthCheck.http.path", fmt.Sprintf("path %q does not begin with a slash", shorten(path)), `write "/" in front`)
+			c.reject("spec.healthCheck.http.path", fmt.Sprintf("path %q does not begin with a slash", manifest.Shorten(path)), `write "/" in front`)
 		}
 		c.checkWord("spec.healthCheck.http.path", path)
 		c.checkWord("spec.healthCheck.http.host", check.HTTP.Host)
@@ -38,6 +38,6 @@ func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Proble
 // check unchanged.
 func (c *checker) checkWord(field, text string) {
 	if strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
-		c.reject(field, fmt.Sprintf("%q contains a space or a character that is not ASCII", shorten(text)), "escape it, as a URL does")
+		c.reject(field, fmt.Sprintf("%q contains a space or a character that is not ASCII", manifest.Shorten(text)), "escape it, as a URL does")
 	}
 }

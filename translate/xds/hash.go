@@ -7,6 +7,7 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -65,6 +66,6 @@ func checkHashPolicies(c *checker, extras *ir.Extras) {
 func (c *checker) cookieText(field, text string) {
 	c.text(field, text)
 	if strings.ContainsAny(text, ";\"") {
-		c.reject(field, fmt.Sprintf("%q cannot be part of a cookie", shorten(text)), "leave out semicolons and quotes")
+		c.reject(field, fmt.Sprintf("%q cannot be part of a cookie", manifest.Shorten(text)), "leave out semicolons and quotes")
 	}
 }

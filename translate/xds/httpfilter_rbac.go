@@ -88,7 +88,7 @@ func checkRBAC(c *checker, extras *ir.Extras) {
 		field := fmt.Sprintf("%s.policy.matchExpressions[%d]", ir.FieldRBAC.Path(), i)
 		_, tree, fault := parseCEL(text)
 		if fault != "" {
-			c.reject(field, fmt.Sprintf("%q %s", shorten(text), fault), "change the expression; it would never match")
+			c.reject(field, fmt.Sprintf("%q %s", manifest.Shorten(text), fault), "change the expression; it would never match")
 			continue
 		}
 		if name := unguarded(tree); extras.RBAC.Deny && name != "" {
