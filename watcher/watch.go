@@ -125,8 +125,11 @@ func (w *watch) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-w.events.wake:
-			if !sleep(ctx, time.Until(w.lookAgain)) {
+			wait.Reset(time.Until(w.lookAgain)) // events until then are part of the next pass
+			select {
+			case <-ctx.Done():
 				return
+			case <-wait.C:
 			}
 		case done, ok := <-rescan:
 			if force = ok; ok {
@@ -136,19 +139,6 @@ func (w *watch) run(ctx context.Context) {
 			}
 		case <-wait.C:
 		}
-	}
-}
-
-// sleep waits for d. It returns false if ctx ends earlier.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }
 
