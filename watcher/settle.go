@@ -264,6 +264,7 @@ func earliest(t, now time.Time) time.Time {
 	return t
 }
 
+// earlier returns the earlier of two times. The zero time is before all others.
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
@@ -271,6 +272,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
+// later returns the later of two times. The zero time is before all others.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

@@ -61,7 +61,7 @@ func (m *moves) rebind(now time.Time) time.Time {
 			l.alone[name] = struct{}{}
 			l.due.push(name)
 		} else {
-			next = earlier(next, r.at)
+			next = earlierNonZero(next, r.at)
 		}
 		l.rejected.of[name] = r // changes of a retry's time do not count as an edit
 	}
@@ -78,8 +78,8 @@ func backoff(first time.Duration, failures int) time.Duration {
 	return min(wait, maxBindRetry)
 }
 
-// earlier returns the earlier of two times. The zero time means never.
-func earlier(a, b time.Time) time.Time {
+// earlierNonZero returns the earlier of two times. The zero time means never: the result is zero only if both are.
+func earlierNonZero(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

@@ -282,7 +282,7 @@ func (l *ledger) retry(now time.Time) (next time.Time) {
 		switch until := l.unmoved[name]; {
 		case until.IsZero():
 		case now.Before(until):
-			next = earlier(next, until)
+			next = earlierNonZero(next, until)
 		default:
 			delete(l.unmoved, name)
 			l.due.push(name)

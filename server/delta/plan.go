@@ -146,7 +146,7 @@ func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 		p.tired = true
 		return nil, now
 	}
-	return r, earlier(until, again)
+	return r, earlierNonZero(until, again)
 }
 
 // step returns what Next returns, without the retries of failed binds.
