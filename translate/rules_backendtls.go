@@ -130,14 +130,6 @@ func tlsTargetRefs(from *gwv1.BackendTLSPolicy) []api.PolicyTarget {
 	return out
 }
 
-// section returns the sectionName of a target, "" if it has none.
-func section(target api.PolicyTarget) string {
-	if target.SectionName == nil {
-		return ""
-	}
-	return string(*target.SectionName)
-}
-
 // runTLSPolicy returns the result for one policy. If only some CA certificates of the policy can be read, it
 // uses the readable ones. If none can be read, or if the policy is invalid or has an unknown option or value,
 // Policy.Closed is set. Then the targets of the policy get no requests.
@@ -255,7 +247,7 @@ func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarge
 	}
 	var out []tlsTarget
 	for i, ref := range tlsTargetRefs(from) {
-		told := tlsTarget{Target: targetKey(key.Namespace, targetsOf([]api.PolicyTarget{ref})[0]), Section: section(ref)}
+		told := tlsTarget{Target: targetKey(key.Namespace, targetsOf([]api.PolicyTarget{ref})[0]), Section: route.Section(ref.SectionName)}
 		field, message, hint := r.aim(c, &told)
 		if message != "" {
 			told.Lost = true

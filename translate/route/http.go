@@ -192,8 +192,8 @@ func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	}
 }
 
-// section returns the name of a rule, "" for nil.
-func section(name *gwv1.SectionName) string {
+// Section returns the name as a string, "" for nil.
+func Section(name *gwv1.SectionName) string {
 	if name == nil {
 		return ""
 	}

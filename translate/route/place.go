@@ -26,7 +26,7 @@ type place struct {
 func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []place {
 	var out []place
 	for j := range matches {
-		own := place{rule: i, match: j, section: section(rule.Name), matcher: matches[j]}
+		own := place{rule: i, match: j, section: Section(rule.Name), matcher: matches[j]}
 		if b.links == nil {
 			out = b.appendRoot(out, own)
 		}
