@@ -85,7 +85,6 @@ func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entr
 	if strings.HasPrefix(name, ".") {
 		return entry{}, false
 	}
-	s.stats++
 	info, err := look()
 	if err != nil {
 		return entry{}, false // it has vanished; an event follows
@@ -122,13 +121,14 @@ func (s *scan) follow(e *entry) (ok bool) {
 // the name of a loadable file, but is not a regular file or is too large, judge sets e.skip and e.detail. ok is
 // false if the watcher ignores e.
 func (s *scan) judge(e *entry) (ok bool) {
+	taken := s.takes(path.Base(e.path))
 	switch {
-	case !s.takes(path.Base(e.path)) && e.sig.kind == fs.ModeDir:
+	case !taken && e.sig.kind == fs.ModeDir:
 		e.path += "/"
 		// Changes in a directory are visible in its entries.
 		e.sig = signature{identity: e.sig.identity, kind: fs.ModeDir}
 		return true
-	case !s.takes(path.Base(e.path)):
+	case !taken:
 		return false
 	case e.sig.kind != 0:
 		e.skip, e.detail = NotRegular, "not a regular file: "+kindName(e.sig.kind)

@@ -188,18 +188,19 @@ func TestWatchKeepsNewestTree(t *testing.T) {
 func TestWatchReadsOnWhileACallRuns(t *testing.T) {
 	root := t.TempDir()
 	put(t, "0", root, "a.yaml")
-	calls, goOn, stats := make(chan Tree), make(chan struct{}), new(Stats)
+	calls, goOn, arrived := make(chan Tree), make(chan struct{}), make(chan Tree, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		done <- Watch(ctx, Options{Root: root, Stats: stats}, zerolog.Nop(), func(tree Tree) { calls <- tree; <-goOn })
+		done <- Watch(ctx, Options{Root: root, Arrived: func(tree Tree) { arrived <- tree }}, zerolog.Nop(), func(tree Tree) { calls <- tree; <-goOn })
 	}()
 	wantFiles(t, <-calls, "a.yaml=0")
-	before := stats.Names.Load()
 	put(t, "1", root, "b.yaml")
-	for deadline := time.Now().Add(patience); stats.Names.Load() == before; time.Sleep(time.Millisecond) { // while the first call runs
-		if time.Now().After(deadline) {
-			t.Fatal("the new file is not looked at")
+	for deadline, tree := time.After(patience), (Tree{}); tree.Files.Len() < 2; { // while the first call runs
+		select {
+		case tree = <-arrived:
+		case <-deadline:
+			t.Fatal("the new file is not read")
 		}
 	}
 	for tree := (Tree{}); tree.Files.Len() < 2; {

@@ -86,8 +86,8 @@ type reader struct {
 	// problems.
 	linkSkips []Skip
 	last      madeOf
-	// reads is how many files were opened. stats is how many names were looked up.
-	reads, stats int
+	// reads is how many files were opened, for tests.
+	reads int
 }
 
 func newReader(opt Options) *reader {
@@ -107,10 +107,7 @@ func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, st
 		r.ignore.refresh(root)
 	}
 	s := &scan{limits: r.limits, takes: r.takes, ignore: r.ignore.rules, root: root, kept: r.kept, enter: r.enter}
-	defer func() {
-		r.stats += s.stats
-		r.last.note(changes, s.unread)
-	}()
+	defer func() { r.last.note(changes, s.unread) }()
 	if !sameSkip(before, r.ignore.skip) {
 		s.change(IgnoreFile, written)
 	}

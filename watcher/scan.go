@@ -27,8 +27,6 @@ type scan struct {
 	changes []change
 	// unread is true if a directory cannot be listed, or can be listed after it could not be.
 	unread bool
-	// stats counts the names that were looked up.
-	stats int
 	// stale is true if everything must be scanned again, for example because something vanished.
 	stale bool
 	scanned

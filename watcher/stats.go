@@ -12,9 +12,6 @@ type Stats struct {
 	Directories atomic.Int64
 	// Scans counts the scans of the whole folder. ScanTime is their CPU time in nanoseconds.
 	Scans, ScanTime atomic.Int64
-	// Names counts the names that were looked up. Reads counts the files that were opened. An edit of one file
-	// should add one to each counter.
-	Names, Reads atomic.Int64
 	// Lost counts how often events may be missing, because of an overflow or another error. Each time, the
 	// whole folder is scanned.
 	Lost atomic.Int64

@@ -174,7 +174,6 @@ func (w *watch) pass(force bool) time.Time {
 	if force {
 		w.settle.force()
 	}
-	w.opt.Stats.Names.Store(int64(w.reader.stats))
 	w.busy += time.Since(start)
 	if hinted || w.stale {
 		w.lookAgain = time.Now().Add(time.Since(start))
@@ -322,7 +321,6 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 		as.hold = func(path string) bool { return w.settle.unfinished(start, path) }
 	}
 	t, moving := w.reader.tree(root, as)
-	w.opt.Stats.Reads.Store(int64(w.reader.reads))
 	w.busy += time.Since(start)
 	w.writers.note(w.reader.open, start)
 	for _, path := range w.reader.unfinished {
