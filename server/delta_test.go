@@ -135,7 +135,7 @@ func TestTheWaitForClustersIsBounded(t *testing.T) {
 }
 
 func TestWithoutPhasesEverythingGoesAtOnce(t *testing.T) {
-	r := start(t, Options{Unordered: true})
+	r := start(t, Options{unordered: true})
 	r.publish("Cluster old@1", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := connected(r)
 	c.takeAny("Cluster old@1", "Listener http@1", "RouteConfiguration r1@1 r2@1")

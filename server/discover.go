@@ -162,7 +162,7 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	st.scope.joinStage(st)
 	st.Plan = delta.New(st.scope.targetOf(st), delta.Options{
 		Opened: st.opened, Wait: s.options.BarrierWait, BindRetry: s.options.BindRetry,
-		Unordered: s.options.Unordered, Envoy: st.isEnvoy, World: st.ofWorld,
+		Unordered: s.options.unordered, Envoy: st.isEnvoy, World: st.ofWorld,
 		Version: st.version,
 	})
 	st.Withhold(!st.canary && st.scope.stage != nil && st.scope.stage.withheld)

@@ -150,7 +150,7 @@ func TestASwapUnderLoadLosesNoRequest(t *testing.T) {
 
 // The same test sees what happens without the phases.
 func TestASwapWithoutPhasesLosesRequests(t *testing.T) {
-	result := swapUnderLoad(t, Options{Unordered: true}, ir.EDS)
+	result := swapUnderLoad(t, Options{unordered: true}, ir.EDS)
 	t.Log(result)
 	if result.Failed == 0 {
 		t.Error("no request failed")

@@ -39,9 +39,6 @@ type Options struct {
 	// BindRetry is how long a listener waits until it is sent again after Envoy could not bind its address. The
 	// wait doubles with each failure, up to 30 s. 0 means 1 s (docs/design/xds.md).
 	BindRetry time.Duration
-	// Unordered sends everything at once, removals included. Tests use it to prove that the ordered sending is
-	// needed.
-	Unordered bool
 	// Folder, if set, reloads the folder, and answers the admin pages' queries about the folder.
 	Folder admin.Folder
 	// Quarantine, if set, is called after each change of the rules that are in quarantine. Calls do not overlap,
@@ -52,6 +49,9 @@ type Options struct {
 	// blameRules treats every rejection as a fault of the rule, and none as a fault of the Envoy (see
 	// quarantine.ownMatter). For tests.
 	blameRules bool
+	// unordered sends everything at once, removals included. Tests use it to prove that the ordered sending is
+	// needed.
+	unordered bool
 	// pingEvery is how long a connection may be silent until gatefold sends a ping, and pingWait is how long the
 	// answer may take. 0 means 30 s and 10 s. For tests.
 	pingEvery, pingWait time.Duration

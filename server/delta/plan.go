@@ -74,7 +74,8 @@ type Options struct {
 	Wait time.Duration
 	// BindRetry is how long a listener whose bind failed waits at first until it is sent again.
 	BindRetry time.Duration
-	// Unordered sends everything at once, removals included.
+	// Unordered sends everything at once, removals included. Tests use it to prove that the ordered sending is
+	// needed.
 	Unordered bool
 	// Envoy is true if the client is an Envoy. Then bad routes are searched for in the route tables that it
 	// rejects.
