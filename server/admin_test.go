@@ -115,19 +115,19 @@ func TestProblemsAreShownAndCounted(t *testing.T) {
 		{Code: "UnknownField", Severity: manifest.Warning, File: "a.yaml", Line: 3, Message: "no field hostname"},
 		{Code: "Syntax", Severity: manifest.Error, File: "b.yaml", Line: 1, Message: "not YAML"},
 	}})
-	r.Reloaded(Reload{Result: "held", Hold: "the folder is empty", Stages: map[string]time.Duration{"store": time.Millisecond}})
+	r.Reloaded(Reload{Result: "frozen", Hold: "the folder is empty", Stages: map[string]time.Duration{"store": time.Millisecond}})
 	var page admin.ProblemList
 	r.read(t, "/api/v1/problems", &page)
-	if len(page.Problems) != 2 || page.Problems[1].File != "b.yaml" || page.Hold != "the folder is empty" {
+	if len(page.Problems) != 2 || page.Problems[1].File != "b.yaml" || page.Frozen != "the folder is empty" {
 		t.Errorf("got %+v", page)
 	}
 	r.figures(t,
 		`gatefold_problems{code="Syntax",namespace="",severity="error"} 1`, `gatefold_problems{code="UnknownField",namespace="",severity="warning"} 1`,
 		`gatefold_problems{code="",namespace="",severity="error"} 0`,
-		`gatefold_reloads_total{result="held"} 1`, `gatefold_last_reload_successful 0`, `gatefold_hold 1`,
+		`gatefold_reloads_total{result="frozen"} 1`, `gatefold_last_reload_successful 0`, `gatefold_frozen 1`,
 		`gatefold_last_reload_success_timestamp_seconds 0`, `gatefold_stage_duration_seconds_count{stage="store"} 1`)
 	r.Reloaded(Reload{Result: "ok", OK: true})
-	r.figures(t, `gatefold_last_reload_successful 1`, `gatefold_hold 0`)
+	r.figures(t, `gatefold_last_reload_successful 1`, `gatefold_frozen 0`)
 }
 
 func (r *running) figures(t *testing.T, want ...string) {

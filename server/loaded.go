@@ -121,7 +121,7 @@ func (l *loaded) Problems() admin.ProblemList {
 	unloaded, busy := l.unloaded(), l.busy().Words()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return admin.ProblemList{Unloaded: unloaded, Hold: l.hold, Busy: busy, State: l.unsaved, Problems: l.problems}
+	return admin.ProblemList{Unloaded: unloaded, Frozen: l.hold, Busy: busy, State: l.unsaved, Problems: l.problems}
 }
 
 // View implements admin.Loaded.

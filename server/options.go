@@ -62,7 +62,7 @@ type Options struct {
 // Reload is the result of one change of the folder.
 type Reload struct {
 	// Result is the label of the metric. It is "ok" if the folder is applied without problems, and "problems"
-	// if it is applied with problems. It is "held" if the folder is frozen, "waiting" if the folder does not
+	// if it is applied with problems. It is "frozen" if the folder is frozen, "waiting" if the folder does not
 	// exist yet, and "failed" after an error in gatefold.
 	Result string
 	// OK is true if the current folder is served, apart from objects with Problems.

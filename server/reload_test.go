@@ -18,7 +18,7 @@ func TestReloadIsForCommandsOnly(t *testing.T) {
 	var s *Server
 	s = New(Options{Folder: askedFolder{reload: func(_ context.Context, allowEmpty bool) (c admin.Changes, err error) {
 		calls = append(calls, allowEmpty)
-		s.Reloaded(Reload{Result: "held", Hold: map[bool]string{false: "emptied"}[allowEmpty]})
+		s.Reloaded(Reload{Result: "frozen", Hold: map[bool]string{false: "emptied"}[allowEmpty]})
 		return c, nil
 	}}}, zerolog.Nop())
 	pages := s.adminPages(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})

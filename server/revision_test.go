@@ -40,8 +40,8 @@ func TestTheRevisionThatAnEnvoyHolds(t *testing.T) {
 	if edits.Revision != 4 || len(edits.Edits) != 4 || edits.Edits[0].Revision != 4 {
 		t.Errorf("got %+v", edits)
 	}
-	r.Edited(admin.Edit{Result: "held"}, false)
-	if now := r.loaded.Revisions(); now.Revision != 4 || now.Edits[0].Revision != 0 || now.Edits[0].Result != "held" {
+	r.Edited(admin.Edit{Result: "frozen"}, false)
+	if now := r.loaded.Revisions(); now.Revision != 4 || now.Edits[0].Revision != 0 || now.Edits[0].Result != "frozen" {
 		t.Errorf("after an edit that is not served: %+v", now)
 	}
 	for range 2 * maxEdits {

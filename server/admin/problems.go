@@ -14,8 +14,8 @@ import (
 type ProblemList struct {
 	// Unloaded says that nothing has been loaded yet, and how many Envoys wait for it.
 	Unloaded string `json:"unloaded,omitempty"`
-	// Hold says why the folder is frozen, and what to do.
-	Hold string `json:"hold,omitempty"`
+	// Frozen says why the folder is frozen, and what to do.
+	Frozen string `json:"frozen,omitempty"`
 	// Busy says which step has been running for a long time, and what that means.
 	Busy string `json:"busy,omitempty"`
 	// State says why the state cannot be saved for a restart.

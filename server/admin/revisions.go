@@ -26,7 +26,7 @@ type Edit struct {
 	// Time is when the edit was published, or ended without that.
 	Time time.Time `json:"time"`
 	// Result is "ok" if the folder is applied without problems, and "problems" if it is applied with problems. It
-	// is "held" if the folder is frozen, "waiting" if it does not exist yet, and "failed" after an error in
+	// is "frozen" if the folder is frozen, "waiting" if it does not exist yet, and "failed" after an error in
 	// gatefold. It is "republished" if only another input changed: for example, answers of Envoys or of OpenID
 	// providers.
 	Result string `json:"result"`

@@ -372,7 +372,7 @@ func (f *faulty) waitGone(route string) {
 // waitHold waits until the metric says whether the folder is held.
 func (f *faulty) waitHold(want int) {
 	f.t.Helper()
-	f.waitMetric("gatefold_hold", want)
+	f.waitMetric("gatefold_frozen", want)
 }
 
 // waitMetric waits until a metric has a value.

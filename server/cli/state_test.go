@@ -154,9 +154,9 @@ func TestRestartsUnderLoad(t *testing.T) {
 		step.down()
 		r.start()
 		r.connected()
-		r.waitMetric("gatefold_hold", step.hold)
+		r.waitMetric("gatefold_frozen", step.hold)
 		step.back()
-		r.waitMetric("gatefold_hold", 0)
+		r.waitMetric("gatefold_frozen", 0)
 		edit(i)
 	}
 	wantNoFailure(t, load, 2_000)
@@ -238,9 +238,9 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		r.must(os.Rename(r.folder, r.folder+".aside")) // there is nothing but the state
 		gatefold = run()
 		r.connected()
-		r.waitMetric("gatefold_hold", 1)
+		r.waitMetric("gatefold_frozen", 1)
 		r.must(os.Rename(r.folder+".aside", r.folder))
-		r.waitMetric("gatefold_hold", 0)
+		r.waitMetric("gatefold_frozen", 0)
 	}
 	wantNoFailure(t, load, 2_000)
 }

@@ -223,7 +223,7 @@ func (p *statusPage) print(out io.Writer) error {
 	}
 	p.printFolder(out)
 	// Leave out the problem that explains why the folder is frozen: printFolder has printed it.
-	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o manifest.Problem) bool { return strings.HasPrefix(p.Hold, o.Message) }))
+	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o manifest.Problem) bool { return strings.HasPrefix(p.Frozen, o.Message) }))
 }
 
 // printObjects prints a table with a row for each part of an object's status: for example, for each parent of a

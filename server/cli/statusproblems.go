@@ -35,8 +35,8 @@ func (p *problemList) printFolder(out io.Writer) {
 	if p.Unloaded != "" {
 		fmt.Fprintf(out, "\nNothing is served: %s\n", oneLine(p.Unloaded))
 	}
-	if p.Hold != "" {
-		fmt.Fprintf(out, "\nThe folder is frozen: %s\n", oneLine(p.Hold))
+	if p.Frozen != "" {
+		fmt.Fprintf(out, "\nThe folder is frozen: %s\n", oneLine(p.Frozen))
 	}
 	if p.Busy != "" {
 		fmt.Fprintf(out, "\nThe folder is not followed: %s\n", oneLine(p.Busy))
@@ -49,7 +49,7 @@ func (p *problemList) printFolder(out io.Writer) {
 // wrong reports whether the folder has an error, is frozen or cannot be served or saved.
 func (p *problemList) wrong() bool {
 	errors, _ := manifest.Count(p.Problems)
-	return errors > 0 || p.Hold != "" || p.Unloaded != "" || p.Busy != "" || p.State != ""
+	return errors > 0 || p.Frozen != "" || p.Unloaded != "" || p.Busy != "" || p.State != ""
 }
 
 // maxProblemsShown is how many problems status prints below its tables.

@@ -59,7 +59,7 @@ func TestARevisionWhoseTestsFailIsNotApplied(t *testing.T) {
 	}
 	log := reload(gatedFolder("other"))
 	last := r.reloads[len(r.reloads)-1]
-	if last.Result != "held" || !strings.Contains(last.Hold, "1 of 1 tests of the folder fail; the first is requests:1:1: GET http://first.b.test:8080/ -> 500; outcome: expected 500, got 404") {
+	if last.Result != "frozen" || !strings.Contains(last.Hold, "1 of 1 tests of the folder fail; the first is requests:1:1: GET http://first.b.test:8080/ -> 500; outcome: expected 500, got 404") {
 		t.Errorf("with a test that fails: %+v", last)
 	}
 	if !r.serves("first.b.test") || r.serves("other.b.test") {
@@ -72,7 +72,7 @@ func TestARevisionWhoseTestsFailIsNotApplied(t *testing.T) {
 		t.Errorf("the log has %s", log)
 	}
 	reload(gatedFolder("other", "third")) // still wrong
-	if r.outcome() != "held" || r.serves("third.b.test") {
+	if r.outcome() != "frozen" || r.serves("third.b.test") {
 		t.Errorf("with another edit: %s", r.outcome())
 	}
 	reload(gatedFolder("first", "third"))
@@ -88,16 +88,16 @@ func TestAnEditOfTestsAloneIsJudged(t *testing.T) {
 	reload(files)
 	files["requests"] = strings.Replace(aTest, "500", "404", 1)
 	for range 2 { // as often as the folder is read
-		if reload(files); r.outcome() != "held" || !r.serves("first.b.test") {
+		if reload(files); r.outcome() != "frozen" || !r.serves("first.b.test") {
 			t.Errorf("a wrong test: %+v", r.reloads[len(r.reloads)-1])
 		}
 	}
 	files["requests"] = "GET nonsense\n"
-	if reload(files); r.outcome() != "held" {
+	if reload(files); r.outcome() != "frozen" {
 		t.Errorf("a test that cannot be read: %s", r.outcome())
 	}
 	files["requests"] = strings.Replace(aTest, "8080/", "8080/ GATEWAY:default/ge", 1)
-	if reload(files); r.outcome() != "held" {
+	if reload(files); r.outcome() != "frozen" {
 		t.Errorf("a Gateway that does not exist: %s", r.outcome())
 	}
 	delete(files, "requests")
@@ -114,7 +114,7 @@ func TestAnEditOfTestsAloneIsJudged(t *testing.T) {
 func TestAStartWithTestsThatFailServesNothing(t *testing.T) {
 	_, r, reload := newGated(t)
 	reload(gatedFolder("other"))
-	if r.outcome() != "held" || len(r.published) > 0 {
+	if r.outcome() != "frozen" || len(r.published) > 0 {
 		t.Fatalf("%+v with %d published", r.reloads, len(r.published))
 	}
 	reload(gatedFolder("first"))
@@ -137,7 +137,7 @@ func TestAStartWithTestsThatFailServesTheState(t *testing.T) {
 		t.Fatal(unusable)
 	}
 	reload(gatedFolder("other"))
-	if r.outcome() != "held" || len(r.published) != 1 || !r.serves("first.b.test") || r.serves("other.b.test") {
+	if r.outcome() != "frozen" || len(r.published) != 1 || !r.serves("first.b.test") || r.serves("other.b.test") {
 		t.Fatalf("%+v with %d published", r.reloads, len(r.published))
 	}
 	reload(gatedFolder("first", "third"))

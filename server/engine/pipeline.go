@@ -352,12 +352,12 @@ func (r *run) conclude(err error) {
 	case errors.Is(err, errWaiting):
 		r.reload.Result, r.reload.Awaits = "waiting", "the folder "+r.tree.Root+" is not there and is waited for"
 		if r.change.Hold != "" {
-			r.reload.Result, r.reload.Awaits, r.reload.Hold = "held", "", r.change.Hold
+			r.reload.Result, r.reload.Awaits, r.reload.Hold = "frozen", "", r.change.Hold
 		}
 	case err != nil:
 		r.reload.Result = "failed"
 	case r.change.Hold != "":
-		r.reload.Result, r.reload.Hold = "held", r.change.Hold
+		r.reload.Result, r.reload.Hold = "frozen", r.change.Hold
 	default:
 		r.reload.Result, r.reload.OK = "ok", true
 		if len(r.problems) > 0 {

@@ -131,7 +131,7 @@ func TestEmptiedFolderIsHeldWithAnAlarm(t *testing.T) {
 	p.reload(tree(oneGateway))
 	log.Reset()
 	p.reload(watcher.Tree{Root: "folder", Missing: true, Noticed: time.Now()})
-	if r.outcome() != "held" || r.reloads[1].Hold == "" || r.reloads[1].OK {
+	if r.outcome() != "frozen" || r.reloads[1].Hold == "" || r.reloads[1].OK {
 		t.Errorf("emptied folder: %+v, want held", r.reloads[1])
 	}
 	if !strings.Contains(log.String(), "ALARM") || !strings.Contains(log.String(), "FolderMissing") {

@@ -94,7 +94,7 @@ func New() *Set {
 		reloads:    counters("gatefold_reloads_total", "Changes of the folder that were looked at, by result.", "result"),
 		reloadOK:   gauge("gatefold_last_reload_successful", "1 when the last reload was taken over, else 0."),
 		reloadTime: gauge("gatefold_last_reload_success_timestamp_seconds", "When the last successful reload was, in Unix time."),
-		hold:       gauge("gatefold_hold", "1 while the folder is frozen: it was emptied or is missing, and what it held before is served; else 0."),
+		hold:       gauge("gatefold_frozen", "1 while the folder is frozen: it was emptied or is missing, and what it held before is served; else 0."),
 		stale:      gauge("gatefold_stale_objects", "Objects whose last valid version is served, as their file has no valid one."),
 		stages: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gatefold_stage_duration_seconds", Help: "Time that a step of a reload took.",

@@ -70,10 +70,6 @@ func (e editRow) Words() string {
 		return "served"
 	case "problems":
 		return "served, with problems"
-	case "held":
-		return "frozen"
-	case "failed":
-		return "failed"
 	}
 	return e.Result
 }
@@ -81,7 +77,7 @@ func (e editRow) Words() string {
 // Class returns the CSS class for the result.
 func (e editRow) Class() string {
 	switch {
-	case e.Result == "held" || e.Result == "failed":
+	case e.Result == "frozen" || e.Result == "failed":
 		return "bad"
 	case e.Errors > 0 || e.Warnings > 0 || e.Result == "waiting":
 		return "warn"

@@ -35,7 +35,7 @@ type overview struct {
 // Well reports whether nothing is wrong: there are no errors, the folder is served, followed and saved, and no
 // object, fleet or Envoy of this machine has a problem. It ignores warnings.
 func (o overview) Well() bool {
-	return o.Errors == 0 && len(o.Wrong) == 0 && o.Problems.Hold == "" && o.Problems.Unloaded == "" && o.Problems.Busy == "" && o.Problems.State == "" &&
+	return o.Errors == 0 && len(o.Wrong) == 0 && o.Problems.Frozen == "" && o.Problems.Unloaded == "" && o.Problems.Busy == "" && o.Problems.State == "" &&
 		len(o.Hosted) == 0 && !slices.ContainsFunc(o.Fleets, func(f fleetRow) bool { return f.Problem != "" })
 }
 
