@@ -144,9 +144,11 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 	return st, nil
 }
 
-// join adds the stream to its scope and to the counts from which verdicts are computed. unknown is true if the
-// log should warn that the scope has nothing to serve. It is true once for each node.cluster, for at most
-// maxWarned of them, and only after the first Publish. The error means that the client has too many streams.
+// join adds a new stream to its scope: the streams of one Gateway, or of all Gateways. It also counts the
+// stream for the verdicts, which say whether the Envoys of a Gateway accepted its configuration. unknown is
+// true if the log should warn that the scope has nothing to serve: once for each node.cluster, for at most
+// maxWarned values of it, and only after the first Publish. The error means that the client has too many
+// streams.
 func (s *Server) join(st *stream) (unknown bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

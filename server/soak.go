@@ -40,8 +40,8 @@ type soak struct {
 // newBatch returns an empty batch.
 func newBatch() batch { return batch{entries: map[batchKey]*delta.Entry{}} }
 
-// minRequests is the least number of requests to a cluster that can freeze a revision before its time with
-// canaries is over.
+// minRequests is the least number of requests to a cluster that can freeze a revision early, by the share of
+// them that failed. After the whole time with canaries, fewer requests can freeze the revision, too.
 const minRequests = 20
 
 // watched has the clusters whose requests are counted while a revision is soaking. Its values are what the
@@ -90,8 +90,8 @@ func watchedOf(changes []change) watched {
 	return out
 }
 
-// put stores what a revision changed about a cluster. If it changed several things, put keeps one: a route
-// rather than the cluster itself, and of several routes the first by name.
+// put stores what a revision changed about a cluster. If the revision changed several things, put keeps one: a
+// route rather than the cluster itself, and of several routes the first by name.
 func (w watched) put(cluster string, by Cause) {
 	if old, known := w[cluster]; !known || by.before(old) {
 		w[cluster] = by

@@ -103,7 +103,8 @@ func belongs(table, listener string) bool {
 }
 
 // scope has the resources that some Envoys should have (the target), and the streams of these Envoys. Each
-// Gateway has one; another one, the union, is for the Envoys that serve all Gateways. It is guarded by lock.
+// Gateway has a scope. One more scope, the union, is for the Envoys that serve all Gateways. A scope is guarded
+// by lock.
 type scope struct {
 	*delta.Target
 	// name is "namespace/name" of the Gateway, and "" for the union of all Gateways.
@@ -122,7 +123,7 @@ func newScope(name string) *scope {
 	return &scope{Target: delta.NewTarget(), name: name, changed: map[string][]string{}, streams: map[*stream]struct{}{}, canaries: map[*stream]struct{}{}}
 }
 
-// put applies one update to the target. The streams are not sent it until markChanges is called.
+// put applies one update to the target. The update is not sent on the streams until markChanges is called.
 func (c *scope) put(u delta.Update) {
 	known := c.Known()
 	c.Put(u)
@@ -133,8 +134,9 @@ func (c *scope) put(u delta.Update) {
 	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
-// markChanges marks on the streams what put changed since the last call of markChanges, so that it is sent. If
-// c.stage.promoted is set, it marks the changes on the canaries only; release marks them on the other streams.
+// markChanges marks the resources that calls of put changed since the last markChanges, so that the streams
+// send these resources. While only canaries get new revisions (c.stage.promoted is set), it marks the resources
+// on the streams of canaries only. The other Envoys get a revision when it is promoted (see release).
 func (c *scope) markChanges() {
 	for st := range c.streams {
 		if !st.canary && c.stage != nil && c.stage.promoted != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // Invalid is an invalid object without a served version. Its status shows the mistakes. The targets of an
-// invalid policy answer an error. If an invalid Namespace may limit hostnames, nothing of its namespace is
-// served. Other kinds have no effect on traffic. It is immutable.
+// invalid policy answer an error. If an invalid Namespace may limit hostnames, its namespace may serve no
+// hostname (see mayRestrict). Objects of other kinds have no effect on traffic. An Invalid is immutable.
 type Invalid struct {
 	Key manifest.Key
 	// Nameless is true if metadata.name is missing or is not a valid name. Such an object has no status.
@@ -98,8 +98,10 @@ func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	return out
 }
 
-// mayRestrict reports whether the object is a Namespace that limits hostnames, or a Namespace with invalid
-// annotations. If so, nothing of its namespace is served.
+// mayRestrict reports whether the invalid object is a Namespace that may limit the hostnames of its namespace:
+// it has the annotation tenancy.AnnotationHosts, or a mistake in its annotations. Because the object is
+// invalid, the limit cannot be trusted. So without an earlier valid version, the namespace may serve no
+// hostname. The result is false for all other objects, also for a Namespace whose mistakes are elsewhere.
 func (i *Invalid) mayRestrict(metadata map[string]any) bool {
 	if i.Key.Group != "" || i.Key.Kind != kindNamespace {
 		return false

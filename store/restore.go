@@ -216,9 +216,9 @@ func (s *Store) restoredObjects() []*manifest.Object {
 }
 
 // Restored returns all objects that Restore read, sorted by key. If the folder has not changed, the first
-// Change has the same objects. It returns nil without Restore, and after a Change had the objects. It also
-// returns nil if the content of some objects was not saved, because an update without a Secret would remove its
-// listener from running Envoys.
+// Change has the same objects. The result is nil if Restore was not called, or if a Change has already returned
+// the objects. The result is also nil if the content of some objects was not saved, for example of a Secret. An
+// update without the Secret would remove a listener that uses the Secret from running Envoys.
 func (s *Store) Restored() []*manifest.Object {
 	if !s.saves.restored || len(s.saves.absent) > 0 {
 		return nil

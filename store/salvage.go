@@ -296,8 +296,9 @@ func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	return k, metadata
 }
 
-// kindByTargets returns the kind of policy that an object may be meant as (mayBe) and that can have the
-// object's targets. It returns nil if there is none.
+// kindByTargets guesses, from the targets of an object, which kind of policy the object was meant to be. It is
+// for an object whose kind is missing or unknown. The result is the first kind of policy that mayBe allows and
+// that can have one of these targets. It is nil if there is none.
 func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *kind {
 	var policies []*kind
 	all := &targetReader{seen: map[string]bool{}}

@@ -63,10 +63,11 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 	})
 }
 
-// join fills the entry from bindings, which has all bindings of the child to the parent (see bindingOut). The
-// function meant selects the parent's rules by name: only results of these rules count, and rejections that are
-// about the whole parent. If none of these rules accepts the child, join calls reject. section is the
-// sectionName of the parentRef, "" if there is none.
+// join fills the entry from all bindings of the child to the parent. A binding says which rules of the parent
+// accept or reject the child (see bindingOut). The function meant reports whether the entry is about a rule of
+// the parent, given by name: join ignores which other rules accept or reject the child. Rejections by the whole
+// parent always count. If no rule that is meant accepts the child, join calls reject. The parameter section is
+// for its message: the sectionName of the parentRef, or "".
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {
@@ -111,8 +112,8 @@ func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool
 	e.Accepted.Message = route.Several(unfit)
 }
 
-// drop adds messages to Dropped: one for each match and each setting of the child that is not served below the
-// node of b. Messages that are in Dropped already are not repeated.
+// drop adds messages of the binding b to Dropped: one for each match and each setting of the child that is not
+// served. Messages that are in Dropped already are not repeated.
 func (e *childEntry) drop(b *bindingOf) {
 	for _, miss := range b.Missed {
 		if words := miss.String(); !slices.Contains(e.Dropped, words) {

@@ -65,8 +65,9 @@ func newOfferRules(e *memo.Engine, in offerIn) *offerRules {
 	return r
 }
 
-// sumBreadths is the step of the memo.Folds offered and offers. It adds new members to the sum and subtracts
-// removed ones.
+// sumBreadths updates a sum of sizes (route.Breadth: the numbers of routes and of their matches) after some
+// members changed. It adds the new size of each such member to the sum, and subtracts the old size. Two of the
+// memo.Folds in offerRules use this function.
 func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Breadth]) route.Breadth {
 	for _, m := range members {
 		sum = sum.Plus(m.New).Minus(m.Old)

@@ -222,8 +222,9 @@ func (s *stream) listener(name string) *Entry {
 	return e
 }
 
-// circle reports whether the listener waits for itself: a listener in blockers, which must leave its address
-// first, waits in turn for it.
+// circle reports whether a listener waits for itself. The parameter blockers has the listeners that must leave
+// an address before the listener with the given name can be sent. Each blocker may wait for further listeners.
+// The result is true if the listener with the given name is a blocker, or one of these further listeners.
 func (m *moves) circle(name string, blockers []string) bool {
 	seen, next := map[string]bool{}, slices.Clone(blockers)
 	for len(next) > 0 {

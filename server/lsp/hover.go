@@ -117,9 +117,8 @@ func (s *server) target(doc *document, to manifest.Key) string {
 	return fmt.Sprintf("→ %s in [%s](%s#L%d)", name, visible.Text(strings.NewReplacer("[", "(", "]", ")").Replace(fmt.Sprintf("%s:%d", place.File, place.Line))), uri, place.Line)
 }
 
-// placeOf returns the place (file, line and column) of a field, and the URI of its file. The parameter of names
-// the field. uri is "" if no file of the folder has the field, or if the document is in no folder of the
-// workspace.
+// placeOf returns the place (file, line and column) of the given field, and the URI of the file. uri is "" if
+// no file of the folder has the field, or if the document doc is in no folder of the workspace.
 func (s *server) placeOf(doc *document, of manifest.Field) (place store.Place, uri string) {
 	s.withLive(doc, func(p *project, live *engine.Live) {
 		if place = live.Place(of); place.File == "" || place.Line == 0 {

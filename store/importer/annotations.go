@@ -175,8 +175,8 @@ func (s *settings) annotation(key, value string) {
 	s.say(class, name, message)
 }
 
-// readProtocol sets the protocol of the backends. If gatefold does not support the protocol, class is Refused,
-// and message is the reason.
+// readProtocol sets the protocol of the backends. If gatefold supports the protocol, class is Same or
+// Different, and message says what the backends receive. Otherwise class is Refused, and message is the reason.
 func (s *settings) readProtocol(value string) (class Class, message string) {
 	switch s.protocol = strings.ToUpper(value); s.protocol {
 	case "HTTP", "GRPC":
@@ -222,8 +222,10 @@ func (s *settings) readAliases(value string) bool {
 	return all
 }
 
-// protection sets fields of the TrafficPolicy for an annotation (key). If import cannot express the annotation,
-// class is Refused, and message is the reason. For an annotation that is not about policies, class is "".
+// protection reads an annotation, and sets the fields of the TrafficPolicy that express it. Then class is Same
+// or Different, and message says how the policy expresses the annotation. If import cannot express the
+// annotation, class is Refused, and message is the reason. If the annotation is not about policies, class and
+// message are "".
 func (s *settings) protection(key, value string) (class Class, message string) {
 	switch key {
 	case "whitelist-source-range", "allowlist-source-range", "denylist-source-range":

@@ -116,8 +116,8 @@ func (c *classifier) parameters(class *item) {
 		"export them, too, or leave the class out with --accept "+class.name(), "spec.parametersRef")
 }
 
-// gatewayParameters removes spec.infrastructure.parametersRef from a Gateway if gatefold ignores the kind that
-// it names (see ignored). It adds a verdict.
+// gatewayParameters removes spec.infrastructure.parametersRef from a Gateway, and adds a verdict, if the
+// Gateway can be served without these parameters (see ignored). Otherwise it does nothing.
 func (c *classifier) gatewayParameters(gateway *item) {
 	infrastructure, _ := gateway.spec()["infrastructure"].(map[string]any)
 	ref := infrastructure["parametersRef"]
@@ -133,9 +133,9 @@ func keyOfParameters(ref any, namespace string) manifest.Key {
 	return manifest.Key{Group: text(at(ref, "group")), Kind: text(at(ref, "kind")), Namespace: cmp.Or(text(at(ref, "namespace")), namespace), Name: text(at(ref, "name"))}
 }
 
-// ignored reports whether Gateways can be served without the parameters that key names, and no protection is
-// lost. This is so if their kind is in the list of kinds that gatefold does not serve (KindNotServed), and does
-// not affect traffic.
+// ignored reports whether Gateways can be served without a parameters object (the object that a parametersRef
+// names), so that no protection is lost. The object is given by its key. The result is true if the kind of the
+// object is in the list of kinds that gatefold does not serve (KindNotServed), and does not affect traffic.
 func (c *classifier) ignored(key manifest.Key) bool {
 	known, isKnown := c.schemas.KindNotServed(apischema.GroupKind{Group: key.Group, Kind: key.Kind})
 	return isKnown && !known.Error

@@ -88,8 +88,9 @@ func (r *report) add(class Class, at place, object string, message string, field
 	return &r.verdicts[len(r.verdicts)-1]
 }
 
-// protecting adds the verdict Refused, with Protects, about something that may protect requests and that
-// gatefold cannot express. It does not make the requests fail closed: the caller must do that.
+// protecting adds a verdict about something that may protect requests and that gatefold cannot express. The
+// verdict has the class Refused, and its field Protects is true. protecting does not change how requests are
+// answered: the caller must also make them fail closed, or block the import.
 func (r *report) protecting(at place, object, message, hint string, fields ...string) {
 	v := r.add(Refused, at, object, message, fields...)
 	v.Protects, v.Hint = true, hint
@@ -101,7 +102,8 @@ func (r *report) block(at place, object, message, hint string, fields ...string)
 	r.protecting(at, object, message, hint, fields...)
 }
 
-// sorted returns the verdicts in this order: refused protection, other refused ones, different, same.
+// sorted returns the verdicts in this order: refused ones with Protects, other refused ones, different, same.
+// Verdicts of the same rank are sorted by file, line and object.
 func (r *report) sorted() []Verdict {
 	rank := map[Class]int{Refused: 1, Different: 2, Same: 3}
 	order := func(v Verdict) int {

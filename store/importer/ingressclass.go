@@ -50,8 +50,8 @@ func (c *ingressClasses) controllerOf(class string) string {
 	return text(object.spec()["controller"])
 }
 
-// ofOtherController reports whether the controller of a class is known and differs from the controllers of all
-// imported classes.
+// ofOtherController reports whether the controller of a class is known and differs from the controllers of the
+// class nginx and of all imported classes.
 func (c *ingressClasses) ofOtherController(class string) bool {
 	controller := c.controllerOf(class)
 	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, c.imported...), func(imported string) bool {
@@ -78,8 +78,10 @@ func (n *nginx) leaveOther(ingress *item) {
 		hint)
 }
 
-// closeOther makes the paths of an Ingress of another class answer 500 on the hosts that are imported. It
-// reports whether at least one path or host answers 500. It adds no path of a canary, and returns false for it.
+// closeOther is called for an Ingress of a class that is not imported. On the hosts that are imported, it makes
+// the paths of this Ingress answer 500, or the whole host if an annotation concerns the whole host (see
+// ofHost). It returns true if at least one path or host answers 500 because of this Ingress. A canary Ingress
+// is skipped, because it protects nothing. The result is then false.
 func (n *nginx) closeOther(ingress *item) (closed bool) {
 	told := len(n.verdicts)
 	s := n.settings(ingress)
@@ -103,9 +105,10 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 	return closed
 }
 
-// closeOtherPath adds a path of an Ingress of another class to a host, where it answers 500 (see closeOther). If
-// the host has the same path already, that path may answer 500 instead (see shadow). It reports whether a path
-// answers 500 because of this.
+// closeOtherPath adds a path to a host, so that requests for the path get the answer 500. The path is from an
+// Ingress that is not imported (see closeOther). If the host has the same path already, closeOtherPath adds
+// nothing, but may make the existing path answer 500 (see shadow). It returns true if a path answers 500
+// because of the Ingress.
 func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
 	if slices.Contains(host.paths, path) {
 		return true // two rules of the Ingress have the same host
@@ -121,9 +124,10 @@ func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed boo
 	return shadow(n.report, path, host.paths[same])
 }
 
-// shadow compares an imported path with the same path of an Ingress of another class, which is other. If the two
-// are protected differently, the imported path answers 500, unless it is known to be older. The result is true
-// if shadow made the path answer 500.
+// shadow compares an imported path with the same path of an Ingress that is not imported. The parameter other
+// is the path of that Ingress. If the two paths are protected in different ways, shadow makes the imported path
+// answer 500, and returns true. It changes nothing and returns false if the imported path is known to be at
+// least as old as the other path.
 func shadow(r *report, other, path *ingressPath) bool {
 	newer := path.created() != "" && path.created() <= other.created()
 	if newer || guard(&location{ingressPath: other}) == guard(&location{ingressPath: path}) {

@@ -117,9 +117,10 @@ func httpsListener(name, host string, secret manifest.Key) map[string]any {
 	return listener
 }
 
-// writeHost writes the routes of a host for http and, if there are sections, also for https. names are the
-// hostnames of the host, and sections are the names of its HTTPS listeners. If the host is closed, it writes
-// only a rule that answers 500.
+// writeHost writes the HTTPRoutes of a host for HTTP. If sections is not empty, it also writes routes for
+// HTTPS: sections has the names of the HTTPS listeners of the host. The parameter names has the hostnames for
+// the routes. If the whole host must answer 500 (host.closed is set), writeHost writes only a rule that does
+// this.
 func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	paths := host.locations()
 	ambiguous := spelled(w.report, host, paths)
@@ -142,7 +143,8 @@ func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	}
 }
 
-// closeHost writes a rule that answers 500 to every request for a host.
+// closeHost writes a rule that answers 500 to every request for a host, and adds a verdict for each path of the
+// host. The hostnames and the names of the HTTPS listeners are those of writeHost.
 func (w *routeWriter) closeHost(host *ingressHost, paths []*location, names, sections []string) {
 	namespace := ingressNamespace
 	for _, l := range paths {

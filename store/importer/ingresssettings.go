@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// controllerSettings leaves out the ConfigMap of ingress-nginx, whose settings apply to all Ingresses. import
-// does not read the settings. A setting that may protect requests blocks the import. Other ConfigMaps are not
-// changed.
+// controllerSettings leaves out a ConfigMap with the settings of ingress-nginx for all Ingresses, because
+// import does not apply these settings. It recognizes the ConfigMap by its name or label, or by a setting that
+// may protect requests (see protectsAll). Each such protecting setting also blocks the import, so that no file
+// is written. Other ConfigMaps, and those that the user accepted, are not changed.
 func controllerSettings(r *report, accept *acceptance, object *item) {
 	data, _ := object.fields["data"].(map[string]any)
 	var protecting []string

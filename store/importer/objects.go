@@ -27,8 +27,9 @@ type Address struct {
 	Port int
 }
 
-// Objects is a set of objects that become files. Validate the files of Manifests, and call Settle with the
-// problems. Repeat both until Settle changes nothing more. Then call Result.
+// Objects is a set of objects that an import turns into files. Settle must be called in a loop: validate the
+// files that Manifests returns, and pass the problems to Settle, which closes or leaves out the objects with
+// errors. This can cause new problems. So repeat both steps until Settle returns false. Then call Result.
 type Objects struct {
 	*report
 	options      Options

@@ -47,7 +47,7 @@ func (s *surroundings) notServed(object *item) {
 		Hint = "to import it, take its status out of the export"
 }
 
-// conditionOf returns the condition of a type in a status. It returns nil if there is none.
+// conditionOf searches a status for the condition with the given type. It returns nil if there is none.
 func conditionOf(status any, kind string) any {
 	conditions := list(at(status, "conditions"))
 	i := slices.IndexFunc(conditions, func(condition any) bool { return text(at(condition, "type")) == kind })
@@ -57,9 +57,10 @@ func conditionOf(status any, kind string) any {
 	return conditions[i]
 }
 
-// limitedAddresses leaves out the Gateway behind a load balancer if the load balancer admits only some clients,
-// or is reachable only from inside (see insideOnly). If it admits only some clients and the Gateway is unknown,
-// the import is blocked.
+// limitedAddresses checks whether an object is a Service with the load balancer in front of a Gateway. If the
+// load balancer admits only some clients, or is reachable only from inside (see insideOnly), the Gateway is
+// left out, because gatefold would admit all clients. If the load balancer admits only some clients, and its
+// Gateway is unknown, the import is blocked.
 func (s *surroundings) limitedAddresses(service *item) {
 	if !service.isCore("Service") {
 		return
@@ -98,8 +99,8 @@ func limits(service *item) (fields []string) {
 }
 
 // insideOnly leaves out the Gateway of a Service that was reachable only inside the cluster's network, because
-// gatefold listens on all interfaces. It does nothing if the Gateway names addresses, or if another Service
-// makes it reachable.
+// gatefold listens on all interfaces. It does nothing if the Gateway has spec.addresses, or if another Service
+// makes the Gateway reachable from outside.
 func (s *surroundings) insideOnly(service *item) {
 	gateway := gatewayOf(s.objects, service)
 	field := insideBy(service)

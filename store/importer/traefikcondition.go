@@ -46,8 +46,9 @@ func (c condition) and(d condition) (both condition, ok bool) {
 }
 
 // andPath sets c.kind and c.path to the path that a and b both require. It returns false if no path meets both.
-// It cannot combine a regular expression with a different path. Then c keeps only one of the two, the one that
-// is no regular expression if there is one. It sets c.wide, because c then matches more requests than the rule.
+// A route cannot require a regular expression together with a different path. For such a and b, c gets only one
+// of the two, if possible the one that is not a regular expression. andPath then also sets c.wide, because c
+// matches more requests than a and b together.
 func (c *condition) andPath(a, b condition) bool {
 	if a.kind > b.kind {
 		a, b = b, a

@@ -64,8 +64,8 @@ func (m *middlewareReader) forwardAuth(p *part, e *effect) {
 	e.asks = true
 }
 
-// headerNames returns the header names in a list, in lower case. If a value is no header name, it returns nil,
-// and routers that use the part answer 500.
+// headerNames reads a field of p that lists header names, and returns the names in lower case. If one of the
+// values is not a valid header name, the result is nil, and every router that uses p answers 500.
 func headerNames(p *part, field string) []any {
 	var all []any
 	for _, name := range list(p.get(field)) {

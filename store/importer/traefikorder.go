@@ -14,9 +14,9 @@ type entry struct {
 	site      site
 }
 
-// entries returns the conditions that apply to a host, in Traefik's order. They include the conditions for every
-// host. If ordered is true, the matches are regular expressions where possible, so that the order of the rules
-// decides. If it is false, refined adds entries.
+// entries returns the conditions that apply to a host, in Traefik's order. They include the conditions for
+// every host. If ordered is true, the matches are regular expressions where possible, so that the order of the
+// rules decides. If ordered is false, the result also has the entries that refined adds.
 func (l *listener) entries(host string, ordered bool) []entry {
 	var all []entry
 	for _, r := range l.routers {
@@ -40,17 +40,17 @@ func (l *listener) entry(host string, r *router, c condition, ordered bool) entr
 	return entry{router: r, condition: c, matches: matches, rewrite: rewrite, site: l.at(host)}
 }
 
-// common returns the condition of requests that match both entries. both.wide is true if the condition also
-// admits other requests. ok is false if no request matches both.
+// common returns the condition that a request meets if it matches both entries. both.wide is true if requests
+// that do not match both entries meet the condition, too. ok is false if no request matches both.
 func common(a, b entry) (both condition, ok bool) {
 	mine, other := a.condition, b.condition
 	mine.wide, other.wide = false, false // a wide entry answers 500 to all requests that it matches
 	return mine.and(other)
 }
 
-// kept reports whether the requests that meet both a and b are kept from b by a third entry. That entry has
-// exactly the common condition of a and b, and Envoy does not prefer b to it. It belongs to the router of a, or
-// to another router with a higher priority than a.
+// kept reports whether an entry in the parameter all keeps from b the requests that meet both a and b. That
+// entry has exactly the common condition of a and b, and Envoy does not prefer b to that entry. It belongs to
+// the router of a, or to a third router whose priority is higher than that of a.
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -61,10 +61,10 @@ func kept(a, b entry, all []entry) bool {
 // maxRefined bounds the number of entries that refined returns for a host.
 const maxRefined = 200
 
-// refined adds entries to all, the entries of a host. If a router has a more specific match than a router with a
-// higher priority, Envoy would send the requests that meet both to the wrong router. So refined adds an entry of
-// the router with the higher priority for these requests, unless a route cannot express them. It adds none to
-// maxRefined or more entries.
+// refined returns the entries of a host (the parameter all) with more entries added. Envoy prefers the more
+// specific match. So if two routers match a request, Envoy may choose the router with the lower priority. For
+// such requests, refined adds an entry of the router with the higher priority, unless a route cannot express
+// that entry. It stops adding as soon as there are maxRefined entries.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {

@@ -34,8 +34,9 @@ func (p *part) add(class Class, message string, fields ...string) *Verdict {
 	return p.report.add(class, p.place, p.id(), message, fields...)
 }
 
-// say adds a verdict about the given fields of a part. It leaves out fields that do not exist, and adds no
-// verdict if none exists. Without any fields, the verdict is about the whole part.
+// say adds a verdict about the given fields of a part, and records that these fields have a verdict (see rest).
+// It ignores fields that do not exist. If none of the given fields exists, it adds no verdict. If no fields are
+// given, the verdict is about the whole part.
 func (p *part) say(class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {
@@ -52,8 +53,9 @@ func (p *part) say(class Class, message string, fields ...string) {
 	}
 }
 
-// failClosed makes routers answer 500 if they use the part p, because fields of p cannot be expressed. message
-// is the reason.
+// failClosed makes every router that uses p answer 500, because import cannot express the given fields of p.
+// The part p is a middleware, a service or the router itself, for example. The parameter message is the reason.
+// The parameter hint says what the user can do; if it is "", failClosed writes a general hint.
 func (p *part) failClosed(message, hint string, fields ...string) {
 	reason := p.id()
 	if len(fields) > 0 {

@@ -20,8 +20,9 @@ type router struct {
 	lost bool
 }
 
-// readMatch sets the conditions and the priority of a router. It leaves out a condition that is wide and has no
-// requirement. If it leaves out a condition, or cannot read the rule, it sets r.lost.
+// readMatch sets the conditions and the priority of a router. A condition is wide if the rule of the router
+// requires more of a request than the condition does. readMatch leaves out a wide condition that every request
+// would meet. If it leaves out a condition, or cannot read the rule, it sets r.lost.
 func (r *router) readMatch() {
 	rule := text(r.get("rule"))
 	conditions, err := readRule(rule)
@@ -71,8 +72,9 @@ func (r *router) onlyRedirects(points entryPoints) bool {
 	return true
 }
 
-// guard returns a text that is equal for routers with the same protection of a site. It returns "" if there is
-// no protection.
+// guard describes, as a text, how the router protects the requests to a site (a listener with one host). The
+// text is only for comparisons: two routers with the same text protect the site in the same way. It is "" if
+// the router does not protect the site, and "closed" if the router answers 500.
 func (r *router) guard(s site) string {
 	if r.closed != "" {
 		return "closed"
@@ -132,8 +134,9 @@ func (rr *routerReader) read() {
 	rr.closeBehindConnections()
 }
 
-// router returns the router of a part, with the effect of its middlewares and the backends of its service. If
-// import cannot express one of these, the router answers 500.
+// router returns the router that p defines in the configuration of Traefik, with the effect of its middlewares
+// and the backends of its service. If import cannot express the middlewares or the service, the router answers
+// 500. The service does not matter for a router that redirects all its requests.
 func (rr *routerReader) router(p *part) *router {
 	r := &router{part: p, effect: newEffect()}
 	r.readMatch()
@@ -199,8 +202,9 @@ func (rr *routerReader) readPoints(r *router) {
 	}
 }
 
-// spread adds entry points to routers that name none, because Traefik serves these routers at all entry points.
-// It adds the entry points of other routers that have the same TLS setting there.
+// spread adds entry points to routers that name none, because Traefik serves such a router at all entry points.
+// It adds an entry point of another router if both routers have TLS at that entry point, or if neither has (see
+// tlsAt). It does not add a second entry point with the same port.
 func (rr *routerReader) spread() {
 	for _, r := range rr.routers {
 		if len(list(r.get("entryPoints"))) > 0 {
@@ -218,8 +222,8 @@ func (rr *routerReader) spread() {
 }
 
 // closeBehindLost looks for routers with protection that have requests which cannot be matched (router.lost).
-// Other routers on the same port would get these requests. So those with the same or a lower priority answer
-// 500.
+// Other routers on the same port would get these requests. So closeBehindLost makes the other routers answer
+// 500 if their priority is the same or lower.
 func (rr *routerReader) closeBehindLost() {
 	for _, a := range rr.routers {
 		for _, b := range rr.routers {

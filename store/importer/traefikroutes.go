@@ -227,7 +227,8 @@ func mixed(entries []entry) *router {
 	return nil
 }
 
-// rules returns the rules of an entry. Matches that must answer 500 are in a rule without backends.
+// rules returns the HTTPRoute rules of an entry (one condition of a router on one host). Matches that must
+// answer 500 are in a rule without backends.
 func (e entry) rules() []any {
 	var open, closed []any
 	_, ok := e.router.rewrite(e.condition)
@@ -263,7 +264,7 @@ func (e entry) rules() []any {
 	return rules
 }
 
-// filters returns the filters of an entry with backends.
+// filters returns the HTTPRoute filters of an entry with backends: mirrors, a rewrite, and changes of headers.
 func (e entry) filters() []any {
 	filters := slices.Clone(e.backends.mirrors)
 	rewrite := map[string]any{}
@@ -299,9 +300,9 @@ func (e entry) filters() []any {
 	return filters
 }
 
-// rewrite returns the path rewrite that the middlewares of the router make for requests that meet c, as the
-// field path of a URLRewrite filter. path is nil if they do not change the path. ok is false if the rewrite
-// cannot be expressed.
+// rewrite returns how the middlewares of the router change the path of requests that meet the condition c. The
+// result path is the value for urlRewrite.path of a URLRewrite filter. It is nil if the path does not change.
+// ok is false if a URLRewrite filter cannot express the change.
 func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
 	before, after, whole := "/", "", c.kind == exactPath
 	if c.path != "" && c.kind != regexPath {
@@ -336,8 +337,9 @@ func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
 	return map[string]any{"type": "ReplacePrefixMatch", "replacePrefixMatch": after}, true
 }
 
-// policy adds the TrafficPolicies of a router, for at most maxRules targets each. targets are the rules of the
-// router as targetRefs. It adds none if the router needs no policy.
+// policy adds the TrafficPolicies of a router. The parameter targets has the targetRefs that name the rules of
+// the router. If there are more than maxRules of them, policy adds several TrafficPolicies, each with at most
+// maxRules targetRefs. It adds none if the router needs no policy.
 func (w *traefikWriter) policy(r *router, targets []any) {
 	spec := maps.Clone(r.effect.policy)
 	if r.backends.rewriteHost && r.effect.host == "" {

@@ -116,8 +116,8 @@ func (p *ruleParser) both(depth int) ([]condition, error) {
 	return all, err
 }
 
-// one parses a negation, a text in brackets, or a matcher. A negation becomes a wide condition, because no
-// route can express it.
+// one parses a negation, an expression in brackets, or a matcher. A negation becomes a wide condition (it
+// admits more requests than the rule), because no route can express a negation.
 func (p *ruleParser) one(depth int) ([]condition, error) {
 	if depth > maxRuleDepth {
 		return nil, errors.New("it has too many brackets")
@@ -136,8 +136,8 @@ func (p *ruleParser) one(depth int) ([]condition, error) {
 	return p.matcher()
 }
 
-// matcher parses one Traefik matcher, such as Host(`example.com`). It returns alternatives: a request meets the
-// matcher if it meets one of the conditions.
+// matcher parses one Traefik matcher, such as Host(`example.com`). The resulting conditions are alternatives: a
+// request meets the matcher if it meets one of them.
 func (p *ruleParser) matcher() ([]condition, error) {
 	p.space()
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
@@ -166,7 +166,7 @@ func (p *ruleParser) matcher() ([]condition, error) {
 }
 
 // quoted returns the text in backticks, or in double quotes with the escapes \" and \\. It returns an error if
-// there is none.
+// no such text comes next.
 func (p *ruleParser) quoted() (string, error) {
 	if p.take("`") {
 		text, rest, ok := strings.Cut(p.rest, "`")
@@ -197,9 +197,10 @@ func (p *ruleParser) quoted() (string, error) {
 	return "", errors.New("a text is not closed")
 }
 
-// matcher returns the conditions of a matcher. name is its name in lower case. In version 2, a matcher may have
-// several arguments, which are alternatives. An unknown matcher gives a wide condition. It returns an error if a
-// host is not a DNS name.
+// matcher returns the conditions of a Traefik matcher, as alternatives. The matcher is given by its name in
+// lower case, and by its arguments. Several arguments are alternatives, too, except for headers and query
+// parameters. For an unknown matcher, the result is a wide condition: it admits more requests than the matcher.
+// The error is that a host is not a DNS name.
 func matcher(name string, args []string) ([]condition, error) {
 	each := func(of func(arg string) condition) []condition {
 		var all []condition

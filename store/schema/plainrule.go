@@ -67,9 +67,10 @@ func (k *keptEnv) RuleEnv(set *environment.EnvSet, expression string) *celgo.Env
 	return k.env
 }
 
-// ruleEnv returns the CEL environment with which the library compiles the rules of the schema s. The library
-// does not return its environments. So ruleEnv lets it compile one short rule, and keeps the environment of that
-// rule. It panics if the rule does not compile. root is true if s is the schema of a whole object.
+// ruleEnv returns the CEL environment with which the Kubernetes library compiles the rules of the schema s. The
+// library does not return its environments. So ruleEnv lets the library compile one short rule, and keeps the
+// environment of that rule. It panics if the rule does not compile. root is true if s is the schema of a whole
+// object.
 func ruleEnv(s *structural.Structural, root bool) *celgo.Env {
 	short := *s
 	short.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
@@ -86,8 +87,9 @@ func plainEnv(env *celgo.Env) (*celgo.Env, error) {
 		celgo.CustomTypeAdapter(env.CELTypeAdapter()), celgo.CustomTypeProvider(env.CELTypeProvider()), celgo.FunctionDecls(functions(env)...))
 }
 
-// plainProgram returns a program that runs a compiled rule without counting costs. env returns the environment
-// of the program (see plainEnv). The result is nil if the rule needs options of the library's environment.
+// plainProgram returns a program that runs a compiled CEL rule without counting costs. The function env returns
+// the environment for the program (see plainEnv). The result is nil if this environment cannot run the rule
+// (see usesOptionalOr), or if env or the creation of the program returns an error.
 func plainProgram(env func() (*celgo.Env, error), rule *celgo.Ast) celgo.Program {
 	if usesOptionalOr(rule) {
 		return nil

@@ -86,9 +86,10 @@ func isQueryChar(c byte) bool {
 	return isLetter(c) || isDigit(c) || strings.IndexByte("/?:@-._~%!$&'()*+,;=", c) >= 0
 }
 
-// isReferer reports whether Envoy keeps a Referer header. It removes an absolute URL with a user name or a
-// fragment. It removes a relative URL with a colon before its first slash. It also removes a relative URL with
-// a character that a query must not contain (RFC 3986, section 3.4).
+// isReferer reports whether Envoy keeps a Referer header with this value. Envoy removes the header if the value
+// is an absolute URL with a user name or a fragment. Envoy also removes the header if the value is a relative
+// URL with a colon before its first slash, or with a character that a query must not contain (RFC 3986, section
+// 3.4).
 func isReferer(text string) bool {
 	if a, ok := parseAddress(text); ok {
 		return !a.userinfo && !a.fragment

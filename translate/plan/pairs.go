@@ -85,8 +85,8 @@ func (c *comparison) pairsOf(before, after *table, always bool) (all []found, op
 	return all, open, !f.spent()
 }
 
-// placeOf returns a number to sort pairs by: the index of the rule after in its table, or of the rule before if
-// the pair has no rule after.
+// placeOf returns a number to sort pairs by: the index of the pair's rule in the table after the change, or, if
+// that table has no rule of the pair, the index in the table before.
 func placeOf(p pair) int {
 	if p.after != nil {
 		return p.after.place
@@ -94,8 +94,10 @@ func placeOf(p pair) int {
 	return p.before.place
 }
 
-// addUnfound adds those changed entries to f.open for which no pair was found, each together with its twin. It
-// leaves out an entry if the search for its requests is complete (see whyUnfound).
+// addUnfound looks at the changed entries for which no request was found: rules that only one table has, or
+// whose effect differs between the tables. It adds each to f.open, together with its twin (the rule with the
+// same match in the other table, or nil). It leaves out an entry if the search for its requests is complete
+// (see whyUnfound).
 func (f *finder) addUnfound(changed []*entry) {
 	known := map[*entry]bool{}
 	for p := range f.found {

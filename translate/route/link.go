@@ -287,13 +287,14 @@ func (p *Point) At() string {
 	return fmt.Sprintf("spec.rules[%d] (%s)", p.Rule, p.RuleName)
 }
 
-// namedBy reports whether one of the parentRefs names the rule, or all rules.
+// namedBy reports whether one of the parentRefs names the rule of the Point, or all rules.
 func (p *Point) namedBy(refs []ParentRoute) bool {
 	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
 }
 
-// Sections returns the names of the parent's rules that have a Link to a Point in live, sorted and unique. live
-// has the names of Points.
+// Sections returns the names of the parent's rules that have a child at one of the given Points, sorted and
+// unique. A Point is one match of a delegating rule, and a Link binds a child to a Point. The parameter live
+// has the names of the Points that count.
 func (l Linked) Sections(live map[string]bool) []string {
 	var out []string
 	for _, link := range l.Links {
